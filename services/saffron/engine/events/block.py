@@ -1,0 +1,59 @@
+"""A block: the unit of the internal topics (design rule 3), and the control records that travel in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saffron.engine.events.columns import Columns
+
+
+@dataclass(frozen=True)
+class Control:
+    """Something that can change an answer, at a position in the stream: it stands before the event `position`.
+
+    `kind` and `body` (JSON-able):
+      "schema"      {"schema": JSON of a Schema}           in force from here on
+      "query"       {"op": "add"|"remove"|"pause"|"resume", "name", "version", "text", "slot": int, "from": "now"|"earliest"}
+                    a replace is remove and add at the same position; `slot` is the bit in `Columns.dropped`
+      "keep"        {"query": name, "n": int, "utility": [[...]]}   drop order: keep at most n partial matches;
+                    `utility` [bins][states] by content, or [] when there is no model
+      "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
+      "checkpoint"  {"schema", "queries", "models", "windows"}      all that is in force: a reader may start here
+    """
+
+    position: int
+    kind: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of a partition's stream: events [first_seq, next_seq), those dropped whole included, and controls.
+
+    `claim`: number of the writer's claim; a block of a lower claim that comes after a higher one is ignored.
+    `counter`: how many records (events, dropped ones included, and controls) stood before this block.
+    `watermark`: no event with a smaller ts will come after this block.
+    `end`: every window opened so far closes after this block, those in EVENTS too (`$watermark` with "end": true,
+    the end of a replay); windows that begin before `next_seq` take no later event.
+    `controls`: ascending by position, first_seq <= position <= next_seq.
+    `opened`: query name -> positions (seq) of events in this block at which an OPEN ON window opens.
+    `input`: the input position that this block is a function of (keys are the writing service's own).
+    """
+
+    columns: Columns
+    first_seq: int
+    next_seq: int
+    watermark: int
+    claim: int = 0
+    counter: int = 0
+    end: bool = False
+    controls: tuple[Control, ...] = ()
+    opened: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def next_counter(self) -> int:
+        """The counter that the block after this one must carry."""
+        return self.counter + (self.next_seq - self.first_seq) + len(self.controls)

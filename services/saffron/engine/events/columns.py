@@ -1,0 +1,47 @@
+"""Events as columns: the form in which they travel between services and in which kernels read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.schema import Kind
+
+
+@dataclass(frozen=True)
+class Column:
+    """One attribute of n events.
+
+    `data`: [n], dtype by kind (int64, float64, int8, int32 codes); nulls are the kind's sentinel (see `Kind`).
+    `values`: for strings, the distinct strings that codes index, else empty.
+    """
+
+    kind: Kind
+    data: NDArray[np.generic]
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """n events of one partition in (ts, arrival) order.
+
+    `seq`: int64 [n], ascending, dense but for events that were dropped whole.
+    `ts`: int64 [n], occurrence time in ms since 1970 UTC.
+    `time`: int64 [n], the Kafka message's own time in ms (0 in a replay): start of the detection latency.
+    `type`: a string column, never null.
+    `attributes`: name -> column, in schema order; every attribute of the schema is present.
+    `dropped`: uint64 [n] or None: bit q set = event dropped for the active query with slot q (shedding).
+    """
+
+    seq: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    time: NDArray[np.int64]
+    type: Column
+    attributes: Mapping[str, Column]
+    dropped: NDArray[np.uint64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.seq)

@@ -1,0 +1,71 @@
+"""Every error that Saffron raises on purpose.
+
+    SaffronError
+    ├── QueryError        a query's text is wrong (stage, place and hint; `language.errors` renders the carets)
+    ├── SchemaError       a stream's schema is wrong, or an operation does not fit it
+    ├── InputError        a file or an event given by the user is wrong
+    ├── SettingsError     a flag, a SAFFRON_* variable or a line of the settings file is wrong
+    └── LogError          the log (Kafka or its in-memory twin) refused or failed
+        ├── FencedError       another owner has taken over: stop, write nothing more
+        ├── AbortableError    the open transaction must be aborted and the state reloaded
+        ├── GapError          a block is missing from an internal topic: never skipped over
+        └── UnavailableError  no broker answers
+
+A message says what is wrong (with the value), where, and how to mend it.
+"""
+
+
+class SaffronError(Exception):
+    """Base of all errors raised on purpose; the command line prints it without a traceback."""
+
+
+class SchemaError(SaffronError):
+    """A stream's schema is wrong, or an operation does not fit it."""
+
+
+class InputError(SaffronError):
+    """A file or an event given by the user is wrong."""
+
+
+class SettingsError(SaffronError):
+    """A flag, a SAFFRON_* variable or a line of the settings file is wrong."""
+
+
+class LogError(SaffronError):
+    """The log (Kafka or its in-memory twin) refused or failed."""
+
+
+class FencedError(LogError):
+    """Another owner has taken over: stop at once and write nothing more."""
+
+
+class AbortableError(LogError):
+    """The open transaction must be aborted and the state reloaded from the committed position."""
+
+
+class GapError(LogError):
+    """A block is missing from an internal topic; going on would lose events silently."""
+
+
+class UnavailableError(LogError):
+    """No broker answers at the given address."""
+
+
+class QueryError(SaffronError):
+    """A query's text is wrong.
+
+    `stage` is one of "syntax", "schema", "plan"; `start` and `end` are character offsets into `text`
+    (end exclusive) of the whole offending range; `expected` and `hint` are sentences or empty.
+    `str(error)` is the full rendering with carets (see `language.errors.render`).
+    """
+
+    def __init__(self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "") -> None:
+        from saffron.language.errors import render
+
+        self.message = message
+        self.stage = stage
+        self.text = text
+        self.start = start
+        self.end = end
+        self.hint = hint
+        super().__init__(render(message, text=text, start=start, end=end, hint=hint))

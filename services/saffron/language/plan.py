@@ -1,0 +1,269 @@
+"""What a query means, bound to a stream's schema: the contract between the language and the engines.
+
+All dataclasses are frozen and hold no reference to the text's syntax tree. Variables are named by the index of
+their component; attributes by name and kind. `explain` prints these, `engine.match` and `engine.trends` run them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from saffron.engine.events.schema import Kind
+
+# ---------------------------------------------------------------- expressions
+
+
+class Which(Enum):
+    """Which event of a component's binding an attribute is taken from."""
+
+    SINGLE = "single"  # a.x           the event of a component that is no closure
+    CURRENT = "i"  # b[i].x        the event being taken
+    PREVIOUS = "i-k"  # b[i-k].x      the k-th event before it (k in `back`)
+    FIRST = "1"  # b[1].x, b[first].x
+    LAST = "last"  # b[last].x, b[b.len].x
+    ADJACENT = "next"  # NEXT(A).x    trend queries: the later event of an adjacent pair
+
+
+class Scope(Enum):
+    """Over which events of a closure an aggregate runs."""
+
+    BEFORE = "..i-1"  # f(b[..i-1].x)  those taken before the current one
+    CLOSED = "[]"  # f(b[].x)       the finished closure
+
+
+@dataclass(frozen=True)
+class Const:
+    """A literal. Numbers: int or float (durations are ms); `value` None is null."""
+
+    value: int | float | str | bool | None
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of one bound event. `name` "ts" and "type" are the event's own; all else is in the schema."""
+
+    component: int
+    which: Which
+    name: str
+    kind: Kind
+    back: int = 0
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """count, sum, avg, min, max, first, last or stddev over a closure's events. `name` is None for count(b[])."""
+
+    function: str
+    component: int
+    scope: Scope
+    name: str | None
+    kind: Kind | None
+
+
+@dataclass(frozen=True)
+class Length:
+    """b.len: number of events of the finished closure."""
+
+    component: int
+
+
+@dataclass(frozen=True)
+class Unary:
+    """operator: "-" or "not"."""
+
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Binary:
+    """operator: + - * / %  = != < <= > >=  and or.
+
+    Numbers are computed as float64. A comparison with null, or between kinds, is false; arithmetic with null is
+    null; x / 0 and x % 0 are null; % has the sign of the dividend (C's fmod).
+    """
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Call:
+    """abs(x) sqrt(x) min.. max.. are spelled abs, sqrt, least, greatest here. sqrt of a negative number is null."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class In:
+    """operand IN (choices): literals of one kind."""
+
+    operand: Expr
+    choices: tuple[Const, ...]
+
+
+Expr = Const | Attribute | Aggregate | Length | Unary | Binary | Call | In
+
+# ---------------------------------------------------------------- parts of a plan
+
+
+class Strategy(Enum):
+    """Event selection strategies (N2)."""
+
+    STRICT = "strict-contiguity"
+    PARTITION = "partition-contiguity"
+    NEXT = "skip-till-next-match"
+    ANY = "skip-till-any-match"
+
+
+class Edge(Enum):
+    """The edge of the automaton on which a condition stands (N3)."""
+
+    BEGIN = "begin"  # of a singleton's state or of p[1]
+    TAKE = "take"  # of p[i]; a condition on b[i] stands on begin of p[1] too (see Condition)
+    PROCEED = "proceed"  # leaving p[i]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One conjunct of WHERE, on one edge of the state of its last identifier.
+
+    A condition on b[i] gives two: one on TAKE, and one on BEGIN (b[i] being the first event), the latter only if it
+    does not look back (b[i-1], b[..i-1]); where b[i-k] with k > 1 has nothing to look at, the condition holds.
+    `local`: it reads only the event being taken (plus constants), so that it can be asked of a whole block at once.
+    `text`: the conjunct as the user wrote it, for explain.
+    """
+
+    component: int
+    edge: Edge
+    expr: Expr
+    local: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Component:
+    """A positive component of a flat SEQ, in pattern order. `variable` is what results call it (unique)."""
+
+    variable: str
+    type: str
+    closure: bool
+
+
+@dataclass(frozen=True)
+class OpenOn:
+    """OPEN ON Type [var] [WHERE expr]: `expr` reads component 0 as SINGLE; None when there is no WHERE."""
+
+    type: str
+    expr: Expr | None
+
+
+@dataclass(frozen=True)
+class Window:
+    """WITHIN size [SLIDE slide] [OPEN ON ...].
+
+    `events`: sizes are numbers of events of the partition's stream, else ms.
+    `slide` None and `opens` None: match queries, last - first <= size (events: <= size - 1).
+    `slide`: windows [k*slide, k*slide + size) for all integers k, over ts (aligned to the epoch) or positions (k >= 0).
+    `opens`: a window [o, o + size) opens at every event o that fits.
+    """
+
+    size: int
+    events: bool
+    slide: int | None
+    opens: OpenOn | None
+
+
+@dataclass(frozen=True)
+class ReturnItem:
+    """One item of RETURN: `name` is the key in the result's "return" object."""
+
+    name: str
+    expr: Expr
+
+
+# ---------------------------------------------------------------- plans
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """A match query over a flat SEQ of single events and Kleene plus.
+
+    `text` is the normalised text (clauses in a fixed order, one space, canonical spellings, without the query's
+    name): results' ids hash it. `key`: attributes of [attr], in order; all events of a match agree on them, none null.
+    `returns`: empty for RETURN * and for none.
+    """
+
+    name: str
+    text: str
+    stream: str
+    components: tuple[Component, ...]
+    strategy: Strategy
+    key: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    window: Window
+    returns: tuple[ReturnItem, ...]
+
+
+@dataclass(frozen=True)
+class TrendState:
+    """A state of a GRETA template (T2): one occurrence of an event type in the pattern. `variable` is its name."""
+
+    variable: str
+    type: str
+    start: bool
+    end: bool
+
+
+@dataclass(frozen=True)
+class Transition:
+    """An adjacency from state `source` to state `target` (T2), both indices into `states`.
+
+    `conditions`: edge predicates on this pair. They read component `source` as SINGLE (the earlier event) and
+    component `target` as ADJACENT (the later one); where source and target are one state, A.x and NEXT(A).x.
+    """
+
+    source: int
+    target: int
+    conditions: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class TrendAggregate:
+    """COUNT(*): function "count", `state` None. (COUNT(E), MIN, MAX, SUM, AVG follow with `state` and `attribute`.)"""
+
+    name: str
+    function: str
+    state: int | None
+    attribute: str | None
+
+
+@dataclass(frozen=True)
+class TrendPlan:
+    """An aggregate query (T1).
+
+    `local[s]`: conditions on a single event of state s (each reads component s as SINGLE).
+    `key`: equivalence attributes and group attributes together (the partition of the graph, T6, T7), none null.
+    `group`: attributes of GROUP BY; counts of the keys of one group are added up.
+    `strict`: TIME STRICT, events with equal ts are never adjacent.
+    `window.slide` is always set or `opens` is (WITHIN alone means SLIDE = WITHIN).
+    """
+
+    name: str
+    text: str
+    stream: str
+    states: tuple[TrendState, ...]
+    transitions: tuple[Transition, ...]
+    local: tuple[tuple[Expr, ...], ...]
+    strategy: Strategy
+    strict: bool
+    key: tuple[str, ...]
+    group: tuple[str, ...]
+    window: Window
+    aggregates: tuple[TrendAggregate, ...]
+
+
+Plan = MatchPlan | TrendPlan

@@ -1,0 +1,134 @@
+"""The log as the services see it. Two implementations: `kafka_log` (confluent-kafka) and `memory_log` (its twin).
+
+Nothing outside `runtime` knows which one it talks to; the contract tests run on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicPartition:
+    """One partition of one topic (full topic name, prefix included)."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A message as read. `timestamp`: ms since 1970, as the topic's message.timestamp.type has it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A committed position of a group: the next offset to read, and the metadata stored with it."""
+
+    offset: int
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """What a topic is created with (from schemas/, and from nowhere else)."""
+
+    name: str
+    partitions: int
+    config: Mapping[str, str]
+
+
+class Consumer(Protocol):
+    """Reads records. Not thread safe."""
+
+    def subscribe(
+        self,
+        topics: Sequence[str],
+        on_assign: Callable[[list[TopicPartition]], None],
+        on_revoke: Callable[[list[TopicPartition]], None],
+        on_lost: Callable[[list[TopicPartition]], None],
+    ) -> None:
+        """Join the group. Callbacks run inside `poll`. Reading starts at the committed offset, else at the earliest."""
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read exactly these partitions from these offsets, without a group; replaces any earlier assignment."""
+
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        """Up to `max_records` records, in order by partition; returns as soon as there is one (never waits to fill up)."""
+
+    def seek(self, partition: TopicPartition, offset: int) -> None: ...
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None: ...
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None: ...
+
+    def committed(self, partition: TopicPartition) -> Committed | None:
+        """The group's committed position, stable offsets only; None if there is none."""
+
+    def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
+        """(low, high): the first offset still there, and the one the next record will get."""
+
+    def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
+        """Commit outside a transaction, synchronously."""
+
+    def close(self) -> None: ...
+
+
+class Producer(Protocol):
+    """Writes records; idempotent, and transactional if made with a transactional id. Not thread safe."""
+
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        timestamp: int | None = None,
+    ) -> None:
+        """Queue one record; waits while the queue is full. A delivery failure is raised by the next `flush`, `commit`."""
+
+    def flush(self, timeout: float) -> None:
+        """Wait until everything sent is acknowledged; LogError when it cannot be."""
+
+    def begin(self) -> None: ...
+
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: Consumer) -> None:
+        """Commit positions of the consumer's group with the open transaction."""
+
+    def commit(self) -> None:
+        """Commit the open transaction. FencedError, AbortableError, or LogError (in doubt: make a new producer)."""
+
+    def abort(self) -> None: ...
+
+    def close(self) -> None:
+        """Release without waiting; an open transaction is left to time out or to the successor's `init`."""
+
+
+class Log(Protocol):
+    """A connection to one cluster: makes clients and topics."""
+
+    def consumer(self, group: str, *, committed_only: bool, client_id: str = "") -> Consumer:
+        """`committed_only`: read_committed, so that records of open and aborted transactions are never seen."""
+
+    def producer(self, transactional_id: str | None = None, *, client_id: str = "") -> Producer:
+        """With an id: initialised at once, which ends the predecessor's open transaction and fences it."""
+
+    def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
+        """Create what is missing; returns the names created. A topic with fewer partitions is a LogError."""
+
+    def partitions(self, topic: str) -> int | None:
+        """How many partitions the topic has; None if there is no such topic."""
+
+    def close(self) -> None: ...
