@@ -1,0 +1,174 @@
+"""Settings: flag, then SAFFRON_* variable, then TOML file, then default. `Loaded.origins` says which one won.
+
+Every service and command reads the one frozen `Settings`; nothing else in the project reads the environment for settings.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from saffron.errors import SettingsError
+
+_ENVIRONMENT = "SAFFRON_"
+_NOT_SETTINGS = frozenset({"SAFFRON_CONFIG", "SAFFRON_CACHE"})
+"""SAFFRON_* variables that say where files are: not settings of a service."""
+
+
+def _setting(default: Any, explain: str, low: int | None = None) -> Any:
+    return field(default=default, metadata={"explain": explain, "low": low})
+
+
+def user_data_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a user's data live when nothing says otherwise: $XDG_DATA_HOME/saffron."""
+    base = environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "saffron"
+
+
+def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where what can be made again lives (jars, JVM archives, kernels): SAFFRON_CACHE, else $XDG_CACHE_HOME/saffron."""
+    if given := environ.get("SAFFRON_CACHE"):
+        return Path(given).expanduser()
+    return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "saffron"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings. Times in ms, sizes as named. An empty `bootstrap` means: the system running under `data`."""
+
+    data: Path = _setting(Path(), "data directory: broker, snapshots, logs, state of the running system")
+    bootstrap: str = _setting("", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`")
+    prefix: str = _setting("saffron.", "put before every topic's name, consumer group and transactional id")
+    snapshots: Path = _setting(Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)")
+    host: str = _setting("127.0.0.1", "address on which metrics, health and the control API listen")
+    metrics_port: int = _setting(0, "port of /metrics, /healthz and /readyz; 0 takes a free one", 0)
+    control_port: int = _setting(0, "port of the control API and the live page; 0 takes a free one", 0)
+    token: str = _setting("", "what the control API asks for as bearer token; empty: nothing (only for 127.0.0.1)")
+    partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
+    replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
+    commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)
+    flush_ms: int = _setting(5, "longest wait before windowing sends a block that is not full", 0)
+    block_events: int = _setting(8192, "most events in a block", 1)
+    poll_records: int = _setting(2000, "most messages taken from the log at once", 1)
+    credit_events: int = _setting(131_072, "events the shedder may have in flight to each reader", 1)
+    snapshot_ms: int = _setting(10_000, "time between two snapshots of an operator", 1)
+    checkpoint_events: int = _setting(200_000, "events between two checkpoint records in a partition", 1)
+    disorder_ms: int = _setting(0, "how late an event of the default stream may be", 0)
+    idle_ms: int = _setting(0, "default stream: a partition silent this long follows the others' watermark; 0 is off", 0)
+    max_future_ms: int = _setting(86_400_000, "furthest an event's ts may be ahead of its message's time", 0)
+    latency_bound_ms: int = _setting(100, "the bound on detection latency that the overload detector keeps", 1)
+    session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)
+    transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)
+    model_interval_ms: int = _setting(2_000, "time between two batches of the model builder", 100)
+    spark_jars: str = _setting("", "jars of Spark's Kafka connector, comma separated; empty: resolved into the cache")
+    log_level: str = _setting("info", "debug, info, warning or error")
+
+    def topic(self, name: str) -> str:
+        """The full name of a topic."""
+        return self.prefix + name
+
+    def group(self, service: str) -> str:
+        """The consumer group of a service."""
+        return self.prefix + service
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Settings, and for each the place that its value comes from ("flag", "SAFFRON_X", "FILE: x", "default")."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ) -> Loaded:
+    """Read all settings. `flags`: given on the command line, by setting's name; None means not given.
+
+    The file is SAFFRON_CONFIG, else ./saffron.toml, else $XDG_CONFIG_HOME/saffron/saffron.toml, where there is one.
+    SettingsError: an unknown name, a value that does not fit, a file that cannot be read.
+    """
+    file, path = _file(environ)
+    _refuse_unknown(environ, file, path)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for one in fields(Settings):
+        variable = _ENVIRONMENT + one.name.upper()
+        given = (flags or {}).get(one.name)
+        if given is not None:
+            raw, origin = given, "flag"
+        elif variable in environ:
+            raw, origin = environ[variable], variable
+        elif one.name in file:
+            raw, origin = file[one.name], f"{path}: {one.name}"
+        else:
+            raw, origin = one.default, "default"
+        values[one.name] = _convert(one.name, raw, one.default, one.metadata["low"], origin)
+        origins[one.name] = origin
+    if origins["data"] == "default":
+        values["data"] = user_data_directory(environ)
+    values["data"] = values["data"].expanduser().absolute()
+    if origins["snapshots"] == "default":
+        values["snapshots"] = values["data"] / "snapshots"
+    return Loaded(Settings(**values), origins)
+
+
+def explain(name: str) -> str:
+    """The sentence that says what a setting is."""
+    return next(str(one.metadata["explain"]) for one in fields(Settings) if one.name == name)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Settings as SAFFRON_* variables: how the supervisor hands them to the services that it starts."""
+    return {_ENVIRONMENT + one.name.upper(): str(getattr(settings, one.name)) for one in fields(Settings)}
+
+
+def _file(environ: Mapping[str, str]) -> tuple[Mapping[str, Any], str]:
+    named = environ.get("SAFFRON_CONFIG")
+    base = Path(environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    candidates = [Path(named)] if named else [Path("saffron.toml"), base / "saffron" / "saffron.toml"]
+    for path in candidates:
+        if not path.is_file():
+            continue
+        try:
+            return tomllib.loads(path.read_text("utf-8")), str(path)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(f"settings file {path} cannot be read: {error}") from error
+    if named:
+        raise SettingsError(f"settings file {named} (from SAFFRON_CONFIG) does not exist")
+    return {}, ""
+
+
+def _refuse_unknown(environ: Mapping[str, str], file: Mapping[str, Any], path: str) -> None:
+    """A misspelt setting that is silently ignored is worse than an error."""
+    known = [one.name for one in fields(Settings)]
+    spelt = [(name, f"variable {name}", name.removeprefix(_ENVIRONMENT).lower()) for name in environ]
+    wrong = [(what, name) for full, what, name in spelt if full.startswith(_ENVIRONMENT) and full not in _NOT_SETTINGS]
+    wrong += [(f"line `{name}` of {path}", name) for name in file]
+    for what, name in wrong:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else "`saffron config show` lists all settings"
+            raise SettingsError(f"{what}: there is no such setting; {hint}")
+
+
+def _convert(name: str, raw: Any, default: Any, low: int | None, origin: str) -> Any:
+    if isinstance(default, Path):
+        if isinstance(raw, str | Path):
+            return Path(raw)
+    elif isinstance(default, int):
+        try:
+            number = int(raw) if isinstance(raw, str) else raw
+        except ValueError:
+            number = None
+        if isinstance(number, int) and not isinstance(number, bool):
+            if low is not None and number < low:
+                raise SettingsError(f"setting {name!r} is {number} (from {origin}): it must be at least {low}")
+            return number
+        raise SettingsError(f"setting {name!r} is {raw!r} (from {origin}): a whole number is needed")
+    elif isinstance(raw, str):
+        return raw
+    raise SettingsError(f"setting {name!r} is {raw!r} (from {origin}): a text is needed")
