@@ -44,7 +44,9 @@ class Settings:
     data: Path = _setting(Path(), "data directory: broker, snapshots, logs, state of the running system")
     bootstrap: str = _setting("", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`")
     prefix: str = _setting("saffron.", "put before every topic's name, consumer group and transactional id")
-    snapshots: Path = _setting(Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)")
+    snapshots: Path = _setting(
+        Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)"
+    )
     host: str = _setting("127.0.0.1", "address on which metrics, health and the control API listen")
     metrics_port: int = _setting(0, "port of /metrics, /healthz and /readyz; 0 takes a free one", 0)
     control_port: int = _setting(0, "port of the control API and the live page; 0 takes a free one", 0)
@@ -59,7 +61,9 @@ class Settings:
     snapshot_ms: int = _setting(10_000, "time between two snapshots of an operator", 1)
     checkpoint_events: int = _setting(200_000, "events between two checkpoint records in a partition", 1)
     disorder_ms: int = _setting(0, "how late an event of the default stream may be", 0)
-    idle_ms: int = _setting(0, "default stream: a partition silent this long follows the others' watermark; 0 is off", 0)
+    idle_ms: int = _setting(
+        0, "default stream: a partition silent this long follows the others' watermark; 0 is off", 0
+    )
     max_future_ms: int = _setting(86_400_000, "furthest an event's ts may be ahead of its message's time", 0)
     latency_bound_ms: int = _setting(100, "the bound on detection latency that the overload detector keeps", 1)
     session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)

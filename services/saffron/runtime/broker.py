@@ -1,0 +1,285 @@
+"""An embedded Kafka broker: one node, its own ports, its data in one directory; the real thing, without containers.
+
+    broker = Broker(directory)
+    broker.start()              formats the directory once, spawns the JVM, waits until clients are served
+    broker.bootstrap            "127.0.0.1:PORT", the same after every restart
+    broker.stop()               clean;  broker.kill() is kill -9
+
+The ports are chosen once and kept with the data, since clients and the broker's own metadata name them.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from saffron.errors import SaffronError
+from saffron.runtime import jars, jvm, processes
+from saffron.runtime.config import user_cache_directory
+from saffron.runtime.jars import Progress
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 20.0
+_LOOK = 0.03
+_STARTED = "Kafka Server started"
+
+# Heap and garbage collector for a machine that also runs all services; C1 code is fast enough for a broker, whose
+# work is in the kernel, and compiles without taking a core away from them.
+_JVM = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_LOGGING = (
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+    "-Dorg.slf4j.simpleLogger.showThreadName=false",
+)
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{client}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={logs}
+auto.create.topics.enable=false
+num.partitions=1
+num.network.threads=2
+num.io.threads=4
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+log.cleaner.dedupe.buffer.size=4194304
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=200
+"""
+# broker.session.*: after kill -9 the old registration times out in a second, not in nine.
+# log.cleaner.dedupe.buffer.size: the default alone would fill a small heap.
+# group.min.session.timeout.ms: members may be found dead sooner than the default floor of 6 s allows.
+
+
+class BrokerError(SaffronError):
+    """The embedded broker cannot be started."""
+
+
+class Broker:
+    """One broker over one directory. Not thread safe; one owner at a time (a second start finds the first one)."""
+
+    def __init__(self, directory: Path, progress: Progress = lambda line: None) -> None:
+        self.directory = directory.absolute()
+        self.log_path = self.directory / "broker.log"
+        self._pid_path = self.directory / "broker.pid"
+        self._properties = self.directory / "server.properties"
+        self._progress = progress
+        self._child: subprocess.Popen[bytes] | None = None
+        self._archive: tuple[Path, Path] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """HOST:PORT for clients; BrokerError before the first `start`."""
+        return f"127.0.0.1:{self._ports()['client']}"
+
+    @property
+    def process(self) -> processes.ProcessId | None:
+        """The running broker process of this directory, whoever started it."""
+        return processes.read(self._pid_path)
+
+    def start(self, *, wait: bool = True) -> None:
+        """Start the broker and, if `wait`, return when it serves clients.
+
+        BrokerError: one runs already over this directory, a port is taken, or it did not come up (with its last words).
+        """
+        if (running := self.process) is not None:
+            raise BrokerError(
+                f"a broker runs already over {self.directory} (pid {running.pid}); `saffron down` ends it"
+            )
+        java = jvm.find_java()
+        paths = jars.ensure(jars.KAFKA, self._progress)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._choose_ports()
+        class_path = ":".join(map(str, paths))
+        if not (self.directory / "kafka" / "meta.properties").exists():
+            self._format(java, class_path)
+        self._spawn(java, class_path)
+        if wait:
+            self.ready()
+
+    def ready(self, timeout: float = _START_SECONDS) -> None:
+        """Wait until the broker is registered and answers an admin client."""
+        self._progress(f"waiting for the broker at {self.bootstrap} (log: {self.log_path})")
+        deadline = time.monotonic() + timeout
+        self._wait_for_line(deadline)
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        try:
+            client.describe_cluster(request_timeout=max(1.0, deadline - time.monotonic())).result()
+        except KafkaException as error:
+            raise BrokerError(f"the broker at {self.bootstrap} started but does not answer: {error}") from error
+
+    def stop(self) -> None:
+        """End it cleanly; kill it if it does not end. Nothing to do is no error."""
+        process = self.process
+        if process is not None:
+            processes.end([process], _STOP_SECONDS)
+        self._reap()
+        self._keep_archive()
+
+    def kill(self) -> None:
+        """kill -9, for tests of recovery."""
+        process = self.process
+        if process is not None:
+            process.send(signal.SIGKILL)
+            processes.end([process], _STOP_SECONDS)
+        self._reap()
+
+    def restart(self) -> None:
+        """Start again on the same ports, whether it runs or not."""
+        self.stop()
+        self.start()
+
+    def erase(self) -> None:
+        """Delete all data and forget the ports; the broker must not run."""
+        if self.process is not None:
+            raise BrokerError(f"the broker over {self.directory} still runs: stop it first")
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    # ------------------------------------------------------------ preparation
+
+    def _ports(self) -> dict[str, int]:
+        try:
+            found = json.loads((self.directory / "ports.json").read_text("utf-8"))
+            return {"client": int(found["client"]), "controller": int(found["controller"])}
+        except (OSError, ValueError, KeyError) as error:
+            raise BrokerError(f"there is no broker in {self.directory} yet: `saffron up` makes one") from error
+
+    def _choose_ports(self) -> None:
+        if (self.directory / "ports.json").exists():
+            for role, port in self._ports().items():
+                _require_free(port, role, self.directory)
+        else:
+            client, controller = free_ports(2)
+            text = json.dumps({"client": client, "controller": controller})
+            (self.directory / "ports.json").write_text(text, "utf-8")
+        text = _PROPERTIES.format(logs=self.directory / "kafka", **self._ports())
+        self._properties.write_text(text, "utf-8")
+
+    def _format(self, java: jvm.Java, class_path: str) -> None:
+        self._progress(f"formatting the broker's storage in {self.directory / 'kafka'}")
+        tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _cluster_id(), "-c", str(self._properties)]
+        done = subprocess.run(
+            [str(java.path), *_JVM, "-cp", class_path, *tool, "--ignore-formatted"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise BrokerError(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-800:]}")
+
+    def _spawn(self, java: jvm.Java, class_path: str) -> None:
+        stem = user_cache_directory() / "jvm" / jars.KAFKA
+        options, fresh = jvm.archive_options(java, stem)
+        self._archive = None if fresh is None else (fresh, jvm.archive_path(java, stem))
+        self._progress(f"starting Kafka (Java {java.major}, {java.source})")
+        command = [str(java.path), *_JVM, *options, *_LOGGING, "-cp", class_path, "kafka.Kafka", str(self._properties)]
+        with self.log_path.open("wb") as log:  # a new file for each start: readiness is a line in it
+            self._child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.directory,
+                start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the broker in the right order
+            )
+        process = processes.identify(self._child.pid)
+        if process is not None:
+            processes.write(self._pid_path, process)
+
+    def _wait_for_line(self, deadline: float) -> None:
+        """Until the broker says that it has started, in a log that is its own."""
+        position = 0
+        tail = b""
+        with self.log_path.open("rb") as log:
+            while time.monotonic() < deadline:
+                alive = self.process is not None
+                log.seek(position)
+                text = tail + log.read()
+                position, tail = log.tell(), text[-len(_STARTED) :]
+                if _STARTED.encode() in text:
+                    return
+                if not alive:
+                    break
+                self._pause()
+        state = "did not start in time" if self.process else "ended while starting"
+        raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{_last_lines(self.log_path)}")
+
+    def _pause(self) -> None:
+        """A short wait that ends at once when the broker does."""
+        if self._child is None:
+            time.sleep(_LOOK)
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(_LOOK)
+
+    def _reap(self) -> None:
+        if self._child is not None:
+            self._child.wait()
+            self._child = None
+        self._pid_path.unlink(missing_ok=True)
+
+    def _keep_archive(self) -> None:
+        """The class archive that the JVM wrote at its exit serves the next start."""
+        if self._archive is not None and self._archive[0].exists():
+            os.replace(*self._archive)
+        self._archive = None
+
+
+def free_ports(count: int) -> Sequence[int]:
+    """Ports of 127.0.0.1 that are free now, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+
+
+def _require_free(port: int, role: str, directory: Path) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise BrokerError(
+                f"port {port} ({role}), which belongs to the data in {directory}, is taken by another process."
+                f" End that process (`lsof -i :{port}` names it), or start over with `saffron up --fresh`."
+            ) from error
+
+
+def _cluster_id() -> str:
+    """22 characters of url-safe base64; a leading "-" would be read as an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+
+
+def _last_lines(path: Path, count: int = 15) -> str:
+    return "\n".join(path.read_text("utf-8", "replace").splitlines()[-count:])

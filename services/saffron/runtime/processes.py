@@ -1,0 +1,102 @@
+"""Processes that outlive the command that started them: who they are, whether they live, how they are ended.
+
+A pid alone is no name: it is given to another process once its owner is gone. So a pid is kept with the time at which
+its process began, and nothing is ever signalled that does not match both.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_LOOK = 0.02
+"""Seconds between two looks at a process that is not our child (there is nothing to wait on)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process of this machine. `began`: its start time in the system's own words."""
+
+    pid: int
+    began: str
+
+    def alive(self) -> bool:
+        """True while it runs (a process that ended and was not waited for does not)."""
+        return _began(self.pid) == self.began
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal it, if it still is the one."""
+        if self.alive():
+            try:
+                os.kill(self.pid, number)
+            except ProcessLookupError:
+                pass
+
+
+def identify(pid: int) -> ProcessId | None:
+    """The process that has this pid now; None if there is none."""
+    began = _began(pid)
+    return None if began is None else ProcessId(pid, began)
+
+
+def write(path: Path, process: ProcessId) -> None:
+    """Keep who it is in a pid file."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(f"{process.pid} {process.began}\n", "utf-8")
+    fresh.replace(path)
+
+
+def read(path: Path) -> ProcessId | None:
+    """The running process that a pid file names; None if it is gone, or there is no such file."""
+    try:
+        pid, began = path.read_text("utf-8").strip().split(" ", 1)
+        process = ProcessId(int(pid), began)
+    except (OSError, ValueError):
+        return None
+    return process if process.alive() else None
+
+
+def end(processes: Iterable[ProcessId], patience: float) -> list[ProcessId]:
+    """Ask all to end (SIGTERM), wait `patience` seconds together, then kill. Returns those that had to be killed."""
+    remaining = list(processes)
+    for process in remaining:
+        process.send(signal.SIGTERM)
+    remaining = _wait(remaining, patience)
+    for process in remaining:
+        process.send(signal.SIGKILL)
+    _wait(remaining, patience)
+    return remaining
+
+
+def _wait(processes: list[ProcessId], patience: float) -> list[ProcessId]:
+    deadline = time.monotonic() + patience
+    remaining = [process for process in processes if process.alive()]
+    while remaining and time.monotonic() < deadline:
+        time.sleep(_LOOK)
+        remaining = [process for process in remaining if process.alive()]
+    return remaining
+
+
+def _began(pid: int) -> str | None:
+    """The start time of a running process, None for one that ended."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return None if Path("/proc/self/stat").exists() else _began_by_ps(pid)
+    except ProcessLookupError:
+        return None
+    parts = line.rpartition(")")[2].split()  # the name in brackets may hold anything
+    return None if parts[0] in "ZX" else parts[19]
+
+
+def _began_by_ps(pid: int) -> str | None:
+    """For systems without /proc."""
+    command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    state, _, began = found.partition(" ")
+    return None if not began or state.startswith("Z") else began.strip()

@@ -1,0 +1,31 @@
+"""Fixtures shared by all tests: one real broker for the tests that need it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from saffron.runtime.broker import Broker
+
+
+@pytest.fixture(scope="session")
+def broker_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """The session's broker itself, for tests that stop, kill or restart it (they leave it running)."""
+    node = Broker(tmp_path_factory.mktemp("broker"))
+    node.start()
+    yield node
+    node.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(broker_node: Broker) -> str:
+    """Bootstrap address of a real Kafka broker, shared by the session: use topics under a `prefix` of your own."""
+    return broker_node.bootstrap
+
+
+@pytest.fixture
+def prefix() -> str:
+    """A topic prefix that no other test uses."""
+    return f"t{uuid.uuid4().hex[:12]}."
