@@ -1,0 +1,126 @@
+"""How long an event takes, given the number of partial matches: the functions f and g of the overload detector (P7).
+
+f(n) is the processing latency of one event while n partial matches live, g(n) the latency of one shedding of them,
+both in ns. Observations are kept as sums over bins of n, so that they add up exactly and stay small; the fit tries
+several shapes a + b * phi(n) by least squares and takes the one that predicts bins it has not seen best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+PROCESSING = 0
+"""Samples of f: the time of applying events."""
+SHEDDING = 1
+"""Samples of g: the time of dropping partial matches; its "events" are drops ordered."""
+
+BINS_PER_OCTAVE = 4
+
+Shape = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+SHAPES: dict[str, Shape] = {
+    "constant": lambda n: np.zeros_like(n),
+    "log": lambda n: np.log1p(n),
+    "sqrt": lambda n: np.sqrt(n),
+    "linear": lambda n: n,
+    "n log n": lambda n: n * np.log1p(n),
+    "quadratic": lambda n: n * n,
+}
+"""phi(n) of each shape, all of them rising, so that the fitted function has an inverse. Simplest first: ties go to it."""
+
+
+def bin_of(partial_matches: int) -> int:
+    """The bin of a number of partial matches: 0 for none, then `BINS_PER_OCTAVE` bins for each doubling."""
+    if partial_matches < 1:
+        return 0
+    return 1 + int(BINS_PER_OCTAVE * np.log2(partial_matches))
+
+
+class LatencySamples:
+    """Sums of what the shell of a last hop measures, between two messages on `observations.latency`."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[int, int], list[int]] = {}
+
+    def add(self, partial_matches: int, events: int, nanoseconds: int, function: int = PROCESSING) -> None:
+        """`events` events (or, for SHEDDING, drops) took `nanoseconds` while `partial_matches` lived."""
+        if events < 1:
+            return
+        sums = self._sums.setdefault((function, bin_of(partial_matches)), [0, 0, 0])
+        sums[0] += events
+        sums[1] += events * partial_matches
+        sums[2] += nanoseconds
+
+    def drain(self) -> list[list[int]]:
+        """[[function, bin, events, load, nanoseconds], ...] since the last call; load is the sum of events * n."""
+        drained = [[*key, *sums] for key, sums in sorted(self._sums.items())]
+        self._sums.clear()
+        return drained
+
+
+@dataclass(frozen=True)
+class LatencyFunction:
+    """offset + slope * phi(n) ns, `shape` naming phi in `SHAPES`; slope >= 0. `error`: as told in `fit`, ns."""
+
+    shape: str
+    offset: float
+    slope: float
+    error: float
+
+    def __call__(self, partial_matches: float) -> float:
+        """Latency in ns at a number of partial matches."""
+        phi = SHAPES[self.shape](np.array([max(0.0, partial_matches)]))
+        return max(0.0, self.offset + self.slope * float(phi[0]))
+
+    def inverse(self, latency: float, at_most: int) -> int:
+        """The greatest n in [0, at_most] whose latency (ns) is not above `latency`; 0 if there is none (f^-1 of P7)."""
+        low, high = 0, at_most
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self(middle) <= latency:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def fit(sums: Sequence[Sequence[int]]) -> LatencyFunction | None:
+    """The best function through bins given as (events, load, nanoseconds); None without any events.
+
+    Each bin is a point (load / events, nanoseconds / events) that weighs as many events as it holds. A shape's error is
+    the weighted root mean square of leave-one-out residuals: each bin predicted from all others.
+    """
+    table = np.array([row for row in sums if row[0] > 0], dtype=np.float64).reshape(-1, 3)
+    if len(table) == 0:
+        return None
+    weight = table[:, 0] / table[:, 0].sum()
+    n = table[:, 1] / table[:, 0]
+    latency = table[:, 2] / table[:, 0]
+    candidates = [_fit_shape(name, n, latency, weight) for name in SHAPES]
+    return min((c for c in candidates if c is not None), key=lambda candidate: candidate.error)
+
+
+def _fit_shape(
+    name: str, n: NDArray[np.float64], latency: NDArray[np.float64], weight: NDArray[np.float64]
+) -> LatencyFunction | None:
+    """Weighted least squares of one shape; None if the bins cannot tell (too few) or it would fall with n."""
+    phi = SHAPES[name](n)
+    mean_phi, mean = float(weight @ phi), float(weight @ latency)
+    spread = float(weight @ (phi - mean_phi) ** 2)
+    if name == "constant":
+        slope, leverage = 0.0, weight
+    else:
+        if len(n) < 3 or spread <= 1e-12 * max(1.0, mean_phi**2):
+            return None
+        slope = float(weight @ ((phi - mean_phi) * (latency - mean))) / spread
+        leverage = weight * (1.0 + (phi - mean_phi) ** 2 / spread)
+        if slope < 0:
+            return None
+    residual = latency - (mean + slope * (phi - mean_phi))
+    left_out = residual / np.maximum(1.0 - leverage, 1e-9)
+    error = float(np.sqrt(weight @ left_out**2))
+    return LatencyFunction(name, mean - slope * mean_phi, slope, error)

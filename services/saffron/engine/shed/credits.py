@@ -1,0 +1,69 @@
+"""Credits: how far the shedder may run ahead of the readers of its output, so that the queue stands in front of it.
+
+For each chain the readers (matcher, greta) say in their `load` how far they have applied. Among readers that have
+active queries and are alive, the slowest one rules; a reader that has gone silent is no longer waited for: it
+finds its backlog in the topic when it comes back, and until then holds back its own queries only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What a reader said last: next sequence number to apply, whether it has active queries, when it said so (ms)."""
+
+    applied: int
+    active: bool
+    heard_ms: int
+
+
+class Credits:
+    """Book-keeping of one chain. Positions are next sequence numbers; times are the caller's clock, in ms."""
+
+    def __init__(self, window: int, *, start: int = 0, patience_ms: int = 3000) -> None:
+        """At most `window` events in flight; a reader silent for longer than `patience_ms` counts as dead.
+
+        `start`: position up to which the output was written when this member took over.
+        """
+        self._window = window
+        self._patience = patience_ms
+        self._forwarded = start
+        self._start = start
+        self._readers: dict[str, _Reader] = {}
+
+    def forwarded(self, next_seq: int) -> None:
+        """The output now reaches up to `next_seq`."""
+        self._forwarded = max(self._forwarded, next_seq)
+
+    def applied(self, reader: str, next_seq: int, *, active: bool, now_ms: int) -> None:
+        """A load message of `reader` came in. One from before its restart may say less: the later message counts."""
+        self._readers[reader] = _Reader(next_seq, active, now_ms)
+
+    def in_flight(self, now_ms: int) -> int:
+        """Events forwarded and not yet applied by the slowest reader that is waited for.
+
+        When none is (nobody has queries, is alive, or has spoken yet), counted from the furthest known position.
+        """
+        waited_for = [reader.applied for reader in self._readers.values() if self._rules(reader, now_ms)]
+        furthest = max((reader.applied for reader in self._readers.values()), default=self._start)
+        base = min(waited_for) if waited_for else max(furthest, self._start)
+        return max(0, self._forwarded - base)
+
+    def available(self, now_ms: int) -> int:
+        """How many events may be forwarded now."""
+        return max(0, self._window - self.in_flight(now_ms))
+
+    def admits(self, events: int, now_ms: int) -> bool:
+        """Whether a block of `events` events may go now; one larger than the whole window goes when nothing flies."""
+        in_flight = self.in_flight(now_ms)
+        return in_flight == 0 or events == 0 or in_flight + events <= self._window
+
+    def lagging(self, now_ms: int) -> tuple[str, ...]:
+        """Readers with active queries that have gone silent, for the log and metrics."""
+        names = (name for name, reader in self._readers.items() if reader.active and not self._rules(reader, now_ms))
+        return tuple(sorted(names))
+
+    def _rules(self, reader: _Reader, now_ms: int) -> bool:
+        return reader.active and now_ms - reader.heard_ms <= self._patience

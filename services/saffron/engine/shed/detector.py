@@ -1,0 +1,69 @@
+"""The overload detector's inputs (P7): l_q, the number of partial matches, and l_p = f(n), l_s = g(n)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saffron.engine.models.latency import LatencyFunction
+from saffron.engine.models.model import LatencyModel
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the detector knows at a block. Latencies in ms; None where no function has been learned yet.
+
+    `queueing`: l_q, how long the block's oldest event has waited. `processing`: l_p = f(n) of the slowest reader for one
+    event. `shedding`: l_s = g(n). `partial_matches`: n, over all queries.
+    """
+
+    queueing: float
+    processing: float | None
+    shedding: float | None
+    partial_matches: int
+
+    @property
+    def latency(self) -> float:
+        """l_q + l_p + l_s, what is compared with the bound (functions not learned yet count as 0)."""
+        return self.queueing + (self.processing or 0.0) + (self.shedding or 0.0)
+
+
+@dataclass
+class Detector:
+    """Keeps the newest load of each reader and the latency functions in force."""
+
+    partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
+    models: dict[str, LatencyModel] = field(default_factory=dict)
+
+    def observe(self, load: Mapping[str, Any]) -> None:
+        """A load message: {"service", "partial_matches": {query: n}, ...}; fields that are missing change nothing."""
+        counts = load.get("partial_matches")
+        if isinstance(counts, Mapping):
+            service = str(load.get("service", ""))
+            self.partial_matches[service] = {str(query): int(count) for query, count in counts.items()}
+
+    def by_query(self) -> dict[str, int]:
+        """Partial matches of each query, over all readers."""
+        total: dict[str, int] = {}
+        for counts in self.partial_matches.values():
+            for query, count in counts.items():
+                total[query] = total.get(query, 0) + count
+        return total
+
+    def estimate(self, queueing_ms: float) -> Estimate:
+        """The inputs of the decision for a block whose oldest event has waited `queueing_ms`."""
+        processing = [self._latency(model.processing, model.service) for model in self.models.values()]
+        shedding = [self._latency(model.shedding, model.service) for model in self.models.values()]
+        return Estimate(queueing_ms, _slowest(processing), _slowest(shedding), sum(self.by_query().values()))
+
+    def _latency(self, function: LatencyFunction | None, service: str) -> float | None:
+        """A learned function at the service's present number of partial matches, in ms."""
+        if function is None:
+            return None
+        return function(sum(self.partial_matches.get(service, {}).values())) / 1e6
+
+
+def _slowest(latencies: list[float | None]) -> float | None:
+    known = [latency for latency in latencies if latency is not None]
+    return max(known) if known else None

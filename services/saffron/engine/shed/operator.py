@@ -1,0 +1,238 @@
+"""The shedder of one chain: takes blocks of `windows`, decides, and gives the blocks of `admitted`.
+
+Pure: the time, the block's own append time and the readers' load come in as arguments. What it decides it writes into
+the block, so that everything behind it only reads (design/recovery, "who may decide by the clock"). For now every
+event passes; drop orders for partial matches are given from outside by `order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.models.envelope import ModelError, Version
+from saffron.engine.models.model import LatencyModel, TransitionModel, decode
+from saffron.engine.operator import State
+from saffron.engine.shed.detector import Detector, Estimate
+from saffron.engine.shed.view import View
+from saffron.errors import InputError
+
+NO_UTILITY: Mapping[str, Any] = {"utility": [], "bin": 1, "per_ms": 0.0}
+"""What a drop order carries while no model of its query is in force: all partial matches are worth the same."""
+
+
+class ShedderOperator:
+    """The shedder's state of one chain. Equal calls in equal order give equal blocks."""
+
+    def __init__(self, partition: int, stream: str) -> None:
+        self.partition = partition
+        self.stream = stream
+        self._counter = 0
+        self._next_seq = 0
+        self._input: dict[str, int] = {"windows": -1, "models": 0}
+        self._view = View()
+        self._offered: dict[str, TransitionModel] = {}
+        self._detector = Detector()
+        self._orders: dict[str, int] = {}
+        self._estimate = Estimate(0.0, None, None, 0)
+        self._counts = {"blocks": 0, "events": 0, "orders": 0}
+        self._refused: dict[str, int] = {}
+
+    @property
+    def counter(self) -> int:
+        """The counter that the next output block carries."""
+        return self._counter
+
+    @property
+    def next_seq(self) -> int:
+        """The next event to pass on."""
+        return self._next_seq
+
+    @property
+    def input(self) -> Mapping[str, int]:
+        """{"windows": offset of the last block taken (-1: none), "models": next offset in `models`}."""
+        return self._input
+
+    @property
+    def estimate(self) -> Estimate:
+        """The detector's inputs at the last block."""
+        return self._estimate
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether any query is in force and not paused."""
+        return self._view.any_active
+
+    # ------------------------------------------------------------ what comes in
+
+    def apply(
+        self,
+        block: Block,
+        *,
+        now_ms: int,
+        load: Mapping[str, Any] | None = None,
+        offset: int | None = None,
+        appended_ms: int | None = None,
+    ) -> Block:
+        """The output block for the next input block (the shell has checked its claim and counter).
+
+        `offset`: of the block in `windows` (without a log: counted up). `appended_ms`: when the broker appended it, from
+        which the queueing latency is taken; None: no wait. `load`: the newest load message, if one came since.
+        The output's claim is 0: the shell stamps its own.
+        """
+        if load is not None:
+            self._detector.observe(load)
+        waited = 0 if appended_ms is None else max(0, now_ms - appended_ms)
+        self._estimate = self._detector.estimate(float(waited))
+        self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
+        admitted = replace(
+            block, claim=0, counter=self._counter, controls=self._controls(block), input=dict(self._input)
+        )
+        self._counter = admitted.next_counter
+        self._next_seq = admitted.next_seq
+        self._counts["blocks"] += 1
+        self._counts["events"] += len(block.columns)
+        return admitted
+
+    def observe(self, load: Mapping[str, Any]) -> None:
+        """A load message between two blocks (several readers send them)."""
+        self._detector.observe(load)
+
+    def offer(self, key: bytes | None, value: bytes | None, offset: int) -> str | None:
+        """A record of `models`; returns why it was refused, or None. A refused one leaves the last good model in force.
+
+        A transition model comes into force, and is announced, with the next block if its query and version are.
+        """
+        self._input["models"] = max(self._input["models"], offset + 1)
+        name = (key or b"").decode(errors="replace")
+        if value is None:
+            self._offered.pop(name, None)
+            self._detector.models.pop(name, None)
+            return None
+        try:
+            model = decode(value, key=key)
+            self._take(name, model)
+        except ModelError as error:
+            self._refused[error.reason] = self._refused.get(error.reason, 0) + 1
+            return str(error)
+        return None
+
+    def order(self, query: str, keep: int) -> None:
+        """Order the matcher to keep at most `keep` partial matches of `query`, from the next block on.
+
+        InputError: no such query is in force here, or `keep` is negative. A second order before that block replaces it.
+        """
+        if query not in self._view.queries:
+            raise InputError(f"no query {query!r} is in force on {self.stream}/{self.partition}: nothing to keep of it")
+        if keep < 0:
+            raise InputError(f"at most {keep} partial matches of {query!r} cannot be kept: give 0 or more")
+        self._orders[query] = keep
+
+    # ------------------------------------------------------------ coming back
+
+    def resume(self, block: Block) -> None:
+        """Take over an own output block that stands in the log: in order, from the newest checkpoint record to the end."""
+        for control in block.controls:
+            self._view.apply(control)
+        self._counter = block.next_counter
+        self._next_seq = block.next_seq
+        self._input = {name: int(block.input.get(name, start)) for name, start in (("windows", -1), ("models", 0))}
+
+    def snapshot(self) -> State:
+        """Everything that the log does not give again: models are offered anew, load comes again."""
+        state = {
+            "counter": self._counter,
+            "next_seq": self._next_seq,
+            "input": self._input,
+            "orders": self._orders,
+            "view": self._view.body(),
+        }
+        return {"shedder": np.frombuffer(orjson.dumps(state), dtype=np.uint8)}
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot."""
+        body = orjson.loads(state["shedder"].tobytes())
+        self._counter = body["counter"]
+        self._next_seq = body["next_seq"]
+        self._input = body["input"]
+        self._orders = body["orders"]
+        self._view = View.of(body["view"])
+
+    def statistics(self) -> Mapping[str, Any]:
+        """For metrics and health: counts, the detector's inputs (ms), models in force by query, refused ones by reason."""
+        return {
+            **self._counts,
+            "decision": "pass",
+            "queueing_ms": self._estimate.queueing,
+            "processing_ms": self._estimate.processing,
+            "shedding_ms": self._estimate.shedding,
+            "partial_matches": self._detector.by_query(),
+            "models": {query: list(version) for query, version in self._view.models.items()},
+            "refused_models": dict(self._refused),
+        }
+
+    # ------------------------------------------------------------ inside
+
+    def _take(self, name: str, model: TransitionModel | LatencyModel) -> None:
+        if isinstance(model, LatencyModel):
+            known = self._detector.models.get(name)
+            _refuse_older(name, model.version, known.version if known else None)
+            if model.stream == self.stream:
+                self._detector.models[name] = model
+            return
+        offered = self._offered.get(name)
+        _refuse_older(name, model.version, offered.version if offered else self._view.models.get(model.query))
+        self._offered[name] = model
+
+    def _controls(self, block: Block) -> tuple[Control, ...]:
+        """The block's controls with the own ones behind those at its first position."""
+        head = sum(control.position == block.first_seq for control in block.controls)
+        passed = [self._pass(control) for control in block.controls[:head]]
+        own = self._new_models(block.first_seq) + self._new_orders(block.first_seq)
+        return (*passed, *own, *(self._pass(control) for control in block.controls[head:]))
+
+    def _pass(self, control: Control) -> Control:
+        if control.kind == "checkpoint":
+            models = {query: list(version) for query, version in self._view.models.items()}
+            control = replace(control, body={**control.body, "models": models})
+        self._view.apply(control)
+        return control
+
+    def _new_models(self, position: int) -> list[Control]:
+        announced = []
+        for model in self._offered.values():
+            in_force = self._view.models.get(model.query)
+            if self._fits(model) and (in_force is None or model.version > in_force):
+                body = {"query": model.query, "version": list(model.version)}
+                announced.append(Control(position, "model", body))
+        for control in announced:
+            self._view.apply(control)
+        return announced
+
+    def _new_orders(self, position: int) -> list[Control]:
+        orders = [
+            Control(position, "keep", {"query": query, "n": keep, **self._utility(query)})
+            for query, keep in self._orders.items()
+            if query in self._view.queries
+        ]
+        self._orders.clear()
+        self._counts["orders"] += len(orders)
+        return orders
+
+    def _utility(self, query: str) -> Mapping[str, Any]:
+        model = next((model for model in self._offered.values() if model.query == query), None)
+        return model.utility() if model is not None and self._fits(model) else NO_UTILITY
+
+    def _fits(self, model: TransitionModel) -> bool:
+        """Whether the model was trained on the version of its query that is in force."""
+        return self._view.queries.get(model.query) == model.query_version
+
+
+def _refuse_older(name: str, version: Version, floor: Version | None) -> None:
+    if floor is not None and version < floor:
+        raise ModelError("older", f"model {name} has version {list(version)}, but {list(floor)} was in force before")

@@ -1,0 +1,76 @@
+"""What the controls that have gone by leave in force: queries with their versions, and versions of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saffron.engine.events.block import Control
+from saffron.engine.models.envelope import Version
+
+
+@dataclass
+class View:
+    """`queries`: name -> version; `paused`: names; `models`: query -> version of its transition model in force."""
+
+    queries: dict[str, int] = field(default_factory=dict)
+    paused: set[str] = field(default_factory=set)
+    models: dict[str, Version] = field(default_factory=dict)
+
+    @property
+    def any_active(self) -> bool:
+        return any(query not in self.paused for query in self.queries)
+
+    def apply(self, control: Control) -> None:
+        """Put one control in force; kinds that concern others change nothing."""
+        if control.kind == "query":
+            self._query(control.body)
+        elif control.kind == "model":
+            epoch, batch = control.body["version"]
+            self.models[str(control.body["query"])] = (int(epoch), int(batch))
+        elif control.kind == "checkpoint":
+            self._checkpoint(control.body)
+
+    def body(self) -> dict[str, Any]:
+        """As JSON, for a snapshot."""
+        return {
+            "queries": self.queries,
+            "paused": sorted(self.paused),
+            "models": {query: list(version) for query, version in self.models.items()},
+        }
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> View:
+        """The view whose `body` this is."""
+        return cls(dict(body["queries"]), set(body["paused"]), _versions(body["models"]))
+
+    def _query(self, body: Mapping[str, Any]) -> None:
+        name, operation = str(body["name"]), body["op"]
+        if operation == "add":
+            self.queries[name] = int(body["version"])
+            self.paused.discard(name)
+        elif operation == "remove":
+            self.queries.pop(name, None)
+            self.paused.discard(name)
+            self.models.pop(name, None)
+        elif operation == "pause":
+            self.paused.add(name)
+        elif operation == "resume":
+            self.paused.discard(name)
+
+    def _checkpoint(self, body: Mapping[str, Any]) -> None:
+        """A checkpoint says all that is in force; it replaces what was known, except what it does not speak of."""
+        queries = body.get("queries", ())
+        entries = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
+        self.queries = {str(entry["name"]): int(entry["version"]) for entry in entries}
+        self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)}
+        self.models = _versions(body.get("models") or {})
+
+
+def _is_paused(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("paused")) or entry.get("state") == "paused" or entry.get("op") == "pause"
+
+
+def _versions(body: Mapping[str, Any]) -> dict[str, Version]:
+    return {str(query): (int(version[0]), int(version[1])) for query, version in body.items()}
