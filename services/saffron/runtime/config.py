@@ -1,6 +1,6 @@
-"""Settings: flag, then SAFFRON_* variable, then TOML file, then default. `Loaded.origins` says which one won.
+"""Settings: flag, then SAFFRON_* variable, then TOML file, then default; `Loaded.origins` says which one won.
 
-Every service and command reads the one frozen `Settings`; nothing else in the project reads the environment for settings.
+Every service and command reads the one frozen `Settings`; nothing else reads the environment for settings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Jars by version and checksum: a lock file names each one, jgo fetches it, sha256 decides whether it is used.
 
-A lock is a file of this package, `locks/NAME.lock`: one line "sha256 path-in-a-maven-repository" for each jar. It is the
-whole closure of NAME's dependencies, so nothing is resolved at run time and no other version can slip in.
+A lock is a file of this package, `locks/NAME.lock`: one line "sha256 path-in-a-maven-repository" for each jar. It is
+the whole closure of NAME's dependencies, so nothing is resolved at run time and no other version can slip in.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -74,22 +73,20 @@ def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) ->
     root.mkdir(parents=True, exist_ok=True)
     progress(f"fetching {len(missing)} jars of {name} into {root} (once)")
     done = 0
-    with tempfile.TemporaryDirectory(dir=root, prefix="fetch-") as folder, _downloader(Path(folder)) as download:
-        with ThreadPoolExecutor(_DOWNLOADS) as pool:
-            for jar, path in zip(missing, pool.map(download, missing), strict=True):
-                if (found := _sha256(path)) != jar.sha256:
-                    raise JarError(
-                        f"{jar.path.name}: sha256 is {found}, but {name}.lock says {jar.sha256}. What was downloaded is"
-                        " not the released jar: check the registry or mirror that jgo is set up with."
-                    )
-                (root / jar.path).parent.mkdir(parents=True, exist_ok=True)
-                os.replace(path, root / jar.path)
-                done += 1
-                progress(f"jars of {name}: {done}/{len(missing)} {jar.path.name}")
+    with tempfile.TemporaryDirectory(dir=root, prefix="fetch-") as folder, ThreadPoolExecutor(_DOWNLOADS) as pool:
+        for jar, path in zip(missing, pool.map(_downloader(Path(folder)), missing), strict=True):
+            if (found := _sha256(path)) != jar.sha256:
+                raise JarError(
+                    f"{jar.path.name}: sha256 is {found}, but {name}.lock says {jar.sha256}. What was downloaded is"
+                    " not the released jar: check the registry or mirror that jgo is set up with."
+                )
+            (root / jar.path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, root / jar.path)
+            done += 1
+            progress(f"jars of {name}: {done}/{len(missing)} {jar.path.name}")
 
 
-@contextmanager
-def _downloader(folder: Path) -> Iterator[Callable[[Jar], Path]]:
+def _downloader(folder: Path) -> Callable[[Jar], Path]:
     """A function that fetches one jar into `folder`, by jgo and the registries of its settings."""
     try:
         from jgo.config import GlobalSettings
@@ -103,14 +100,15 @@ def _downloader(folder: Path) -> Iterator[Callable[[Jar], Path]]:
     def download(jar: Jar) -> Path:
         group, artifact, version = jar.coordinates
         try:
-            return context.project(group, artifact).at_version(version).artifact(packaging="jar").resolve()
+            found: Path = context.project(group, artifact).at_version(version).artifact(packaging="jar").resolve()
+            return found
         except Exception as error:  # jgo raises what its HTTP library and it itself happen to raise
             raise JarError(
                 f"cannot fetch {group}:{artifact}:{version}: {error}. Is this machine online? Behind a proxy set"
                 " HTTPS_PROXY; for a mirror add it to [repositories] in jgo's settings file (~/.config/jgo.conf)."
             ) from error
 
-    yield download
+    return download
 
 
 def _sha256(path: Path) -> str:

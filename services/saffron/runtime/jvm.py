@@ -1,4 +1,4 @@
-"""A Java runtime for the embedded broker and for Spark: the machine's own if it is new enough, else the one from PyPI."""
+"""A Java runtime for the embedded broker and Spark: the machine's own if it is new enough, else the one from PyPI."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ its process began, and nothing is ever signalled that does not match both.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -32,10 +33,8 @@ class ProcessId:
     def send(self, number: signal.Signals) -> None:
         """Signal it, if it still is the one."""
         if self.alive():
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
-            except ProcessLookupError:
-                pass
 
 
 def identify(pid: int) -> ProcessId | None:
