@@ -1,0 +1,189 @@
+"""Every metric of every service: name, kind, labels, what it says, and what to do when it is bad.
+
+Labels are of low cardinality: a query, a stream, a topic, a partition, a reason; never a key or an id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Only grows. `name` without "_total", which the exposition appends."""
+
+    name: str
+    labels: tuple[str, ...]
+    help: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """Goes up and down."""
+
+    name: str
+    labels: tuple[str, ...]
+    help: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """A distribution of times: observed in ms, exposed in seconds."""
+
+    name: str
+    labels: tuple[str, ...]
+    help: str
+    remedy: str
+
+
+Metric = Counter | Gauge | Histogram
+
+# ------------------------------------------------------------ is it on time?
+
+DETECTION_LATENCY = Histogram(
+    "saffron_detection_latency_seconds",
+    ("query",),
+    "message time of the last contributing event to the committed result",
+    "p99 above the bound: see saffron_stage_latency_seconds for the slow stage; shorten SAFFRON_COMMIT_MS",
+)
+STAGE_LATENCY = Histogram(
+    "saffron_stage_latency_seconds",
+    ("stage",),
+    "time of a block in one stage of a service (decode, apply, produce, commit)",
+    "the largest one is where to look; commit: the broker's disk or too short a commit interval",
+)
+QUEUEING_LATENCY = Histogram(
+    "saffron_queueing_latency_seconds",
+    ("partition",),
+    "how long an event waited in front of the shedder",
+    "growing: the readers behind cannot keep up; see saffron_partial_matches and saffron_busy_ratio",
+)
+EVENT_TIME_LAG = Gauge(
+    "saffron_event_time_lag_seconds",
+    ("stream", "partition"),
+    "now minus the largest event time seen",
+    "growing: the source is silent or behind",
+)
+WATERMARK = Gauge(
+    "saffron_watermark_seconds",
+    ("stream", "partition"),
+    "event time up to which the stream is complete (seconds since 1970)",
+    "stuck while events come: a silent source holds it; give the stream an idle bound (`stream add --idle`)",
+)
+
+# ------------------------------------------------------------ throughput
+
+EVENTS_IN = Counter(
+    "saffron_events_in", ("stream", "partition"), "events taken from the input", "0: is anything produced?"
+)
+EVENTS_APPLIED = Counter(
+    "saffron_events_applied", ("stream", "partition"), "events applied by an operator", "compare with saffron_events_in"
+)
+BLOCKS = Counter("saffron_blocks", ("partition",), "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")
+COMPLEX_EVENTS = Counter(
+    "saffron_complex_events", ("query",), "complex events committed", "0: check the query with tail"
+)
+TRENDS = Counter(
+    "saffron_trends", ("query",), "trend results committed", "0: has a window closed yet? see the watermark"
+)
+LATE_EVENTS = Counter(
+    "saffron_late_events",
+    ("stream", "partition"),
+    "events below the watermark on arrival, sent to the dead letters",
+    "raise the stream's disorder bound (`stream add --disorder`)",
+)
+MISTYPED_VALUES = Counter(
+    "saffron_mistyped_values",
+    ("stream", "partition"),
+    "values of another kind than the inferred schema's, read as null",
+    "give the stream a schema (`stream add --schema`)",
+)
+DEAD_LETTERS = Counter(
+    "saffron_dead_letters", ("reason",), "messages that were no usable event", "`saffron tail dead-letters` shows them"
+)
+
+# ------------------------------------------------------------ overload
+
+PARTIAL_MATCHES = Gauge(
+    "saffron_partial_matches",
+    ("query", "partition"),
+    "live runs",
+    "growing without end: a window too large for the rate",
+)
+SHED_EVENTS = Counter(
+    "saffron_shed_events",
+    ("query", "reason"),
+    "events dropped for a query",
+    "expected under overload; else see the bound",
+)
+SHED_PARTIAL_MATCHES = Counter(
+    "saffron_shed_partial_matches", ("query",), "partial matches dropped", "expected under overload; else see the bound"
+)
+ESTIMATED_LOSS = Gauge(
+    "saffron_estimated_loss_ratio",
+    ("query",),
+    "estimated share of complex events missed",
+    "raise the bound or add a core",
+)
+PROCESSING_LATENCY = Gauge(
+    "saffron_overload_processing_seconds",
+    ("partition",),
+    "f: learned time to process an event at the present number of partial matches",
+    "0: no model yet; is model-builder running?",
+)
+SHEDDING_LATENCY = Gauge(
+    "saffron_overload_shedding_seconds",
+    ("partition",),
+    "g: learned time to shed at the present number of partial matches",
+    "0: no model yet; is model-builder running?",
+)
+IN_FLIGHT = Gauge(
+    "saffron_events_in_flight",
+    ("reader", "partition"),
+    "events forwarded and not yet applied",
+    "at SAFFRON_CREDIT_EVENTS: the reader is slow or dead",
+)
+BUSY = Gauge("saffron_busy_ratio", (), "share of time spent working", "near 1: this service is the bottleneck")
+BACKPRESSURE = Gauge(
+    "saffron_backpressure_ratio",
+    (),
+    "share of time spent waiting for credit or a full queue",
+    "near 1: look downstream",
+)
+
+# ------------------------------------------------------------ state, models, and the client
+
+STATE_BYTES = Gauge(
+    "saffron_state_bytes", ("partition",), "size of operator state", "growing without end: see partial matches"
+)
+SNAPSHOT_DURATION = Histogram(
+    "saffron_snapshot_duration_seconds", (), "time to write a snapshot", "slow: the disk under SAFFRON_SNAPSHOTS"
+)
+SNAPSHOT_AGE = Gauge(
+    "saffron_snapshot_age_seconds", ("partition",), "time since the last snapshot", "growing: see the service's log"
+)
+MODEL_AGE = Gauge(
+    "saffron_model_age_seconds", ("query",), "age of the model in force", "growing: is model-builder running?"
+)
+MODEL_VERSION = Gauge(
+    "saffron_model_version", ("query", "part"), "version in force: part epoch, part batch", "must never fall"
+)
+CONSUMER_LAG = Gauge(
+    "saffron_kafka_client_consumer_lag",
+    ("topic", "partition", "group"),
+    "records not yet read",
+    "growing: this service is too slow; see saffron_busy_ratio",
+)
+REBALANCES = Counter(
+    "saffron_rebalances", (), "assignments of partitions changed", "often: members time out; raise SAFFRON_SESSION_MS"
+)
+TRANSACTION_ABORTS = Counter(
+    "saffron_transaction_aborts", (), "transactions aborted and done again", "often: see the service's log"
+)
+RESTARTS = Counter("saffron_restarts", (), "times the service's loop was built anew", "often: see the service's log")
+
+METRICS: tuple[Metric, ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Counter | Gauge | Histogram)
+)
