@@ -13,24 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-PROCESSING = 0
-"""Samples of f: the time of applying events."""
-SHEDDING = 1
-"""Samples of g: the time of dropping partial matches; its "events" are drops ordered."""
-
 BINS_PER_OCTAVE = 4
 
 Shape = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 SHAPES: dict[str, Shape] = {
-    "constant": lambda n: np.zeros_like(n),
-    "log": lambda n: np.log1p(n),
-    "sqrt": lambda n: np.sqrt(n),
+    "constant": np.zeros_like,
+    "log": np.log1p,
+    "sqrt": np.sqrt,
     "linear": lambda n: n,
     "n log n": lambda n: n * np.log1p(n),
     "quadratic": lambda n: n * n,
 }
-"""phi(n) of each shape, all of them rising, so that the fitted function has an inverse. Simplest first: ties go to it."""
+"""phi(n) of each shape, all rising, so that the fitted function has an inverse. Simplest first: ties go to it."""
 
 
 def bin_of(partial_matches: int) -> int:
@@ -41,25 +36,40 @@ def bin_of(partial_matches: int) -> int:
 
 
 class LatencySamples:
-    """Sums of what the shell of a last hop measures, between two messages on `observations.latency`."""
+    """What the shell of a last hop measured since its last message on `observations.latency`."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[int, int], list[int]] = {}
+        self._sums: dict[str, dict[int, list[int]]] = {"processing": {}, "shedding": {}}
 
-    def add(self, partial_matches: int, events: int, nanoseconds: int, function: int = PROCESSING) -> None:
-        """`events` events (or, for SHEDDING, drops) took `nanoseconds` while `partial_matches` lived."""
+    def processed(self, partial_matches: int, events: int, nanoseconds: int) -> None:
+        """`events` events took `nanoseconds` while `partial_matches` lived."""
+        self._add("processing", partial_matches, events, nanoseconds)
+
+    def shed(self, partial_matches: int, nanoseconds: int) -> None:
+        """One drop order took `nanoseconds` while `partial_matches` lived."""
+        self._add("shedding", partial_matches, 1, nanoseconds)
+
+    def drain(self) -> dict[str, list[list[int]]]:
+        """{"processing": [[partial matches, events, nanoseconds], ...], "shedding": ...} since the last call.
+
+        One sample for each bin; its partial matches are their mean.
+        """
+        drained = {
+            function: [
+                [(load + events // 2) // events, events, time] for _, (events, load, time) in sorted(bins.items())
+            ]
+            for function, bins in self._sums.items()
+        }
+        self._sums = {"processing": {}, "shedding": {}}
+        return drained
+
+    def _add(self, function: str, partial_matches: int, events: int, nanoseconds: int) -> None:
         if events < 1:
             return
-        sums = self._sums.setdefault((function, bin_of(partial_matches)), [0, 0, 0])
+        sums = self._sums[function].setdefault(bin_of(partial_matches), [0, 0, 0])
         sums[0] += events
         sums[1] += events * partial_matches
         sums[2] += nanoseconds
-
-    def drain(self) -> list[list[int]]:
-        """[[function, bin, events, load, nanoseconds], ...] since the last call; load is the sum of events * n."""
-        drained = [[*key, *sums] for key, sums in sorted(self._sums.items())]
-        self._sums.clear()
-        return drained
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,14 @@ def remaining_time_table(matrix: Matrix, cost: Matrix, bin_size: int, bins: int)
     alive = matrix.copy()
     alive[-1] = 0.0
     reward = (alive * cost).sum(axis=1)
+    within = np.zeros(len(matrix))
+    for _ in range(bin_size):
+        within = reward + alive @ within
+    step = np.linalg.matrix_power(alive, bin_size)
     table: Matrix = np.empty((bins, len(matrix)))
     tau = np.zeros(len(matrix))
     for row in range(bins):
-        for _ in range(bin_size):
-            tau = reward + alive @ tau
+        tau = within + step @ tau
         table[row] = tau
     return table
 

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saffron.engine.models import markov
 from saffron.engine.models.envelope import ModelError, Version, seal, unseal, version_of
 from saffron.engine.models.latency import SHAPES, LatencyFunction
+from saffron.engine.models.markov import Matrix
 
 TRANSITIONS = "transitions"
 LATENCY = "latency"
 
-Offsets = Mapping[str, int]
-"""topic/partition -> the next offset: everything before it went into the model."""
+Offsets = Mapping[str, Mapping[str, int]]
+"""topic -> partition -> the next offset: everything before it went into the model."""
 
 
 @dataclass(frozen=True)
 class TransitionModel:
-    """How likely a partial match of a query is to complete (P3).
+    """How likely a partial match of a query is to complete (P3), and what it still costs (P4).
 
     `query_version`: version of the query that was observed. `states`: m, the last one completed.
-    `window_size`, `window_events`: the query's window, in events or ms; `expected_events`: ws, the events that a partial
-    match meets in a whole window. `matrix` [m, m]: T_q. `completion` [bins, m]: P after each multiple of `bin_size`
-    events. `observations`: how many the counts hold. Its key in the topic is "QUERY/transitions".
+    `window_size`, `window_events`: the query's window, in events or ms; `expected_events`: ws, the events that a
+    partial match meets in a whole window. `matrix` [m, m]: T_q. `completion` [bins, m]: P after each multiple of
+    `bin_size` events. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
+    `observations`: how many the counts hold. Its key in the topic is "QUERY/transitions".
     """
 
     query: str
@@ -38,8 +39,9 @@ class TransitionModel:
     window_events: bool
     expected_events: float
     bin_size: int
-    matrix: NDArray[np.float64]
-    completion: NDArray[np.float64]
+    matrix: Matrix
+    completion: Matrix
+    remaining_ns: Matrix
     observations: int
     trained_through: Offsets
 
@@ -64,27 +66,29 @@ class TransitionModel:
         return seal(
             {
                 "query": self.query,
-                "kind": TRANSITIONS,
                 "query_version": self.query_version,
+                "kind": TRANSITIONS,
                 "version": list(self.version),
-                "states": self.states,
-                "window": {"size": self.window_size, "events": self.window_events},
-                "expected_events": self.expected_events,
-                "bin": self.bin_size,
-                "matrix": self.matrix.tolist(),
-                "completion": self.completion.tolist(),
+                "trained_through": self.trained_through,
                 "observations": self.observations,
-                "trained_through": dict(self.trained_through),
+                "model": {
+                    "states": self.states,
+                    "window": {"size": self.window_size, "events": self.window_events},
+                    "expected_events": self.expected_events,
+                    "bin": self.bin_size,
+                    "transition": self.matrix.tolist(),
+                    "completion": self.completion.tolist(),
+                    "remaining_ns": self.remaining_ns.tolist(),
+                },
             }
         )
 
 
 @dataclass(frozen=True)
 class LatencyModel:
-    """f and g of a service on a stream (P7), either None until observed. Key: "@STREAM/SERVICE/latency"."""
+    """f (processing) and g (shedding) of a stream (P7), either None until observed. Key: "@STREAM/latency"."""
 
     stream: str
-    service: str
     version: Version
     processing: LatencyFunction | None
     shedding: LatencyFunction | None
@@ -93,20 +97,19 @@ class LatencyModel:
 
     @property
     def key(self) -> bytes:
-        return f"@{self.stream}/{self.service}/{LATENCY}".encode()
+        return f"@{self.stream}/{LATENCY}".encode()
 
     def encode(self) -> bytes:
         """The record's value: equal models are equal bytes."""
+        functions = {"processing": self.processing, "shedding": self.shedding}
         return seal(
             {
-                "kind": LATENCY,
                 "stream": self.stream,
-                "service": self.service,
+                "kind": LATENCY,
                 "version": list(self.version),
-                "processing": _function_body(self.processing),
-                "shedding": _function_body(self.shedding),
+                "trained_through": self.trained_through,
                 "observations": self.observations,
-                "trained_through": dict(self.trained_through),
+                "model": {name: asdict(function) if function else None for name, function in functions.items()},
             }
         )
 
@@ -136,63 +139,67 @@ def _read(content: Mapping[str, Any], version: Version) -> Model:
             return _read_transitions(content, version)
         if content["kind"] == LATENCY:
             return _read_latency(content, version)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError("incomplete", f"the model lacks a field or has a wrong one: {error!r}") from None
     raise ModelError("incomplete", f"the model's kind {content['kind']!r} is unknown here")
 
 
 def _read_transitions(content: Mapping[str, Any], version: Version) -> TransitionModel:
-    states = int(content["states"])
+    tables = content["model"]
+    states = int(tables["states"])
     model = TransitionModel(
         query=str(content["query"]),
         query_version=int(content["query_version"]),
         version=version,
         states=states,
-        window_size=int(content["window"]["size"]),
-        window_events=bool(content["window"]["events"]),
-        expected_events=float(content["expected_events"]),
-        bin_size=int(content["bin"]),
-        matrix=np.array(content["matrix"], dtype=np.float64),
-        completion=np.array(content["completion"], dtype=np.float64),
+        window_size=int(tables["window"]["size"]),
+        window_events=bool(tables["window"]["events"]),
+        expected_events=float(tables["expected_events"]),
+        bin_size=int(tables["bin"]),
+        matrix=_table(tables["transition"], states),
+        completion=_table(tables["completion"], states),
+        remaining_ns=_table(tables["remaining_ns"], states),
         observations=int(content["observations"]),
-        trained_through=dict(content["trained_through"]),
+        trained_through=_offsets(content["trained_through"]),
     )
-    if model.matrix.shape != (states, states) or model.completion.ndim != 2 or model.completion.shape[1] != states:
-        raise ValueError(f"tables of {model.matrix.shape} and {model.completion.shape} for {states} states")
-    if model.bin_size < 1 or not len(model.completion) or model.window_size < 1:
-        raise ValueError("a bin, a window and the completion table must not be empty")
-    inside = (model.completion >= 0) & (model.completion <= 1)
-    if not inside.all():
-        raise ValueError("a completion probability lies outside of [0, 1]")
+    if len(model.matrix) != states or not len(model.completion):
+        raise ValueError(f"{len(model.matrix)} rows of transitions, {len(model.completion)} bins for {states} states")
+    if len(model.remaining_ns) not in (0, len(model.completion)):
+        raise ValueError(f"{len(model.remaining_ns)} bins of times for {len(model.completion)} bins of probabilities")
+    if model.bin_size < 1 or model.window_size < 1 or not model.expected_events > 0:
+        raise ValueError("bin, window and expected events must be above 0")
+    for name, table in (("transition", model.matrix), ("completion", model.completion)):
+        if not ((table >= 0) & (table <= 1)).all():
+            raise ValueError(f"a probability of {name} lies outside of [0, 1]")
     return model
 
 
 def _read_latency(content: Mapping[str, Any], version: Version) -> LatencyModel:
     return LatencyModel(
         stream=str(content["stream"]),
-        service=str(content["service"]),
         version=version,
-        processing=_read_function(content["processing"]),
-        shedding=_read_function(content["shedding"]),
+        processing=_function(content["model"]["processing"]),
+        shedding=_function(content["model"]["shedding"]),
         observations=int(content["observations"]),
-        trained_through=dict(content["trained_through"]),
+        trained_through=_offsets(content["trained_through"]),
     )
 
 
-def _function_body(function: LatencyFunction | None) -> dict[str, Any] | None:
-    if function is None:
-        return None
-    return {
-        "shape": function.shape,
-        "offset": function.offset,
-        "slope": function.slope,
-        "error": function.error,
-    }
+def _table(rows: Any, states: int) -> Matrix:
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else states)
+    if table.shape[1] != states:
+        raise ValueError(f"rows of {table.shape[1]} numbers for {states} states")
+    return table
 
 
-def _read_function(body: Mapping[str, Any] | None) -> LatencyFunction | None:
+def _offsets(body: Any) -> Offsets:
+    return {topic: {part: int(offset) for part, offset in parts.items()} for topic, parts in body.items()}
+
+
+def _function(body: Mapping[str, Any] | None) -> LatencyFunction | None:
     if body is None:
         return None
-    if body["shape"] not in SHAPES:
-        raise ValueError(f"unknown shape {body['shape']!r}")
-    return LatencyFunction(str(body["shape"]), float(body["offset"]), float(body["slope"]), float(body["error"]))
+    function = LatencyFunction(str(body["shape"]), float(body["offset"]), float(body["slope"]), float(body["error"]))
+    if function.shape not in SHAPES or not function.slope >= 0:
+        raise ValueError(f"no latency function: {function}")
+    return function

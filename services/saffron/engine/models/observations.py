@@ -1,20 +1,13 @@
-"""What the last hop tells the model builder: the messages of the observation topics, and how rows become them.
+"""What the last hop tells the model builder: the rows of an operator, packed into messages of the observation topics.
 
-`observations.transitions` (P2), one JSON object per query and commit interval:
+`observations.transitions` (P2), one JSON object per query and commit interval (fields: schemas/). States are 0-based;
+m - 1 is the completed state, and a state after of -1 says that the run died before its window ended. One count is one
+event met by one partial match. `lived` is the event time (ms) that partial matches lived through meanwhile, summed over
+them: with the counts it says how many events a partial match meets in a ms, and so how many a window in time holds.
 
-    {"query", "version", "stream", "partition", "states": m, "window": {"size", "events"},
-     "events": n, "lived": ms, "transitions": [[from, to, count], ...]}
+`observations.latency` (P7), one JSON object per chain and commit interval, from `latency.LatencySamples`.
 
-States are 0-based; m - 1 is the completed state, and `to` -1 says that the run died before its window ended.
-One count is one event seen by one partial match. `lived` is the event time (ms) that partial matches lived through
-meanwhile, summed over them: with the counts it says how many events a partial match meets in a ms, and so how long a
-window in time is in events; 0 if unknown. `events` is the number of events applied.
-
-`observations.latency` (P7), one JSON object per service, chain and commit interval:
-
-    {"service", "stream", "partition", "samples": [[function, bin, events, load, nanoseconds], ...]}
-
-made by `LatencySamples` in `latency`. All numbers are integers, so that sums are exact in any order.
+All numbers are integers, so that their sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -25,46 +18,42 @@ from typing import Any
 import orjson
 
 DIED = -1
-"""The target of a transition of a run that ended neither completed nor with its window."""
-
-TRANSITIONS_TOPIC = "observations.transitions"
-LATENCY_TOPIC = "observations.latency"
+"""The state after of a run that ended neither completed nor with its window."""
 
 
 def transition_messages(rows: Iterable[Mapping[str, Any]], *, stream: str, partition: int) -> list[tuple[bytes, bytes]]:
-    """(key, value) of each message that the matcher's rows make: one per query and version.
+    """(key, value) of each message that the matcher's rows make: one per query and version, in order of appearance.
 
-    A row is {"query", "from", "to", "count", "states", "window": {"size", "events"}} with, where known, "version",
-    "events" and "lived" (as above; repeated on every row of a query, so the greatest of them counts).
+    A row is {"query", "query_version", "states", "window": {"size", "events"}, "from", "to", "count"} and, where known,
+    "nanoseconds" (of these counts), "events" and "lived" (of the query: the greatest of its rows is taken).
     """
     messages: dict[tuple[str, int], dict[str, Any]] = {}
-    counts: dict[tuple[str, int], dict[tuple[int, int], int]] = {}
+    cells: dict[tuple[str, int], dict[tuple[int, int], list[int]]] = {}
     for row in rows:
-        identity = (str(row["query"]), int(row.get("version", 0)))
+        identity = (str(row["query"]), int(row["query_version"]))
         message = messages.setdefault(identity, _message(row, stream, partition))
         for field in ("events", "lived"):
             message[field] = max(message[field], int(row.get(field, 0)))
-        cells = counts.setdefault(identity, {})
-        cell = (int(row["from"]), int(row["to"]))
-        cells[cell] = cells.get(cell, 0) + int(row["count"])
-    for identity, cells in counts.items():
-        messages[identity]["transitions"] = [[*cell, count] for cell, count in sorted(cells.items())]
+        cell = cells.setdefault(identity, {}).setdefault((int(row["from"]), int(row["to"])), [0, 0])
+        cell[0] += int(row["count"])
+        cell[1] += int(row.get("nanoseconds", 0))
+    for identity, table in cells.items():
+        messages[identity]["transitions"] = [[*cell, *sums] for cell, sums in sorted(table.items())]
     return [(message["query"].encode(), orjson.dumps(message)) for message in messages.values()]
 
 
 def latency_message(
-    samples: Sequence[Sequence[int]], *, service: str, stream: str, partition: int
+    samples: Mapping[str, Sequence[Sequence[int]]], *, stream: str, partition: int
 ) -> tuple[bytes, bytes]:
     """(key, value) of a latency message; `samples` are those of `LatencySamples.drain`."""
-    body = {"service": service, "stream": stream, "partition": partition, "samples": samples}
-    return f"{service}/{stream}/{partition}".encode(), orjson.dumps(body)
+    return stream.encode(), orjson.dumps({"stream": stream, "partition": partition, **samples})
 
 
 def _message(row: Mapping[str, Any], stream: str, partition: int) -> dict[str, Any]:
     window = row["window"]
     return {
         "query": str(row["query"]),
-        "version": int(row.get("version", 0)),
+        "query_version": int(row["query_version"]),
         "stream": stream,
         "partition": partition,
         "states": int(row["states"]),

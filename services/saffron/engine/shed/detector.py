@@ -14,8 +14,8 @@ from saffron.engine.models.model import LatencyModel
 class Estimate:
     """What the detector knows at a block. Latencies in ms; None where no function has been learned yet.
 
-    `queueing`: l_q, how long the block's oldest event has waited. `processing`: l_p = f(n) of the slowest reader for one
-    event. `shedding`: l_s = g(n). `partial_matches`: n, over all queries.
+    `queueing`: l_q, how long the block's oldest event has waited. `processing`: l_p = f(n) of one event.
+    `shedding`: l_s = g(n). `partial_matches`: n, over all queries.
     """
 
     queueing: float
@@ -31,17 +31,17 @@ class Estimate:
 
 @dataclass
 class Detector:
-    """Keeps the newest load of each reader and the latency functions in force."""
+    """Keeps the newest load of each reader, and the latency functions in force."""
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
-    models: dict[str, LatencyModel] = field(default_factory=dict)
+    model: LatencyModel | None = None
 
     def observe(self, load: Mapping[str, Any]) -> None:
-        """A load message: {"service", "partial_matches": {query: n}, ...}; fields that are missing change nothing."""
+        """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
         counts = load.get("partial_matches")
         if isinstance(counts, Mapping):
-            service = str(load.get("service", ""))
-            self.partial_matches[service] = {str(query): int(count) for query, count in counts.items()}
+            whole = {str(query): count for query, count in counts.items() if type(count) is int}
+            self.partial_matches[str(load.get("service", ""))] = whole
 
     def by_query(self) -> dict[str, int]:
         """Partial matches of each query, over all readers."""
@@ -53,17 +53,11 @@ class Detector:
 
     def estimate(self, queueing_ms: float) -> Estimate:
         """The inputs of the decision for a block whose oldest event has waited `queueing_ms`."""
-        processing = [self._latency(model.processing, model.service) for model in self.models.values()]
-        shedding = [self._latency(model.shedding, model.service) for model in self.models.values()]
-        return Estimate(queueing_ms, _slowest(processing), _slowest(shedding), sum(self.by_query().values()))
-
-    def _latency(self, function: LatencyFunction | None, service: str) -> float | None:
-        """A learned function at the service's present number of partial matches, in ms."""
-        if function is None:
-            return None
-        return function(sum(self.partial_matches.get(service, {}).values())) / 1e6
+        n = sum(self.by_query().values())
+        processing = self.model.processing if self.model else None
+        shedding = self.model.shedding if self.model else None
+        return Estimate(queueing_ms, _ms(processing, n), _ms(shedding, n), n)
 
 
-def _slowest(latencies: list[float | None]) -> float | None:
-    known = [latency for latency in latencies if latency is not None]
-    return max(known) if known else None
+def _ms(function: LatencyFunction | None, partial_matches: int) -> float | None:
+    return None if function is None else function(partial_matches) / 1e6

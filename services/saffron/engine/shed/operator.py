@@ -40,7 +40,7 @@ class ShedderOperator:
         self._detector = Detector()
         self._orders: dict[str, int] = {}
         self._estimate = Estimate(0.0, None, None, 0)
-        self._counts = {"blocks": 0, "events": 0, "orders": 0}
+        self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
         self._refused: dict[str, int] = {}
 
     @property
@@ -81,12 +81,12 @@ class ShedderOperator:
     ) -> Block:
         """The output block for the next input block (the shell has checked its claim and counter).
 
-        `offset`: of the block in `windows` (without a log: counted up). `appended_ms`: when the broker appended it, from
-        which the queueing latency is taken; None: no wait. `load`: the newest load message, if one came since.
+        `offset`: of the block in `windows` (without a log: counted up). `appended_ms`: when the broker appended it,
+        from which the queueing latency is taken; None: no wait. `load`: a message for `observe`, if one came since.
         The output's claim is 0: the shell stamps its own.
         """
         if load is not None:
-            self._detector.observe(load)
+            self.observe(load)
         waited = 0 if appended_ms is None else max(0, now_ms - appended_ms)
         self._estimate = self._detector.estimate(float(waited))
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
@@ -99,9 +99,20 @@ class ShedderOperator:
         self._counts["events"] += len(block.columns)
         return admitted
 
-    def observe(self, load: Mapping[str, Any]) -> None:
-        """A load message between two blocks (several readers send them)."""
-        self._detector.observe(load)
+    def observe(self, load: Mapping[str, Any]) -> str | None:
+        """A message of `load` for this chain; returns why a forced order in it was refused, or None.
+
+        A reader's load is advice to the detector; {"kind": "force", "query", "n"} is an order.
+        """
+        if load.get("kind") != "force":
+            self._detector.observe(load)
+            return None
+        try:
+            self.order(str(load.get("query")), _whole(load.get("n")))
+        except InputError as error:
+            self._counts["refused_orders"] += 1
+            return str(error)
+        return None
 
     def offer(self, key: bytes | None, value: bytes | None, offset: int) -> str | None:
         """A record of `models`; returns why it was refused, or None. A refused one leaves the last good model in force.
@@ -112,7 +123,6 @@ class ShedderOperator:
         name = (key or b"").decode(errors="replace")
         if value is None:
             self._offered.pop(name, None)
-            self._detector.models.pop(name, None)
             return None
         try:
             model = decode(value, key=key)
@@ -136,7 +146,7 @@ class ShedderOperator:
     # ------------------------------------------------------------ coming back
 
     def resume(self, block: Block) -> None:
-        """Take over an own output block that stands in the log: in order, from the newest checkpoint record to the end."""
+        """Take over an own output block of the log; call in order, from the newest checkpoint record to the end."""
         for control in block.controls:
             self._view.apply(control)
         self._counter = block.next_counter
@@ -164,7 +174,7 @@ class ShedderOperator:
         self._view = View.of(body["view"])
 
     def statistics(self) -> Mapping[str, Any]:
-        """For metrics and health: counts, the detector's inputs (ms), models in force by query, refused ones by reason."""
+        """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason."""
         return {
             **self._counts,
             "decision": "pass",
@@ -180,10 +190,10 @@ class ShedderOperator:
 
     def _take(self, name: str, model: TransitionModel | LatencyModel) -> None:
         if isinstance(model, LatencyModel):
-            known = self._detector.models.get(name)
-            _refuse_older(name, model.version, known.version if known else None)
             if model.stream == self.stream:
-                self._detector.models[name] = model
+                known = self._detector.model
+                _refuse_older(name, model.version, known.version if known else None)
+                self._detector.model = model
             return
         offered = self._offered.get(name)
         _refuse_older(name, model.version, offered.version if offered else self._view.models.get(model.query))
@@ -236,3 +246,9 @@ class ShedderOperator:
 def _refuse_older(name: str, version: Version, floor: Version | None) -> None:
     if floor is not None and version < floor:
         raise ModelError("older", f"model {name} has version {list(version)}, but {list(floor)} was in force before")
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int:
+        raise InputError(f"an order keeps a whole number of partial matches, not {number!r}")
+    return number
