@@ -1,0 +1,59 @@
+# `make` alone lists what there is. Everything runs in .venv, which `make setup` makes from requirements.lock.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format unit reference patterns contracts e2e bench clean
+
+help: ## this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+setup: $(STAMP) ## .venv from the lock file, with the `saffron` command in .venv/bin
+
+$(STAMP): requirements.lock pyproject.toml tools/setup/setup.sh tools/setup/uv.lock
+	@PYTHON="$(PYTHON)" sh tools/setup/setup.sh $(VENV)
+	@touch $@
+
+demo: setup ## a real data set through every service; complex events on the screen
+	@$(BIN)/saffron demo
+
+test: check ## everything that must pass before a change lands: check, then all tests
+	@$(PYTEST) -q -n 2 --dist loadgroup tests/unit tests/reference tests/patterns tests/contracts
+	@$(PYTEST) -q tests/e2e
+
+check: setup ## formatting, lint, strict types, import walls
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --no-logo >$(VENV)/walls.log || { cat $(VENV)/walls.log; exit 1; }
+	@echo "import walls: kept"
+
+format: setup ## format and mend what lint can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+unit: setup ## the unit tests
+	@$(PYTEST) -q -n 2 --dist loadgroup tests/unit
+
+reference: setup ## the engine against its slow twins
+	@$(PYTEST) -q -n 2 tests/reference
+
+patterns: setup ## the text cases
+	@$(PYTEST) -q -n 2 tests/patterns
+
+contracts: setup ## both logs, and the schemas
+	@$(PYTEST) -q -n 2 --dist loadgroup tests/contracts
+
+e2e: setup ## whole pipelines; those on the real broker too
+	@$(PYTEST) -q tests/e2e
+
+bench: setup ## the project's benchmarks, as tables and JSON
+	@$(BIN)/saffron bench
+
+clean: ## remove .venv and what the tools leave behind (caches and data of the user stay)
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

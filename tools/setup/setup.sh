@@ -1,0 +1,44 @@
+#!/bin/sh
+# Make a virtual environment from requirements.lock: setup.sh DIRECTORY. Called by `make setup`.
+# PYTHON names the interpreter (3.11 to 3.13). Every package is pinned and checked by its hash.
+set -eu
+
+venv=$1
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+fail() {
+    printf 'setup: %s\n' "$1" >&2
+    exit 1
+}
+
+usable() { # is $1 a Python that the project runs on?
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null
+}
+
+python=""
+for candidate in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null 2>&1 && usable "$candidate"; then
+        python=$candidate
+        break
+    fi
+done
+[ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found. Install one (Debian: apt install python3.11 python3.11-venv;
+macOS: brew install python@3.13), or name it: make setup PYTHON=/path/to/python3.12"
+
+if ! { [ -x "$venv/bin/python" ] && usable "$venv/bin/python"; }; then
+    echo "setup: making $venv with $("$python" --version)"
+    rm -rf "$venv"
+    "$python" -m venv "$venv" ||
+        fail "$python cannot make virtual environments (Debian: apt install python3-venv), or $venv cannot be written"
+fi
+
+echo "setup: installing what requirements.lock pins (about 1 GB unpacked; a few minutes the first time)"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$here/uv.lock" ||
+    fail "pip could not install uv: is this machine online? (see the message above)"
+uv() { VIRTUAL_ENV="$venv" "$venv/bin/uv" "$@"; }
+uv pip install --quiet --require-hashes -r "$root/requirements.lock" ||
+    fail "the packages of requirements.lock could not be installed (see the message above; then run make setup again)"
+uv pip install --quiet --no-deps --no-build-isolation --editable "$root" ||
+    fail "the project itself could not be installed into $venv (see the message above)"
+echo "setup: done. Try: $venv/bin/saffron demo"
