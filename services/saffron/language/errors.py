@@ -1,0 +1,123 @@
+"""How an error in a query's text is shown: the sentence, the line, carets under the whole range, the way out."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+COLUMNS = 100
+"""Display columns of a query's line that are shown; a longer line is cut around the range."""
+TAB = "    "
+CUT = "..."
+NAME_LIMIT = 60
+"""Longest name from the user's text that a sentence quotes whole."""
+LISTED = 20
+"""Most names that a sentence lists."""
+CANDIDATES = 1000
+"""Most names that are searched for a similar one (a search costs microseconds for each)."""
+
+
+def render(message: str, *, text: str, start: int, end: int, hint: str) -> str:
+    """The full error: `query error: ...`, `LINE n: ...`, a line of carets, and the hint's lines.
+
+    `start` and `end` are character offsets into `text`, end exclusive; a range over several lines is underlined
+    on its first one, an empty range gets one caret.
+    """
+    start = max(0, min(start, len(text)))
+    end = max(start, min(end, len(text)))
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    line = text[line_start:line_end].rstrip("\r")
+    first = min(start - line_start, len(line))
+    last = min(end - line_start, len(line))
+    shown, column, width = _window(line, first, last)
+    prefix = f"LINE {text.count(chr(10), 0, line_start) + 1}: "
+    carets = " " * (len(prefix) + column) + "^" * width
+    lines = [f"query error: {message}", prefix + shown, carets]
+    if hint:
+        lines.extend(hint.splitlines())
+    return "\n".join(lines)
+
+
+def _window(line: str, first: int, last: int) -> tuple[str, int, int]:
+    """The part of `line` around [first, last) that is shown, the display column of `first`, and the carets' number."""
+    left, right = _cuts(line, first, last)
+    before = (CUT if left else "") + _printable(line[left:first])
+    inside = _printable(line[first : min(last, right)])
+    after = _printable(line[max(first, min(last, right)) : right]) + (CUT if right < len(line) else "")
+    return (before + inside + after).rstrip(), display_width(before), max(1, display_width(inside))
+
+
+def _cuts(line: str, first: int, last: int) -> tuple[int, int]:
+    """Where a line is cut so that at most COLUMNS columns remain, the range in the middle, its start always there."""
+    if len(line) <= COLUMNS and display_width(_printable(line)) <= COLUMNS:
+        return 0, len(line)
+    budget = COLUMNS - 2 * len(CUT)
+    right, used = first, 0
+    while right < len(line) and right < last and used + _width(line[right]) <= budget:
+        used += _width(line[right])
+        right += 1
+    left = first
+    while left > 0 and used + _width(line[left - 1]) <= (budget + used) // 2:
+        left -= 1
+        used += _width(line[left])
+    while right < len(line) and used + _width(line[right]) <= budget:
+        used += _width(line[right])
+        right += 1
+    while left > 0 and used + _width(line[left - 1]) <= budget:
+        left -= 1
+        used += _width(line[left])
+    return left, right
+
+
+def _printable(text: str) -> str:
+    """Tabs widened; control, format and surrogate characters, which could play tricks on a terminal, replaced."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(TAB if c == "\t" else "\ufffd" if unicodedata.category(c)[0] == "C" else c for c in text)
+
+
+def _width(character: str) -> int:
+    return display_width(_printable(character))
+
+
+def display_width(text: str) -> int:
+    """Columns that printable text takes on a terminal: 2 for wide characters, 0 for combining marks."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def quoted(name: str) -> str:
+    """A piece of the user's text in a sentence: in quotes, printable, cut when it is long."""
+    short = name if len(name) <= NAME_LIMIT else name[: NAME_LIMIT - len(CUT)] + CUT
+    return f"'{_printable(short)}'"
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`Did you mean 'price'?`, or nothing when no known name is near."""
+    names = list(known)[:CANDIDATES]
+    if len(name) > NAME_LIMIT or name in names:
+        return ""
+    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    return f"Did you mean {quoted(folded[near[0]])}?" if near else ""
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in a row, at most LISTED of them: `symbol, price, volume`."""
+    shown = ", ".join(_printable(name) for name in names[:LISTED])
+    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+
+
+def known_names(owner: str, names: Sequence[str], name: str) -> str:
+    """The hint for an unknown name: `Stock has: symbol, price. Did you mean 'price'?`."""
+    if not names:
+        return f"{owner}: none."
+    parts = [f"{owner}: {listing(names)}.", suggestion(name, names)]
+    return " ".join(part for part in parts if part)

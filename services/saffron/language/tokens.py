@@ -1,0 +1,146 @@
+"""From text to tokens. Keywords are no tokens of their own: a word is one where the grammar asks for it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from saffron.errors import QueryError
+
+TEXT_LIMIT = 64 * 1024
+"""Longest query, in bytes of UTF-8."""
+NUMBER_LIMIT = 40
+"""Longest number, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`kind`: "word", "number", "string", "symbol" or "end".
+
+    `value`: a symbol's canonical spelling; a word as it is written but for hyphenated keywords, which are in lower
+    case with hyphens; a number's digits; a string's content. [start, end) are its offsets in the text.
+    """
+
+    kind: str
+    value: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        """The word in lower case, to compare with keywords; for other tokens the empty string, equal to none."""
+        return self.value.lower() if self.kind == "word" else ""
+
+    def is_symbol(self, *symbols: str) -> bool:
+        return self.kind == "symbol" and self.value in symbols
+
+
+SPELLINGS = {
+    "==": "=",
+    "<>": "!=",
+    "≠": "!=",
+    "≥": ">=",
+    "≤": "<=",
+    "×": "*",
+    "−": "-",
+    ";": ",",
+    "~": "!",
+    "∼": "!",
+    "¬": "!",
+    "∧": "&",
+    "^": "&",
+    "∨": "|",
+    "∪": "|",
+}
+"""What the papers print, and common spellings, for one canonical symbol each."""
+
+_DASH = "[-_\u2010\u2011]"
+_TOKEN = re.compile(
+    rf"""
+      (?P<space> (?: \s | \ufeff | --[^\n]* )+ )
+    | (?P<keyword> (?i: (?: skip{_DASH}till{_DASH}(?:next|any){_DASH}match | (?:strict|partition){_DASH}contiguity
+                          | group[-\u2010\u2011]by | non[-\u2010\u2011]overlap )) (?!\w) )
+    | (?P<word> [^\W\d]\w* )
+    | (?P<number> [0-9]+ (?: \.[0-9]+ )? (?: [eE][+-]?[0-9]+ )? )
+    | (?P<string> '(?:[^'\n]|'')*+' | \u2018[^\u2019\n]*\u2019 )
+    | (?P<symbol> \.\. | <= | >= | != | <> | == | [-=<>+*/%()\[\]{{}},;.|&!~^≠≥≤×−∼¬∧∨∪] )
+    """,
+    re.VERBOSE,
+)
+
+
+def tokenize(text: str) -> list[Token]:
+    """All tokens of `text`, the last one of kind "end".
+
+    Raises QueryError (stage "syntax") for a text that is too long, an unknown character, an open string.
+    """
+    _check_size(text)
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        if found is None:
+            raise _unexpected(text, position)
+        position = found.end()
+        kind = found.lastgroup
+        if kind != "space":
+            tokens.append(_token(str(kind), found.group(), found.start(), text))
+    end = tokens[-1].end if tokens else 0
+    tokens.append(Token("end", "", end, end))
+    return tokens
+
+
+def _token(kind: str, value: str, start: int, text: str) -> Token:
+    end = start + len(value)
+    if kind == "symbol":
+        return Token(kind, SPELLINGS.get(value, value), start, end)
+    if kind == "string":
+        content = value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1]
+        return Token(kind, content, start, end)
+    if kind == "keyword":
+        return Token("word", re.sub(_DASH, "-", value.lower()), start, end)
+    if kind == "number" and len(value) > NUMBER_LIMIT:
+        raise QueryError(
+            f"a number of {len(value)} characters", stage="syntax", text=text, start=start, end=end,
+            hint=f"A number has at most {NUMBER_LIMIT} characters.",
+        )  # fmt: skip
+    return Token(kind, value, start, end)
+
+
+def _check_size(text: str) -> None:
+    try:
+        size = len(text) if len(text) > TEXT_LIMIT else len(text.encode())
+    except UnicodeEncodeError as error:
+        raise QueryError(
+            "the text holds half of a character (a lone surrogate)",
+            stage="syntax", text=text, start=error.start, end=error.end, hint="Save the query as UTF-8.",
+        ) from None  # fmt: skip
+    if size > TEXT_LIMIT:
+        raise QueryError(
+            f"the query is longer than {TEXT_LIMIT // 1024} kB",
+            stage="syntax", text=text, start=0, end=0,
+            hint="Is this the right file? Long lists of values belong into the events, not into the query.",
+        )  # fmt: skip
+
+
+def _unexpected(text: str, position: int) -> QueryError:
+    character = text[position]
+    end = position + 1
+    if character in "'\u2018":
+        line_end = text.find("\n", position)
+        end = len(text) if line_end < 0 else line_end
+        return QueryError(
+            "a string that does not end on its line", stage="syntax", text=text, start=position, end=end,
+            hint="Close it with a single quote; a quote inside a string is written twice: 'it''s'.",
+        )  # fmt: skip
+    if character == '"':
+        hint = "Strings stand in single quotes: 'text'."
+    elif character == "\\":
+        hint = "A quote inside a string is written twice: 'it''s'."
+    else:
+        hint = ""
+    shown = character if character.isprintable() else f"U+{ord(character):04X}"
+    name = unicodedata.name(character, "")
+    described = f"{shown!r} ({name})" if name and not character.isascii() else repr(shown)
+    return QueryError(f"unexpected character {described}", stage="syntax", text=text, start=position, end=end, hint=hint)

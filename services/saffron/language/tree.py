@@ -1,0 +1,297 @@
+"""The syntax tree of a query: what is written, before any name is looked up.
+
+Every node knows its place (`span`), which takes no part in comparisons: two trees are equal when they mean the same.
+Spellings are already canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree, as are `5 s` and `5000`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Character offsets into the text, end exclusive."""
+
+    start: int
+    end: int
+
+
+NOWHERE = Span(0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+# ---------------------------------------------------------------- patterns
+
+
+@dataclass(frozen=True)
+class Event(Node):
+    """Type [var [[]]]. `brackets`: whether [] was written after the variable."""
+
+    type: str
+    variable: str | None
+    brackets: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Repeat(Node):
+    """+ is (1, None), * is (0, None), ? is (0, 1), {n,m} is (n, m)."""
+
+    pattern: Pattern
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True)
+class Negation(Node):
+    pattern: Pattern
+
+
+@dataclass(frozen=True)
+class Sequence(Node):
+    """SEQ(...), at least one part."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf(Node):
+    """ANY(count, parts) [DISTINCT attr]."""
+
+    count: int
+    parts: tuple[Pattern, ...]
+    distinct: str | None
+
+
+@dataclass(frozen=True)
+class Conjunction(Node):
+    """P AND Q ...: two parts or more, none of them a Conjunction."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Disjunction(Node):
+    """P OR Q ...: two parts or more, none of them a Disjunction."""
+
+    parts: tuple[Pattern, ...]
+
+
+Pattern = Event | Repeat | Negation | Sequence | AnyOf | Conjunction | Disjunction
+
+# ---------------------------------------------------------------- expressions
+
+
+class Index(Enum):
+    """What stands in a reference's brackets."""
+
+    NONE = ""  # a.x
+    CURRENT = "i"  # b[i].x
+    PREVIOUS = "i-k"  # b[i-k].x
+    FIRST = "1"  # b[1].x, b[first].x
+    LAST = "last"  # b[last].x, b[b.len].x
+    BEFORE = "..i-1"  # b[..i-1].x, b[1..i-1].x
+    ALL = "[]"  # b[].x
+
+
+@dataclass(frozen=True)
+class Literal(Node):
+    """A number (durations in ms), a string or a truth value."""
+
+    value: int | float | str | bool
+
+
+@dataclass(frozen=True)
+class Name(Node):
+    """A bare word: a group attribute in RETURN, a variable in COUNT(A)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Star(Node):
+    """The * of COUNT(*)."""
+
+
+@dataclass(frozen=True)
+class Reference(Node):
+    """variable[index].attribute; `attribute` None as in count(b[]); `back` is k of b[i-k]."""
+
+    variable: str
+    index: Index
+    attribute: str | None
+    back: int = 0
+
+
+@dataclass(frozen=True)
+class Next(Node):
+    """NEXT(variable).attribute."""
+
+    variable: str
+    attribute: str
+
+
+@dataclass(frozen=True)
+class Key(Node):
+    """[attr, Type.attr]: all events of the match agree. Each attribute with the name it is asked of, if any."""
+
+    attributes: tuple[KeyAttribute, ...]
+
+
+@dataclass(frozen=True)
+class KeyAttribute(Node):
+    owner: str | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Prefix(Node):
+    """operator: "-" or "not"."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Operation(Node):
+    """operator: + - * / %  = != < <= > >=."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Logic(Node):
+    """operator: "and" or "or", over two operands or more, none of them a Logic with the same operator."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Membership(Node):
+    """operand IN (choices)."""
+
+    operand: Expression
+    choices: tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    """function(arguments): the function's name in lower case; min and max of several are least and greatest."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+Expression = Literal | Name | Star | Reference | Next | Key | Prefix | Operation | Logic | Membership | Call
+
+# ---------------------------------------------------------------- clauses
+
+
+@dataclass(frozen=True)
+class Target(Node):
+    """A variable in a strategy's brackets: `b`, `b[]` (both with `current` False) or `b[i]`."""
+
+    variable: str
+    current: bool
+
+
+@dataclass(frozen=True)
+class StrategyUse(Node):
+    """A selection strategy, canonical name, with the variables in its brackets (none: for all)."""
+
+    name: str
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True)
+class Size(Node):
+    """A window's size or slide: a number of ms, or of events."""
+
+    amount: int
+    events: bool
+
+
+@dataclass(frozen=True)
+class Opening(Node):
+    """OPEN ON Type [var] [WHERE expr]."""
+
+    type: str
+    variable: str | None
+    condition: Expression | None
+
+
+@dataclass(frozen=True)
+class Within(Node):
+    """WITHIN size [SLIDE slide] [OPEN ON ...]."""
+
+    size: Size
+    slide: Size | None
+    opening: Opening | None
+
+
+@dataclass(frozen=True)
+class Item(Node):
+    """An item of RETURN: expr [AS alias]."""
+
+    expression: Expression
+    alias: str | None
+
+
+@dataclass(frozen=True)
+class Returns(Node):
+    """RETURN items [INTO type]; no items stands for RETURN *."""
+
+    items: tuple[Item, ...]
+    into: str | None
+
+
+@dataclass(frozen=True)
+class Output(Node):
+    """OUTPUT mode [WITH TIMEOUTS]; the mode in capitals."""
+
+    mode: str
+    timeouts: bool
+
+
+@dataclass(frozen=True)
+class Consume(Node):
+    """CONSUME NONE | ALL | variables: `scope` is "none", "all" or "variables"."""
+
+    scope: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Setting(Node):
+    """CONFIDENCE, WEIGHT (a number) or TIME (ORDERED, STRICT)."""
+
+    value: int | float | str
+
+
+@dataclass(frozen=True)
+class Query(Node):
+    """A whole query; a clause that is not there is None (no conditions, strategies or groups: empty)."""
+
+    pattern: Pattern
+    within: Within
+    name: str | None = None
+    stream: str | None = None
+    strategies: tuple[StrategyUse, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+    group: tuple[KeyAttribute, ...] = ()
+    having: Expression | None = None
+    returns: Returns | None = None
+    output: Output | None = None
+    consume: Consume | None = None
+    confidence: Setting | None = None
+    time: Setting | None = None
+    weight: Setting | None = None
+    text: str = field(default="", compare=False)
