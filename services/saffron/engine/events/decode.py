@@ -1,0 +1,187 @@
+"""Raw records to columns: the scanner for the common form, the exact path for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column
+from saffron.engine.events.exact import DAY, Bad, Event, Mark, decode_exactly
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.scan import scan_events
+from saffron.engine.events.scan_tables import Cells, cells_for, fields_of, grown, scratch_for, strings_for, texts
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """Record `row` of the batch is no event: a short code, and a sentence for people."""
+
+    row: int
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class WatermarkRecord:
+    """Record `row` of the batch is a `$watermark`."""
+
+    row: int
+    ts: int
+    end: bool
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The m good events of a batch in order of arrival, and what else was in it.
+
+    `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
+    columns of length m, as in `Columns`. `mistyped`: values that became null (inferred schema); `unknown_attributes`:
+    values left out, since the schema does not have them.
+    """
+
+    rows: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    type: Column
+    attributes: Mapping[str, Column]
+    bad: tuple[BadRecord, ...]
+    watermarks: tuple[WatermarkRecord, ...]
+    mistyped: int
+    unknown_attributes: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Decoder:
+    """Decodes batches by one schema. `max_future`: how far, in ms, a ts may be ahead of its message's own time."""
+
+    def __init__(self, schema: Schema, max_future: int = DAY) -> None:
+        self.schema = schema
+        self.max_future = max_future
+        self._fields = fields_of(schema)
+        self._scratch = scratch_for(self._fields)
+
+    def decode(self, batch: RawBatch) -> Decoded:
+        """Decode a batch; never raises for what a record holds (see `Decoded.bad`)."""
+        cells, values = self._scan(batch)
+        draft = _Draft(self.schema, cells, values)
+        for row in np.flatnonzero(cells.exact).tolist():
+            time = None if batch.times is None else int(batch.times[row])
+            draft.put(row, decode_exactly(batch.value(row), self.schema, time, self.max_future))
+        return draft.decoded()
+
+    def _scan(self, batch: RawBatch) -> tuple[Cells, list[list[str]]]:
+        """Run the scanner over the batch: its cells, and the strings of each row of codes."""
+        n = len(batch)
+        cells = cells_for(self.schema, n)
+        strings = strings_for(self.schema)
+        # Read-only always, since a kernel is compiled anew for writable arrays.
+        buffer = batch.buffer.view()
+        buffer.flags.writeable = False
+        starts, ends = np.ascontiguousarray(batch.starts), np.ascontiguousarray(batch.ends)
+        has_times = batch.times is not None
+        times = np.ascontiguousarray(batch.times) if batch.times is not None else np.empty(0, dtype=np.int64)
+        event = scan_events(
+            buffer, starts, ends, times, has_times, self.max_future, 0, self._fields, strings, cells, self._scratch
+        )
+        while event < n:
+            strings = grown(strings, len(strings.counts), int(ends[event] - starts[event]))
+            event = scan_events(
+                buffer,
+                starts,
+                ends,
+                times,
+                has_times,
+                self.max_future,
+                event,
+                self._fields,
+                strings,
+                cells,
+                self._scratch,
+            )
+        return cells, texts(strings, len(cells.codes))
+
+
+class _Draft:
+    """The cells of a batch, with the outcomes of the exact path written into them."""
+
+    def __init__(self, schema: Schema, cells: Cells, values: list[list[str]]) -> None:
+        self._cells = cells
+        self._values = values
+        self._codes: dict[int, dict[str, int]] = {}
+        self._good = cells.exact == 0
+        self._bad: list[BadRecord] = []
+        self._watermarks: list[WatermarkRecord] = []
+        self._mistyped = 0
+        self._places: dict[str, tuple[Kind, int]] = {}
+        used = {Kind.INT: 0, Kind.FLOAT: 0, Kind.BOOL: 0, Kind.STRING: 1}
+        for name, kind in schema.kinds.items():
+            self._places[name] = (kind, used[kind])
+            used[kind] += 1
+
+    def put(self, row: int, outcome: Event | Mark | Bad) -> None:
+        """Take the exact path's word for a record."""
+        self._cells.unknown[row] = 0
+        if isinstance(outcome, Bad):
+            self._bad.append(BadRecord(row, outcome.reason, outcome.detail))
+        elif isinstance(outcome, Mark):
+            self._watermarks.append(WatermarkRecord(row, outcome.ts, outcome.end))
+        else:
+            self._good[row] = True
+            self._put_event(row, outcome)
+
+    def _put_event(self, row: int, event: Event) -> None:
+        cells = self._cells
+        self._mistyped += event.mistyped
+        cells.unknown[row] = event.unknown
+        cells.ts[row] = event.ts
+        cells.codes[0, row] = self._code(0, event.type)
+        for name, (kind, place) in self._places.items():
+            value = event.values.get(name)
+            if kind is Kind.STRING:
+                cells.codes[place, row] = NULL_CODE if value is None else self._code(place, str(value))
+            elif kind is Kind.INT:
+                cells.ints[place, row] = NULL_INT if value is None else value
+            elif kind is Kind.FLOAT:
+                cells.floats[place, row] = np.nan if value is None else value
+            else:
+                cells.bools[place, row] = -1 if value is None else value
+
+    def _code(self, place: int, text: str) -> int:
+        codes = self._codes.get(place)
+        if codes is None:
+            codes = self._codes[place] = {known: code for code, known in enumerate(self._values[place])}
+        code = codes.get(text)
+        if code is None:
+            code = codes[text] = len(codes)
+            self._values[place].append(text)
+        return code
+
+    def decoded(self) -> Decoded:
+        rows = np.flatnonzero(self._good).astype(np.int64, copy=False)
+        attributes = {name: self._column(kind, place, rows) for name, (kind, place) in self._places.items()}
+        return Decoded(
+            rows=rows,
+            ts=_taken(self._cells.ts, rows),
+            type=self._column(Kind.STRING, 0, rows),
+            attributes=attributes,
+            bad=tuple(self._bad),
+            watermarks=tuple(self._watermarks),
+            mistyped=self._mistyped,
+            unknown_attributes=int(self._cells.unknown[rows].sum()),
+        )
+
+    def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
+        if kind is Kind.STRING:
+            return Column(kind, _taken(self._cells.codes[place], rows), tuple(self._values[place]))
+        by_kind = {Kind.INT: self._cells.ints, Kind.FLOAT: self._cells.floats, Kind.BOOL: self._cells.bools}
+        return Column(kind, _taken(by_kind[kind][place], rows))
+
+
+def _taken(cells: NDArray[np.generic], rows: NDArray[np.int64]) -> NDArray[np.generic]:
+    """The cells of `rows`; the array itself where that is all of them."""
+    return cells if len(rows) == len(cells) else cells[rows]

@@ -1,0 +1,209 @@
+"""The exact path of decoding: one event by a full JSON parser, with every rule spelled out and every breach explained.
+
+The scanner (`scan.py`) leaves to this what it is not sure of; the tests hold the two against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from saffron.engine.events.scan import MAX_EVENT_BYTES
+from saffron.engine.events.scan_tables import WATERMARK_TYPE
+from saffron.engine.events.schema import MAX_TS, Kind, Schema
+from saffron.engine.events.times import parse_iso
+
+Scalar = int | float | str | bool | None
+
+DAY = 86_400_000
+
+_KIND_NAMES = {Kind.INT: "an integer", Kind.FLOAT: "a number", Kind.BOOL: "true or false", Kind.STRING: "a string"}
+_INT_LIMIT = 2**63
+
+
+@dataclass(frozen=True)
+class Event:
+    """A good event. `values`: those attributes of the schema that are there and not null, by name."""
+
+    type: str
+    ts: int
+    values: Mapping[str, Scalar]
+    mistyped: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A `$watermark`: nothing with a smaller ts will come; `end`: every window opened so far closes."""
+
+    ts: int
+    end: bool
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Why a record is no event: a short code, and a sentence for people."""
+
+    reason: str
+    detail: str
+
+
+class _Refused(Exception):
+    def __init__(self, reason: str, detail: str) -> None:
+        self.bad = Bad(reason, detail)
+
+
+def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: int = DAY) -> Event | Mark | Bad:
+    """Decode one record. `time`: the message's own time in ms, None where it has none (a file)."""
+    try:
+        event = _parse(value)
+        kind = _type_of(event)
+        if kind == WATERMARK_TYPE:
+            return _mark(event)
+        ts = _ts_of(event, time, max_future)
+        return _typed(event, kind, ts, schema) if schema.given else _as_far_as_it_goes(event, kind, ts, schema)
+    except _Refused as refused:
+        return refused.bad
+
+
+def parse_object(value: bytes) -> dict[str, Any] | Bad:
+    """The flat JSON object in `value`, with its `type` checked; for inference, before there is a schema."""
+    try:
+        event = _parse(value)
+        _type_of(event)
+    except _Refused as refused:
+        return refused.bad
+    return event
+
+
+def fit(value: Scalar, kind: Kind) -> Scalar:
+    """`value` as the kind's Python type, or None where it is not of that kind. A whole float is an integer too."""
+    if kind is Kind.STRING:
+        return value if isinstance(value, str) else None
+    if kind is Kind.BOOL or isinstance(value, bool):
+        return value if kind is Kind.BOOL and isinstance(value, bool) else None
+    if not isinstance(value, int | float):
+        return None
+    if kind is Kind.FLOAT:
+        return float(value)
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    return int(value) if -_INT_LIMIT < value < _INT_LIMIT else None
+
+
+def _parse(value: bytes) -> dict[str, Any]:
+    if len(value) > MAX_EVENT_BYTES:
+        raise _Refused("too-large", f"the event has {len(value)} bytes; at most {MAX_EVENT_BYTES} are read")
+    if not value:
+        raise _Refused("not-json", "the message is empty")
+    try:
+        event = orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        raise _Refused("not-json", f"not JSON: {error}") from None
+    if not isinstance(event, dict):
+        raise _Refused("not-an-object", f"an event is a JSON object, and this is {_shown(event)}")
+    for name, item in event.items():
+        if isinstance(item, list | dict) and name != "ts":
+            raise _Refused("nested-value", f"attribute {name!r} is nested; attributes are numbers, strings, booleans")
+    return event
+
+
+def _type_of(event: Mapping[str, Any]) -> str:
+    kind = event.get("type")
+    if isinstance(kind, str):
+        return kind
+    found = "it has none" if kind is None else f"this is {_shown(kind)}"
+    raise _Refused("no-type", f"an event needs a 'type' that is a string, and {found}")
+
+
+def _ts_of(event: Mapping[str, Any], time: int | None, max_future: int) -> int:
+    ts = _timestamp(event.get("ts"))
+    if ts is None:
+        if time is None or time < 0:
+            raise _Refused("no-ts", "the event has no 'ts', and its message no time of its own")
+        return time
+    if time is not None and time >= 0 and ts > time + max_future:
+        raise _Refused("future-ts", f"ts {ts} is more than {max_future} ms ahead of the message's own time {time}")
+    return ts
+
+
+def _timestamp(given: Any) -> int | None:
+    if given is None:
+        return None
+    if isinstance(given, list):
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time ([lo, hi]) is not supported yet")
+    if isinstance(given, str):
+        ts = parse_iso(given)
+        if ts is None:
+            raise _Refused("bad-ts", f"ts {_shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
+    else:
+        fitted = fit(given, Kind.INT) if not isinstance(given, dict) else None
+        if not isinstance(fitted, int):
+            raise _Refused("bad-ts", f"ts {_shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
+        ts = fitted
+    if abs(ts) > MAX_TS:
+        raise _Refused("bad-ts", f"ts {ts} is beyond 2^53 ms; is it in microseconds or nanoseconds?")
+    return ts
+
+
+def _mark(event: Mapping[str, Any]) -> Mark:
+    ts = _timestamp(event.get("ts"))
+    if ts is None:
+        raise _Refused("no-ts", f"a {WATERMARK_TYPE} needs a 'ts'")
+    end = event.get("end", False)
+    if not isinstance(end, bool):
+        raise _Refused("schema", f"'end' of a {WATERMARK_TYPE} should be true or false, and is {_shown(end)}")
+    return Mark(ts, end)
+
+
+def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
+    """Under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
+    values: dict[str, Scalar] = {}
+    mistyped = unknown = 0
+    for name, item in event.items():
+        if name in ("type", "ts"):
+            continue
+        if name not in schema.kinds:
+            unknown += 1
+        elif item is not None:
+            fitted = fit(item, schema.kinds[name])
+            if fitted is None:
+                mistyped += 1
+            else:
+                values[name] = fitted
+    return Event(kind, ts, values, mistyped, unknown)
+
+
+def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
+    """Under a given schema: any breach makes the event bad."""
+    if kind not in schema.types:
+        raise _Refused("schema", f"type {_shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
+    attributes = schema.types[kind]
+    values: dict[str, Scalar] = {}
+    unknown = 0
+    for name, item in event.items():
+        if name in ("type", "ts"):
+            continue
+        if name not in attributes:
+            if schema.closed:
+                raise _Refused("schema", f"type {kind} has no attribute {name!r}; it has {', '.join(attributes)}")
+            unknown += 1
+        elif item is not None:
+            fitted = fit(item, schema.kinds[name])
+            if fitted is None:
+                expected = _KIND_NAMES[schema.kinds[name]]
+                detail = f"attribute {name!r} of type {kind} should be {expected}, and is {_shown(item)}"
+                raise _Refused("schema", detail)
+            values[name] = fitted
+    for name in attributes:
+        if name in schema.required.get(kind, ()) and name not in values:
+            raise _Refused("schema", f"attribute {name!r} of type {kind} is required, and is absent or null")
+    return Event(kind, ts, values, 0, unknown)
+
+
+def _shown(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."

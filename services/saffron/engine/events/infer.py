@@ -1,0 +1,78 @@
+"""A schema from the first events of a stream that has none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from saffron.engine.events.exact import parse_object
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.scan_tables import WATERMARK_TYPE
+from saffron.engine.events.schema import Kind, Schema
+
+INFER_EVENTS = 10_000
+"""How many events a schema is inferred from."""
+
+_INT_LIMIT = 2**63
+
+
+def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schema:
+    """The schema of the first `limit` records; those that are no events say nothing.
+
+    Types and attributes stand in the order of their first appearance. Integers and other numbers in one attribute
+    make it FLOAT. Where kinds conflict, the majority wins, and of equals the one seen first. An attribute that was
+    only null is FLOAT: a number, should it ever come, is then kept.
+    """
+    draft = _Draft()
+    left = limit
+    for batch in events:
+        for row in range(min(left, len(batch))):
+            event = parse_object(batch.value(row))
+            if isinstance(event, dict) and event["type"] != WATERMARK_TYPE:
+                draft.add(event)
+        left -= min(left, len(batch))
+    return draft.schema()
+
+
+class _Draft:
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[Kind]] = {}
+        self._types: dict[str, dict[str, None]] = {}
+
+    def add(self, event: dict[str, Any]) -> None:
+        attributes = self._types.setdefault(event["type"], {})
+        for name, value in event.items():
+            if name in ("type", "ts"):
+                continue
+            attributes[name] = None
+            counts = self._counts.setdefault(name, Counter())
+            kind = _kind_of(value)
+            if kind is not None:
+                counts[kind] += 1
+
+    def schema(self) -> Schema:
+        kinds = {name: _winner(counts) for name, counts in self._counts.items()}
+        types = {name: tuple(attributes) for name, attributes in self._types.items()}
+        return Schema(kinds, types, {name: frozenset() for name in types}, closed=False, given=False)
+
+
+def _kind_of(value: Any) -> Kind | None:
+    if isinstance(value, bool):
+        return Kind.BOOL
+    if isinstance(value, int) and -_INT_LIMIT < value < _INT_LIMIT:
+        return Kind.INT
+    if isinstance(value, int | float):
+        return Kind.FLOAT
+    return Kind.STRING if isinstance(value, str) else None
+
+
+def _winner(counts: Counter[Kind]) -> Kind:
+    """The kind of most values; integers and floats are one party (`Counter` keeps the order of first appearance)."""
+    parties: Counter[Kind] = Counter()
+    for kind, count in counts.items():
+        parties[Kind.FLOAT if kind.is_number else kind] += count
+    if not parties:
+        return Kind.FLOAT
+    party = max(parties, key=parties.__getitem__)
+    return Kind.INT if party is Kind.FLOAT and not counts[Kind.FLOAT] else party

@@ -1,0 +1,197 @@
+"""JSON Schema to the schema of a stream, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.errors import SchemaError
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_KINDS = {"string": Kind.STRING, "integer": Kind.INT, "number": Kind.FLOAT, "boolean": Kind.BOOL}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+_REMARKS = frozenset({"$schema", "$id", "$comment", "title", "description", "examples", "default"})
+_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
+_PROPERTY = frozenset({"type"})
+_TYPE_PROPERTY = frozenset({"type", "const", "enum"})
+_TS_TYPES = frozenset({"integer", "number", "string", "null"})
+
+
+def from_json_schema(document: Any) -> Schema:
+    """The schema that a JSON Schema describes (`given` is True).
+
+    One object schema, or `oneOf`/`anyOf` of them; the event types are the `const` or `enum` of each one's property
+    `type`. Properties are of type string, integer, number or boolean, or one of these and "null". An attribute that
+    is an integer in one type and a number in another is a number. Null counts as absent: a required attribute that
+    may be null is not required here. `ts` may be described; it is checked by the rules for events, not by this.
+    Raises SchemaError, naming the place, for everything else.
+    """
+    root = _mapping(document, "#")
+    draft = _Draft()
+    branches = [keyword for keyword in ("oneOf", "anyOf") if keyword in root]
+    if not branches:
+        draft.add(root, "#", _OBJECT)
+        return draft.schema()
+    if len(branches) == 2:
+        raise SchemaError("#: has both oneOf and anyOf; one of them lists the event types")
+    keyword = branches[0]
+    _only(root, {keyword, "type"}, "#")
+    _expect_object(root, "#", optional=True)
+    if not isinstance(root[keyword], list) or not root[keyword]:
+        raise SchemaError(f"#/{keyword}: should list one object schema for each event type")
+    for number, branch in enumerate(root[keyword]):
+        place = f"#/{keyword}/{number}"
+        draft.add(_mapping(branch, place), place, _OBJECT)
+    return draft.schema()
+
+
+def to_json_schema(schema: Schema) -> dict[str, Any]:
+    """The JSON Schema of a schema: one object where there is one event type, `oneOf` otherwise."""
+    branches = [_branch(schema, name) for name in schema.types]
+    if len(branches) == 1:
+        return {"$schema": DIALECT, **branches[0]}
+    return {"$schema": DIALECT, "oneOf": branches}
+
+
+def _branch(schema: Schema, type_name: str) -> dict[str, Any]:
+    required = schema.required.get(type_name, frozenset())
+    properties: dict[str, Any] = {"type": {"const": type_name}, "ts": {"type": ["integer", "string"]}}
+    for name in schema.types[type_name]:
+        kind = _NAMES[schema.kinds[name]]
+        properties[name] = {"type": kind if name in required else [kind, "null"]}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["type", *(name for name in schema.types[type_name] if name in required)],
+        "additionalProperties": not schema.closed,
+    }
+
+
+class _Draft:
+    def __init__(self) -> None:
+        self._kinds: dict[str, Kind] = {}
+        self._owner: dict[str, str] = {}
+        self._types: dict[str, tuple[str, ...]] = {}
+        self._required: dict[str, frozenset[str]] = {}
+        self._closed: dict[str, bool] = {}
+
+    def add(self, branch: Mapping[str, Any], place: str, known: frozenset[str]) -> None:
+        """Take the object schema of one event type (or of several that share it)."""
+        _only(branch, known, place)
+        _expect_object(branch, place, optional=False)
+        properties = _mapping(branch.get("properties", {}), f"{place}/properties")
+        types = _event_types(properties, place)
+        required = _required(branch, properties, place)
+        attributes, optional = [], set()
+        for name, item in properties.items():
+            where = f"{place}/properties/{name}"
+            if name == "ts":
+                _check_ts(_mapping(item, where), where)
+            elif name != "type":
+                kind, nullable = _kind(_mapping(item, where), where)
+                self._join(name, kind, where)
+                attributes.append(name)
+                if nullable:
+                    optional.add(name)
+        for name in types:
+            if name in self._types:
+                raise SchemaError(f"{place}/properties/type: event type {name!r} is described twice")
+            self._types[name] = tuple(attributes)
+            self._required[name] = frozenset(required - optional)
+        self._closed[place] = _closed(branch, place)
+
+    def schema(self) -> Schema:
+        if len(set(self._closed.values())) > 1:
+            place = next(place for place, closed in self._closed.items() if not closed)
+            raise SchemaError(
+                f"{place}/additionalProperties: should be false for every event type of a stream, or for none"
+            )
+        closed = any(self._closed.values())
+        return Schema(self._kinds, self._types, self._required, closed=closed, given=True)
+
+    def _join(self, name: str, kind: Kind, place: str) -> None:
+        before = self._kinds.setdefault(name, kind)
+        owner = self._owner.setdefault(name, place)
+        if before is kind:
+            return
+        if not (before.is_number and kind.is_number):
+            raise SchemaError(
+                f"{place}: {name!r} is {_NAMES[kind]} here and {_NAMES[before]} at {owner}; an attribute has one kind "
+                "throughout a stream (rename one of them)"
+            )
+        self._kinds[name] = Kind.FLOAT
+
+
+def _event_types(properties: Mapping[str, Any], place: str) -> list[str]:
+    where = f"{place}/properties/type"
+    if "type" not in properties:
+        raise SchemaError(f'{where}: is missing; it names the event type, as {{"const": "Stock"}}')
+    item = _mapping(properties["type"], where)
+    _only(item, _TYPE_PROPERTY, where)
+    if item.get("type", "string") != "string":
+        raise SchemaError(f"{where}/type: an event's type is a string, not {item['type']!r}")
+    if ("const" in item) == ("enum" in item):
+        raise SchemaError(f"{where}: needs either const (one event type) or enum (several that share these attributes)")
+    names = [item["const"]] if "const" in item else item["enum"]
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise SchemaError(f"{where}: event types are strings, and this is {names!r}")
+    return names
+
+
+def _required(branch: Mapping[str, Any], properties: Mapping[str, Any], place: str) -> set[str]:
+    where = f"{place}/required"
+    required = branch.get("required", [])
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        raise SchemaError(f"{where}: should be a list of names, and is {required!r}")
+    for name in required:
+        if name not in properties and name not in ("type", "ts"):
+            raise SchemaError(f"{where}: {name!r} is not among the properties, so that its kind is not known")
+    return set(required) - {"type", "ts"}
+
+
+def _closed(branch: Mapping[str, Any], place: str) -> bool:
+    additional = branch.get("additionalProperties", True)
+    if not isinstance(additional, bool):
+        raise SchemaError(f"{place}/additionalProperties: should be true or false, and is {additional!r}")
+    return not additional
+
+
+def _kind(item: Mapping[str, Any], place: str) -> tuple[Kind, bool]:
+    """The kind of a property, and whether it may be null."""
+    _only(item, _PROPERTY, place)
+    given = item.get("type")
+    names = given if isinstance(given, list) else [given]
+    kinds = [name for name in names if name != "null"]
+    if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in _KINDS:
+        raise SchemaError(
+            f"{place}/type: should be string, integer, number or boolean, or one of these and null; it is {given!r}"
+        )
+    return _KINDS[kinds[0]], len(kinds) < len(names)
+
+
+def _check_ts(item: Mapping[str, Any], place: str) -> None:
+    _only(item, _PROPERTY, place)
+    given = item.get("type", "integer")
+    names = given if isinstance(given, list) else [given]
+    if not names or not all(isinstance(name, str) and name in _TS_TYPES for name in names):
+        raise SchemaError(f"{place}/type: ts is an integer (ms since 1970) or a string (ISO 8601), not {given!r}")
+
+
+def _expect_object(branch: Mapping[str, Any], place: str, *, optional: bool) -> None:
+    given = branch.get("type", "object" if optional else None)
+    if given != "object":
+        raise SchemaError(f'{place}/type: an event is an object: "type": "object" is expected, not {given!r}')
+
+
+def _only(item: Mapping[str, Any], known: set[str] | frozenset[str], place: str) -> None:
+    for keyword in item:
+        if keyword not in known and keyword not in _REMARKS:
+            raise SchemaError(f"{place}/{keyword}: this keyword is not supported; here are: {', '.join(sorted(known))}")
+
+
+def _mapping(item: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(item, dict):
+        raise SchemaError(f"{place}: should be a JSON object, and is {item!r}")
+    return item

@@ -1,0 +1,104 @@
+"""Raw records as they come from a topic or a file: one buffer, and where each record lies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEWLINE = 10
+
+
+@dataclass(frozen=True)
+class RawBatch:
+    """n undecoded records in order of arrival.
+
+    `buffer`: uint8 [bytes]; record i is buffer[starts[i]:ends[i]] (an absent value is an empty one).
+    `starts`, `ends`: int64 [n].
+    `offsets`: int64 [n], ascending: the records' offsets in the partition, or their positions in the input of a replay.
+    `times`: int64 [n] or None: the messages' own times in ms (negative: the message has none). None in a replay.
+    """
+
+    buffer: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    times: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def value(self, row: int) -> bytes:
+        """The original bytes of one record."""
+        return self.buffer[self.starts[row] : self.ends[row]].tobytes()
+
+    def part(self, start: int, stop: int) -> RawBatch:
+        """Records start..stop-1, sharing the buffer."""
+        times = None if self.times is None else self.times[start:stop]
+        rows = slice(start, stop)
+        return RawBatch(self.buffer, self.starts[rows], self.ends[rows], self.offsets[rows], times)
+
+
+def batch_of_values(
+    values: Sequence[bytes | None],
+    offsets: NDArray[np.int64] | None = None,
+    times: NDArray[np.int64] | None = None,
+) -> RawBatch:
+    """A batch of Kafka values (None, a tombstone, becomes an empty value). `offsets` default to 0..n-1."""
+    present = [value or b"" for value in values]
+    bounds = np.zeros(len(present) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, present), dtype=np.int64, count=len(present)), out=bounds[1:])
+    buffer = np.frombuffer(b"".join(present), dtype=np.uint8)
+    if offsets is None:
+        offsets = np.arange(len(present), dtype=np.int64)
+    return RawBatch(buffer, bounds[:-1], bounds[1:], offsets, times)
+
+
+def split_lines(
+    buffer: NDArray[np.uint8],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    r"""Where the lines of `buffer` lie: (starts, ends, numbers, lines), blank lines left out.
+
+    `numbers`: 0-based line numbers; `lines`: how many lines there are, blank ones included. "\r\n" ends a line too,
+    and the last line needs no newline.
+    """
+    newlines = np.flatnonzero(buffer == NEWLINE)
+    if len(buffer) and (not len(newlines) or newlines[-1] != len(buffer) - 1):
+        newlines = np.append(newlines, len(buffer))
+    starts = np.empty_like(newlines)
+    starts[:1] = 0
+    starts[1:] = newlines[:-1] + 1
+    ends = newlines.copy()
+    _trim_carriage_returns(buffer, starts, ends)
+    numbers = np.arange(len(newlines), dtype=np.int64)
+    filled = _filled(buffer, starts, ends)
+    if filled.all():
+        return starts, ends, numbers, len(newlines)
+    return starts[filled], ends[filled], numbers[filled], len(newlines)
+
+
+def batch_of_lines(data: bytes | NDArray[np.uint8], first: int = 0) -> RawBatch:
+    """A batch of newline-delimited events; `offsets` count the events (not the blank lines) from `first`."""
+    buffer = np.frombuffer(data, dtype=np.uint8) if isinstance(data, bytes) else data
+    starts, ends, _, _ = split_lines(buffer)
+    return RawBatch(buffer, starts, ends, np.arange(first, first + len(starts), dtype=np.int64))
+
+
+def _trim_carriage_returns(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    """Move the ends of lines that end in a carriage return one byte to the left, in place."""
+    candidates = np.flatnonzero(ends > starts)
+    returns = candidates[buffer[ends[candidates] - 1] == 13]
+    ends[returns] -= 1
+
+
+def _filled(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[n] whether a line holds anything but blanks and tabs."""
+    filled = ends > starts
+    # A line that begins with a blank may be blank to its end; such lines are rare, so a loop will do.
+    doubtful = np.flatnonzero(filled)
+    first = buffer[starts[doubtful]]
+    for row in doubtful[(first == 32) | (first == 9)].tolist():
+        filled[row] = bool(buffer[starts[row] : ends[row]].tobytes().strip(b" \t\r"))
+    return filled

@@ -1,0 +1,34 @@
+"""A schema as it travels in the log ("schema" and "checkpoint" control records): all of it, column order included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.errors import LogError
+
+
+def schema_to_record(schema: Schema) -> dict[str, Any]:
+    """The schema as JSON-able data."""
+    return {
+        "kinds": {name: kind.value for name, kind in schema.kinds.items()},
+        "types": {name: list(attributes) for name, attributes in schema.types.items()},
+        "required": {name: sorted(attributes) for name, attributes in schema.required.items()},
+        "closed": schema.closed,
+        "given": schema.given,
+    }
+
+
+def schema_from_record(record: Mapping[str, Any]) -> Schema:
+    """The schema of a record made by `schema_to_record`; LogError where it is none."""
+    try:
+        return Schema(
+            kinds={name: Kind(kind) for name, kind in record["kinds"].items()},
+            types={name: tuple(attributes) for name, attributes in record["types"].items()},
+            required={name: frozenset(attributes) for name, attributes in record["required"].items()},
+            closed=bool(record["closed"]),
+            given=bool(record["given"]),
+        )
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise LogError(f"the log holds a schema that cannot be read ({error!r}): {dict(record)!r}") from error

@@ -1,0 +1,120 @@
+"""Operations on columns: slices, concatenation, and strings without a use dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+
+_DTYPE: Mapping[Kind, type[np.generic]] = {
+    Kind.INT: np.int64,
+    Kind.FLOAT: np.float64,
+    Kind.BOOL: np.int8,
+    Kind.STRING: np.int32,
+}
+
+
+def empty_columns(schema: Schema | None) -> Columns:
+    """No events, with the attributes of `schema`."""
+    kinds = {} if schema is None else schema.kinds
+    whole = np.empty(0, dtype=np.int64)
+    attributes = {name: Column(kind, np.empty(0, dtype=_DTYPE[kind])) for name, kind in kinds.items()}
+    return Columns(whole, whole.copy(), whole.copy(), Column(Kind.STRING, np.empty(0, dtype=np.int32)), attributes)
+
+
+def slice_columns(columns: Columns, start: int, stop: int) -> Columns:
+    """Events start..stop-1; the arrays are views, the strings those of the whole."""
+    rows = slice(start, stop)
+    return Columns(
+        seq=columns.seq[rows],
+        ts=columns.ts[rows],
+        time=columns.time[rows],
+        type=replace(columns.type, data=columns.type.data[rows]),
+        attributes={name: replace(column, data=column.data[rows]) for name, column in columns.attributes.items()},
+        dropped=None if columns.dropped is None else columns.dropped[rows],
+    )
+
+
+def take_columns(columns: Columns, rows: NDArray[np.int64]) -> Columns:
+    """Events `rows` (int64 [m] indices), in that order."""
+    return Columns(
+        seq=columns.seq[rows],
+        ts=columns.ts[rows],
+        time=columns.time[rows],
+        type=replace(columns.type, data=columns.type.data[rows]),
+        attributes={name: replace(column, data=column.data[rows]) for name, column in columns.attributes.items()},
+        dropped=None if columns.dropped is None else columns.dropped[rows],
+    )
+
+
+def concat_columns(parts: Sequence[Columns]) -> Columns:
+    """One after the other; all of one schema, at least one. Strings are coded anew where the parts' differ."""
+    if len(parts) == 1:
+        return parts[0]
+    names = parts[0].attributes
+    masks = [part.dropped for part in parts]
+    dropped = None
+    if any(mask is not None for mask in masks):
+        dropped = np.concatenate(
+            [np.zeros(len(part), np.uint64) if part.dropped is None else part.dropped for part in parts]
+        )
+    return Columns(
+        seq=np.concatenate([part.seq for part in parts]),
+        ts=np.concatenate([part.ts for part in parts]),
+        time=np.concatenate([part.time for part in parts]),
+        type=concat_column([part.type for part in parts]),
+        attributes={name: concat_column([part.attributes[name] for part in parts]) for name in names},
+        dropped=dropped,
+    )
+
+
+def concat_column(parts: Sequence[Column]) -> Column:
+    """One column of all parts, which are of one kind."""
+    kind = parts[0].kind
+    if kind is not Kind.STRING or all(part.values is parts[0].values for part in parts):
+        return Column(kind, np.concatenate([part.data for part in parts]), parts[0].values)
+    codes: dict[str, int] = {}
+    coded = []
+    for part in parts:
+        # The last entry is for null, which -1 indexes.
+        renamed = [codes.setdefault(value, len(codes)) for value in part.values]
+        coded.append(np.array([*renamed, NULL_CODE], dtype=np.int32)[part.data])
+    return Column(kind, np.concatenate(coded), tuple(codes))
+
+
+def pruned(column: Column) -> Column:
+    """The column with only those strings that it uses, in the order of their codes."""
+    if column.kind is not Kind.STRING or not column.values:
+        return column
+    used = np.zeros(len(column.values) + 1, dtype=np.bool_)  # the last one is for null, which -1 indexes
+    used[column.data] = True
+    used[-1] = False
+    if used[:-1].all():
+        return column
+    renamed = np.cumsum(used, dtype=np.int32) - 1
+    renamed[-1] = NULL_CODE
+    values = tuple(column.values[code] for code in np.flatnonzero(used).tolist())
+    return Column(column.kind, renamed[column.data].astype(np.int32, copy=False), values)
+
+
+def prune_columns(columns: Columns) -> Columns:
+    """The same events; every string column has only the strings that it uses."""
+    attributes = {name: pruned(column) for name, column in columns.attributes.items()}
+    return replace(columns, type=pruned(columns.type), attributes=attributes)
+
+
+def column_values(column: Column) -> list[int | float | str | bool | None]:
+    """The column as Python values, None for null (for tests, results and messages; slow)."""
+    data = column.data.tolist()
+    if column.kind is Kind.STRING:
+        return [None if code < 0 else column.values[code] for code in data]
+    if column.kind is Kind.BOOL:
+        return [None if flag < 0 else bool(flag) for flag in data]
+    if column.kind is Kind.INT:
+        return [None if number == NULL_INT else number for number in data]
+    return [None if number != number else number for number in data]
