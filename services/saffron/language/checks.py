@@ -6,23 +6,7 @@ from collections.abc import Iterator
 
 from saffron.errors import QueryError
 from saffron.language.cursor import DEPTH_LIMIT
-from saffron.language.tree import Call, Expression, Key, Logic, Membership, Operation, Prefix, Query, Star
-
-
-def operands(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions directly inside an expression."""
-    match expression:
-        case Prefix(operand=operand):
-            return (operand,)
-        case Operation(left=left, right=right):
-            return (left, right)
-        case Logic(operands=parts):
-            return parts
-        case Membership(operand=operand, choices=choices):
-            return (operand, *choices)
-        case Call(arguments=arguments):
-            return arguments
-    return ()
+from saffron.language.tree import Call, Expression, Key, Query, Star, operands
 
 
 def check_expressions(query: Query) -> None:

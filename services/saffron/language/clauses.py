@@ -94,7 +94,16 @@ def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expressi
     if brace:
         cursor.expect("}", "or AND after a condition")
     conjunction = isinstance(condition, Logic) and condition.operator == "and"
-    return tuple(strategies), condition.operands if conjunction and isinstance(condition, Logic) else (condition,)
+    conjuncts = condition.operands if conjunction and isinstance(condition, Logic) else (condition,)
+    return tuple(strategies), tuple(_plain_key(cursor, conjunct) for conjunct in conjuncts)
+
+
+def _plain_key(cursor: Cursor, condition: Expression) -> Expression:
+    """As a condition, a.(x, y) is [x, y]."""
+    if not isinstance(condition, Key) or cursor.text[condition.span.start] == "[":
+        return condition
+    attributes = tuple(KeyAttribute(None, part.name, span=part.span) for part in condition.attributes)
+    return Key(attributes, span=condition.span)
 
 
 def _strategy(cursor: Cursor) -> StrategyUse:
@@ -157,7 +166,7 @@ def _opening(cursor: Cursor) -> Opening:
     if cursor.token.kind == "word" and not is_clause(cursor):
         variable = cursor.expect_name("a variable").value
     condition = parse_expression(cursor) if cursor.accept_word("where") else None
-    return Opening(name.value, variable, condition, span=cursor.span_from(start))
+    return Opening(name.value, variable, condition, name.start, span=cursor.span_from(start))
 
 
 # ---------------------------------------------------------------- GROUP BY, RETURN and the small ones

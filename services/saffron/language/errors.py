@@ -18,7 +18,7 @@ CANDIDATES = 1000
 """Most names that are searched for a similar one (a search costs microseconds for each)."""
 
 
-def render(message: str, *, text: str, start: int, end: int, hint: str) -> str:
+def render(message: str, *, text: str, start: int, end: int, hint: str, label: str = "query error") -> str:
     """The full error: `query error: ...`, `LINE n: ...`, a line of carets, and the hint's lines.
 
     `start` and `end` are character offsets into `text`, end exclusive; a range over several lines is underlined
@@ -35,7 +35,7 @@ def render(message: str, *, text: str, start: int, end: int, hint: str) -> str:
     shown, column, width = _window(line, first, last)
     prefix = f"LINE {text.count(chr(10), 0, line_start) + 1}: "
     carets = " " * (len(prefix) + column) + "^" * width
-    lines = [f"query error: {message}", prefix + shown, carets]
+    lines = [f"{label}: {message}", prefix + shown, carets]
     if hint:
         lines.extend(hint.splitlines())
     return "\n".join(lines)

@@ -14,6 +14,10 @@ from saffron.engine.events.schema import Kind
 # ---------------------------------------------------------------- expressions
 
 
+DEFAULT_STREAM = "events"
+"""The stream of a query without FROM."""
+
+
 class Which(Enum):
     """Which event of a component's binding an attribute is taken from."""
 

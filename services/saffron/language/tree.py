@@ -192,6 +192,24 @@ class Call(Node):
 
 Expression = Literal | Name | Star | Reference | Next | Key | Prefix | Operation | Logic | Membership | Call
 
+
+
+def operands(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside an expression."""
+    match expression:
+        case Prefix(operand=operand):
+            return (operand,)
+        case Operation(left=left, right=right):
+            return (left, right)
+        case Logic(operands=parts):
+            return parts
+        case Membership(operand=operand, choices=choices):
+            return (operand, *choices)
+        case Call(arguments=arguments):
+            return arguments
+    return ()
+
+
 # ---------------------------------------------------------------- clauses
 
 
@@ -226,6 +244,7 @@ class Opening(Node):
     type: str
     variable: str | None
     condition: Expression | None
+    type_start: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

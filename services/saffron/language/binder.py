@@ -1,0 +1,51 @@
+"""From a query's tree to a plan: names and kinds checked against the stream's schema, conditions on their edges.
+
+`match_plan` binds match queries, `trend_plan` aggregate queries; `scope` knows the names, `typed` the kinds, `refusals`
+what this version does not run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.engine.events.schema import Schema
+from saffron.language.match_plan import bind_match
+from saffron.language.parser import parse
+from saffron.language.plan import Plan
+from saffron.language.scope import Scope
+from saffron.language.tree import Query
+from saffron.language.trend_plan import bind_trend, is_aggregate
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A query that can be run. `warnings`: rendered as errors are, of conditions that are surely not meant so.
+
+    `weight`: of the query among others when load is shed (WEIGHT, else 1).
+    """
+
+    plan: Plan
+    warnings: tuple[str, ...]
+    weight: float
+
+
+def bind(query: Query | str, schema: Schema | None, *, name: str, lenient: bool = False) -> Bound:
+    """Bind a query, or its text, to a schema.
+
+    `name`: of the query, unless its text says QUERY name.
+    `lenient`: unknown types and attributes are warnings; such an attribute is null.
+    `schema` None: nothing is checked against a schema, and unknown kinds are guessed; such a plan can be explained, not run.
+
+    Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (not run by this version).
+    """
+    tree = parse(query) if isinstance(query, str) else query
+    scope = Scope(tree.text, schema, lenient)
+    binder = bind_trend if is_aggregate(tree) else bind_match
+    plan = binder(tree, scope, tree.name or name)
+    weight = 1.0 if tree.weight is None else float(tree.weight.value)
+    return Bound(plan, tuple(scope.warnings), weight)
+
+
+def compile_query(text: str, schema: Schema | None, *, name: str = "query", lenient: bool = False) -> Plan:
+    """The plan of a query's text; raises QueryError (see `bind`)."""
+    return bind(text, schema, name=name, lenient=lenient).plan

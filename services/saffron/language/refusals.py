@@ -1,0 +1,99 @@
+"""What the grammar has and this version does not run yet: each with what can be written instead.
+
+Stage "plan" in all of them. A clause that later versions run is taken out of here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from saffron.errors import QueryError
+from saffron.language.printer import TREND_FUNCTIONS, expression_text
+from saffron.language.scope import Scope
+from saffron.language.tree import (
+    AnyOf,
+    Call,
+    Conjunction,
+    Disjunction,
+    Event,
+    Expression,
+    Index,
+    Name,
+    Negation,
+    Pattern,
+    Query,
+    Reference,
+    Repeat,
+    Sequence,
+    Star,
+)
+
+
+def is_trend_aggregate(expression: Expression) -> bool:
+    """COUNT(*), COUNT(A), SUM(A.x) and so on: an aggregate over all trends, told by its lack of brackets."""
+    if not isinstance(expression, Call) or expression.function not in TREND_FUNCTIONS or len(expression.arguments) != 1:
+        return False
+    argument = expression.arguments[0]
+    return isinstance(argument, Star | Name) or (isinstance(argument, Reference) and argument.index is Index.NONE)
+
+
+def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> QueryError:
+    return scope.refused(f"this version does not run {what} yet", node.span, hint)
+
+
+def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
+    """Raise for the first clause that this version does not run."""
+    output, consume = query.output, query.consume
+    if query.having is not None:
+        raise not_yet(scope, "HAVING", query.having, "Leave it out and filter the results by what RETURN names.")
+    if output is not None and (output.mode != "ALL" or output.timeouts):
+        what = f"OUTPUT {output.mode}" if output.mode != "ALL" else "WITH TIMEOUTS"
+        raise scope.refused(f"this version does not run {what} yet", output.span, "Leave OUTPUT out: all matches.")
+    if consume is not None and consume.scope != "none":
+        hint = "Leave CONSUME out: an event may serve several matches."
+        raise scope.refused("this version does not run CONSUME yet", consume.span, hint)
+    if query.returns is not None and query.returns.into is not None:
+        hint = "Leave INTO out; the results are on the topic of complex events."
+        raise scope.refused("this version does not run INTO yet", query.returns.span, hint)
+    if query.confidence is not None:
+        hint = "Leave CONFIDENCE out; each event carries one exact ts."
+        raise scope.refused("this version does not run CONFIDENCE yet", query.confidence.span, hint)
+    if not aggregate and query.time is not None and query.time.value == "STRICT":
+        hint = "Leave TIME out, or ask for it by a condition: b.ts > a.ts."
+        raise scope.refused("this version runs TIME STRICT in aggregate queries only", query.time.span, hint)
+    if not aggregate and query.group:
+        hint = f"To have all events of a match agree, write WHERE [{query.group[0].name}]."
+        span = query.group[0].span
+        raise scope.refused("GROUP BY belongs to aggregate queries (COUNT(*) in RETURN)", span, hint)
+
+
+def refuse_pattern(pattern: Pattern, scope: Scope, *, nested: bool) -> None:
+    """Raise for the first part of a pattern that this version does not run. `nested`: groups may repeat."""
+    match pattern:
+        case Event():
+            return
+        case Sequence(parts=parts):
+            for part in parts:
+                refuse_pattern(part, scope, nested=nested)
+        case Repeat(pattern=inner, low=1, high=None) if nested or isinstance(inner, Event):
+            refuse_pattern(inner, scope, nested=nested)
+        case Repeat(low=1, high=None):
+            hint = "Repeat single events (A+ a[]), or count the trends: RETURN COUNT(*)."
+            raise not_yet(scope, "a repeated group in a match query", pattern, hint)
+        case Repeat(low=low, high=high):
+            hint = "Write A+ for one or more; for two, three, ... write the component as often."
+            sign = {(0, None): "*", (0, 1): "?"}.get((low, high), "{n,m}")
+            raise not_yet(scope, f"'{sign}'", pattern, hint)
+        case Negation():
+            hint = "Leave the negated component out, and filter the matches where they are used."
+            raise not_yet(scope, "NOT", pattern, hint)
+        case Conjunction():
+            raise not_yet(scope, "AND in a pattern", pattern, "Add one query for each order: SEQ(A, B) and SEQ(B, A).")
+        case Disjunction():
+            raise not_yet(scope, "OR in a pattern", pattern, "Add one query for each side.")
+        case AnyOf():
+            hint = "Add a query for each choice, or list the components in a SEQ."
+            raise not_yet(scope, "ANY", pattern, hint)
+
+
+def refuse_trend_aggregate(call: Call, scope: Scope) -> QueryError:
+    """Aggregates other than COUNT(*)."""
+    return not_yet(scope, expression_text(call), call, "Count the trends: COUNT(*).")

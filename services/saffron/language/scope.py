@@ -1,0 +1,160 @@
+"""Names of one query: its components, the stream's types and attributes, and the errors that point at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.errors import QueryError
+from saffron.language.errors import known_names, quoted, render, suggestion
+from saffron.language.plan import Const
+from saffron.language.tree import Event, Span
+
+OWN: dict[str, tuple[str, Kind]] = {
+    "ts": ("ts", Kind.INT),
+    "timestamp": ("ts", Kind.INT),
+    "type": ("type", Kind.STRING),
+}
+"""What every event has, beside the attributes of its type: spelling -> name and kind."""
+
+WARNING_LIMIT = 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """A component of the pattern: what results call it, its event type, whether it is a closure, where it stands."""
+
+    variable: str
+    type: str
+    closure: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Found:
+    """An attribute after look-up. `kind` None: not known (no schema); `null`: no event can have it (lenient)."""
+
+    name: str
+    kind: Kind | None
+    null: bool = False
+
+
+NULL = Const(None)
+
+
+@dataclass
+class Scope:
+    """`places`: the components in pattern order. `schema` None: nothing is known, every name is let through."""
+
+    text: str
+    schema: Schema | None
+    lenient: bool
+    places: tuple[Place, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    # -------------------------------------------------------- errors and warnings
+
+    def wrong(self, message: str, span: Span, hint: str = "") -> QueryError:
+        """A name or a kind is wrong."""
+        return QueryError(message, stage="schema", text=self.text, start=span.start, end=span.end, hint=hint)
+
+    def refused(self, message: str, span: Span, hint: str = "") -> QueryError:
+        """The query is well formed, but cannot be run."""
+        return QueryError(message, stage="plan", text=self.text, start=span.start, end=span.end, hint=hint)
+
+    def warn(self, message: str, span: Span, hint: str = "") -> None:
+        shown = render(message, text=self.text, start=span.start, end=span.end, hint=hint, label="query warning")
+        if len(self.warnings) < WARNING_LIMIT and shown not in self.warnings:
+            self.warnings.append(shown)
+
+    # -------------------------------------------------------- types and components
+
+    def check_type(self, name: str, start: int) -> None:
+        """The stream has events of this type (lenient: a warning)."""
+        if self.schema is None or name in self.schema.types:
+            return
+        message, span = f"unknown event type {quoted(name)}", Span(start, start + len(name))
+        if self.lenient:
+            self.warn(message, span)
+            return
+        raise self.wrong(message, span, known_names("The stream has", list(self.schema.types), name))
+
+    def declare(self, events: Sequence[tuple[Event, bool]]) -> None:
+        """Take up the pattern's components, (event, closure) in pattern order."""
+        taken: set[str] = set()
+        for event, _ in events:
+            if event.variable is not None and event.variable in taken:
+                hint = "Give each component a variable of its own."
+                raise self.wrong(f"two components are called {quoted(event.variable)}", event.span, hint)
+            taken.add(event.variable or "")
+        places, count = [], dict.fromkeys((event.type for event, _ in events), 0)
+        for event, closure in events:
+            self.check_type(event.type, event.span.start)
+            if event.brackets and not closure:
+                hint = f"A closure has a plus: {event.type}+ {event.variable}[]."
+                raise self.wrong(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
+            variable = event.variable
+            if variable is None:
+                variable = _default_name(event.type, count, taken)
+                taken.add(variable)
+            places.append(Place(variable, event.type, closure, event.span))
+        self.places = tuple(places)
+        self._by_name = {place.variable: index for index, place in enumerate(places)}
+
+    def component(self, name: str, span: Span) -> int:
+        """The component that a variable names, or the one of a type of that name."""
+        if name in self._by_name:
+            return self._by_name[name]
+        typed = self.of_type(name)
+        if len(typed) == 1:
+            return typed[0]
+        variables = [place.variable for place in self.places]
+        if typed:
+            hint = "Use a variable: " + ", ".join(variables[index] for index in typed[:20]) + "."
+            raise self.wrong(f"several components have the type {quoted(name)}", span, hint)
+        raise self.wrong(f"unknown variable {quoted(name)}", span, known_names("The pattern has", variables, name))
+
+    def of_type(self, name: str) -> list[int]:
+        return [index for index, place in enumerate(self.places) if place.type == name]
+
+    # -------------------------------------------------------- attributes
+
+    def attribute(self, type_name: str, name: str, span: Span) -> Found:
+        """An attribute of an event type (lenient: an unknown one is null, with a warning)."""
+        if self.schema is None:
+            return Found(*OWN[name]) if name in OWN else Found(name, None)
+        own = self.schema.types.get(type_name, ())
+        if name in own:
+            return Found(name, self.schema.kinds[name])
+        if name in OWN:
+            return Found(*OWN[name])
+        message = f"unknown attribute {quoted(name)} of type {type_name}"
+        if not self.lenient:
+            raise self.wrong(message, span, known_names(f"{type_name} has", list(own), name))
+        if name in self.schema.kinds:
+            self.warn(message, span, "Other types of the stream have it; here it is null until such an event comes.")
+            return Found(name, self.schema.kinds[name])
+        self.warn(message, span, "It is null, and comparisons with null are false.")
+        return Found(name, None, null=True)
+
+    def shared(self, name: str, owners: Sequence[Place], span: Span) -> Found:
+        """An attribute on which events of all `owners` agree, or by which they are grouped."""
+        if name in ("ts", "type") and not (self.schema is not None and name in self.schema.kinds):
+            raise self.wrong(f"{quoted(name)} cannot partition the stream", span, "Name an attribute of the events.")
+        found = Found(name, None)
+        for type_name in dict.fromkeys(place.type for place in owners):
+            found = self.attribute(type_name, name, span)
+        return found
+
+    def near_function(self, name: str, known: Sequence[str]) -> str:
+        return " ".join(filter(None, ["Functions: " + ", ".join(known) + ".", suggestion(name, known)]))
+
+
+def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:
+    """A, then A#2, A#3 (names that no variable can have)."""
+    count[type_name] += 1
+    if count[type_name] == 1 and type_name not in taken:
+        return type_name
+    count[type_name] = max(count[type_name], 2)
+    return f"{type_name}#{count[type_name]}"
