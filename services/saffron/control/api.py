@@ -1,0 +1,212 @@
+"""The HTTP API: checks, adds, lists, pauses, replaces and removes queries, and shows what is going on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import resources
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from saffron.control.checks import Checked, Partitions, Refused, check, check_partitions
+from saffron.control.guard import PAGE_HEADERS, answer
+from saffron.control.tables import Tables
+from saffron.control.tail import Tail
+from saffron.runtime.health import Health
+from saffron.runtime.topics import Topics
+
+_MOST_RESULTS = 200
+_FROM = ("now", "earliest")
+_PAGE = {
+    "/": ("index.html", "text/html"),
+    "/style.css": ("style.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+
+Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
+"""Writes one message (topic, key, value) and returns when the broker has it."""
+
+
+class Api:
+    """The handlers. One event loop; what waits for the broker runs in threads."""
+
+    def __init__(
+        self, tables: Tables, topics: Topics, send: Send, tail: Tail, partitions: Partitions, health: Health
+    ) -> None:
+        self._tables = tables
+        self._topics = topics
+        self._send = send
+        self._tail = tail
+        self._partitions = partitions
+        self._health = health
+        self._writing = asyncio.Lock()
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """Every path of the service."""
+        one = "/api/queries/{name}"
+        return [
+            web.get("/api/queries", self.list_queries),
+            web.post("/api/queries", self.add_query),
+            web.get(one, self.show_query),
+            web.put(one, self.replace_query),
+            web.delete(one, self.remove_query),
+            web.post(one + "/{op:pause|resume}", self.change_query),
+            web.post("/api/check", self.check_query),
+            web.get("/api/streams", self.streams),
+            web.get("/api/models", self.models),
+            web.get("/api/load", self.load),
+            web.get("/api/results", self.results),
+            web.get("/api/live", self.live),
+            web.get("/healthz", self.healthz),
+            web.get("/readyz", self.readyz),
+            *(web.get(path, _asset(*file)) for path, file in _PAGE.items()),
+        ]
+
+    # ------------------------------------------------------------ queries
+
+    async def list_queries(self, request: web.Request) -> web.Response:
+        queries = self._tables.queries
+        return answer({"queries": [queries.view(name) for name in queries.names()]})
+
+    async def show_query(self, request: web.Request) -> web.Response:
+        name = self._known(request)
+        view = self._tables.queries.view(name)
+        checked = check(view["text"], name, self._tables.stream)
+        return answer({**view, "plan": checked.explanation()})
+
+    async def check_query(self, request: web.Request) -> web.Response:
+        body = await _body(request, {"text", "name"})
+        checked = await self._check(body, _text(body, "name") if "name" in body else None)
+        return answer({"ok": True, **checked.explanation()})
+
+    async def add_query(self, request: web.Request) -> web.Response:
+        body = await _body(request, {"text", "name", "from"})
+        async with self._writing:
+            checked = await self._check(body, _text(body, "name") if "name" in body else None)
+            if self._tables.queries.get(checked.name) is not None:
+                raise Refused(409, "exists", f"there is a query {checked.name!r} already; PUT replaces it")
+            return await self._publish(checked.name, "add", _text(body, "text"), _from(body), 201)
+
+    async def replace_query(self, request: web.Request) -> web.Response:
+        body = await _body(request, {"text", "from"})
+        async with self._writing:
+            name = self._known(request)
+            checked = await self._check(body, name)
+            if checked.name != name:
+                raise Refused(400, "name", f"the text is of a query {checked.name!r}, not of {name!r}")
+            return await self._publish(name, "add", _text(body, "text"), _from(body), 200)
+
+    async def change_query(self, request: web.Request) -> web.Response:
+        async with self._writing:
+            query = self._tables.queries.get(self._known(request))
+            assert query is not None
+            return await self._publish(query["name"], request.match_info["op"], query["text"], query["from"], 200)
+
+    async def remove_query(self, request: web.Request) -> web.Response:
+        async with self._writing:
+            name = self._known(request)
+            await self._write(name, None)
+        return answer({"name": name, "removed": True})
+
+    def _known(self, request: web.Request) -> str:
+        name = request.match_info["name"]
+        if self._tables.queries.get(name) is None:
+            known = ", ".join(self._tables.queries.names()) or "none"
+            raise Refused(404, "unknown", f"there is no query {name!r}; standing queries: {known}")
+        return name
+
+    async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:
+        checked = check(_text(body, "text"), name, self._tables.stream)
+        row = self._tables.stream(checked.plan.stream)
+        assert row is not None
+        await asyncio.to_thread(check_partitions, checked.plan, row, self._partitions)
+        return checked
+
+    async def _publish(self, name: str, op: str, text: str, start: str, status: int) -> web.Response:
+        version = self._tables.queries.next_version(name)
+        await self._write(name, {"name": name, "version": version, "op": op, "text": text, "from": start})
+        return answer(self._tables.queries.view(name), status)
+
+    async def _write(self, name: str, message: Mapping[str, Any] | None) -> None:
+        """Write to `queries`, and take it into the tables at once, so that whoever wrote it also reads it."""
+        value = None if message is None else orjson.dumps(message)
+        await self._send(self._topics.queries, name.encode(), value)
+        self._tables.apply(self._topics.queries, name.encode(), value, _now())
+
+    # ------------------------------------------------------------ the rest
+
+    async def streams(self, request: web.Request) -> web.Response:
+        return answer({"streams": self._tables.streams()})
+
+    async def models(self, request: web.Request) -> web.Response:
+        return answer({"models": self._tables.models()})
+
+    async def load(self, request: web.Request) -> web.Response:
+        return answer({"load": self._tables.load()})
+
+    async def live(self, request: web.Request) -> web.Response:
+        return answer({**self._tables.live.view(_now()), "problems": list(self._tables.problems)})
+
+    async def results(self, request: web.Request) -> web.Response:
+        count = _count(request.query.get("count", "20"))
+        topics = (self._topics.complex_events, self._topics.trends)
+        return answer({"results": await asyncio.to_thread(self._tail.last, topics, count)})
+
+    async def healthz(self, request: web.Request) -> web.Response:
+        status = self._health.status()
+        return answer(status, 200 if status["alive"] else 503)
+
+    async def readyz(self, request: web.Request) -> web.Response:
+        status = self._health.status()
+        return answer(status, 200 if status["ready"] and status["alive"] else 503)
+
+
+def _asset(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    text = (resources.files("saffron.control") / "page" / name).read_text("utf-8")
+
+    async def serve(request: web.Request) -> web.Response:
+        return web.Response(text=text, content_type=kind, headers=PAGE_HEADERS)
+
+    return serve
+
+
+async def _body(request: web.Request, allowed: set[str]) -> Mapping[str, Any]:
+    """The request's JSON object. Only as application/json: a form of another site cannot send that."""
+    if request.content_type != "application/json":
+        raise Refused(415, "body", "send JSON, with `Content-Type: application/json`")
+    try:
+        body = orjson.loads(await request.read())
+    except orjson.JSONDecodeError as error:
+        raise Refused(400, "body", f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise Refused(400, "body", "the body must be a JSON object")
+    if unknown := sorted(set(body) - allowed):
+        raise Refused(400, "body", f"unknown field {unknown[0]!r}; known ones: {', '.join(sorted(allowed))}")
+    return body
+
+
+def _text(body: Mapping[str, Any], field: str) -> str:
+    value = body.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise Refused(400, "body", f'"{field}" must be a text that is not empty')
+    return value
+
+
+def _from(body: Mapping[str, Any]) -> str:
+    start = body.get("from", "now")
+    if start not in _FROM:
+        raise Refused(400, "body", f'"from" must be "now" or "earliest", not {start!r}')
+    return str(start)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RESULTS:
+        raise Refused(400, "count", f"count must be a number from 1 to {_MOST_RESULTS}, not {text!r}")
+    return int(text)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,106 @@
+"""A query is checked here before it reaches the topic: text, names, kinds, stream, and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.engine.events.json_schema import parse_schema
+from saffron.errors import QueryError
+from saffron.language import compile_query, explain_svg, explain_text
+from saffron.language.plan import MatchPlan, Plan
+
+MOST_CHARACTERS = 65_536
+"""Longest text of a query that is taken."""
+
+Partitions = Callable[[str], int | None]
+"""Number of partitions of a topic by its full name; None if there is no such topic."""
+
+
+class Refused(Exception):
+    """A request that cannot be served: HTTP `status`, and a `kind` and sentence for the body."""
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: Mapping[str, Any] = {"error": {"kind": kind, "message": message, "text": message}}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A query that may be added."""
+
+    name: str
+    plan: Plan
+
+    def explanation(self) -> dict[str, Any]:
+        """What the API says of the plan; `svg` draws the automaton or the template."""
+        kind = "match" if isinstance(self.plan, MatchPlan) else "trend"
+        return {
+            "name": self.name,
+            "kind": kind,
+            "stream": self.plan.stream,
+            "explain": explain_text(self.plan),
+            "svg": explain_svg(self.plan),
+        }
+
+
+def check(text: str, name: str | None, stream_row: Callable[[str], Mapping[str, Any] | None]) -> Checked:
+    """Compile `text` as the services will. `name`: where the text does not name itself.
+
+    QueryError with the caret rendering; Refused where the query is right but cannot be added as asked.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise Refused(413, "size", f"the query has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
+    plan = compile_query(text, None, name=name or "", lenient=True)
+    if not plan.name:
+        raise Refused(400, "name", 'the query has no name: begin it with QUERY NAME, or give "name" in the request')
+    if "/" in plan.name or any(character.isspace() for character in plan.name):
+        raise Refused(400, "name", f"the name {plan.name!r} cannot be used: no space and no slash may be in it")
+    row = stream_row(plan.stream)
+    if row is None:
+        raise Refused(
+            400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
+        )
+    if row.get("schema") is not None:
+        plan = compile_query(text, parse_schema(row["schema"]), name=name or "", lenient=False)
+    return Checked(plan.name, plan)
+
+
+def check_partitions(plan: Plan, row: Mapping[str, Any], partitions: Partitions) -> None:
+    """Refuse a query whose matches could lie in several partitions: they would be missed without a word."""
+    count = partitions(row["topic"])
+    key = row.get("key")
+    if count is None:
+        raise Refused(409, "topic", f"the topic {row['topic']} of stream {plan.stream!r} does not exist")
+    if count == 1 or (key is not None and key in plan.key):
+        return
+    by = f"by {', '.join(plan.key)}" if plan.key else "over all events"
+    spread = f"is keyed by {key}" if key is not None else "has no key"
+    example = f"[{key}]" if key is not None else "[attr]"
+    raise Refused(
+        400,
+        "partitions",
+        f"the query matches {by}, but stream {plan.stream!r} has {count} partitions and {spread}: events of one match "
+        f"could lie in several. Add {example} to WHERE (GROUP BY for trends), give the stream that key, or use "
+        "one partition",
+    )
+
+
+def query_error_body(error: QueryError) -> dict[str, Any]:
+    """A wrong query's error: `text` is the rendering with carets, the rest its parts (offsets from 0, line from 1)."""
+    before = error.text[: error.start]
+    return {
+        "error": {
+            "kind": "query",
+            "message": error.message,
+            "stage": error.stage,
+            "start": error.start,
+            "end": error.end,
+            "line": before.count("\n") + 1,
+            "column": error.start - (before.rfind("\n") + 1) + 1,
+            "hint": error.hint,
+            "text": str(error),
+        }
+    }

@@ -1,0 +1,102 @@
+"""The Faust app that feeds the tables.
+
+Plain agents over the topics, read from the beginning into dictionaries, and not Faust's tables: a GlobalTable follows
+a topic that others write only on its standby partitions, never on an instance that owns them all, and a Table has a
+changelog topic of its own beside the compacted topic that already is one. So the topics are the changelog: every
+instance reads all of them under a group of its own, acknowledges nothing (`noack`), and leaves no offsets behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import faust
+
+from saffron.control.tables import Tables
+
+_TAIL = 2000
+"""How many messages of a topic without compaction are read back at the start; older ones are of no use here."""
+_LOOK_SECONDS = 0.05
+
+
+class Feed:
+    """Reads the topics into `tables`, and writes to topics for the API. Made and used on one event loop."""
+
+    def __init__(self, tables: Tables, *, bootstrap: str, group: str, data: Path, tailed: tuple[str, ...]) -> None:
+        """`tailed`: the topics that are not compacted, of which only the end matters."""
+        self.tables = tables
+        self._tailed = tailed
+        self.app = faust.App(
+            f"{group}.{uuid.uuid4().hex[:12]}",
+            broker=[f"aiokafka://{server}" for server in bootstrap.split(",")],
+            store="memory://",
+            datadir=str(data),
+            web_enabled=False,
+            topic_allow_declare=False,
+            topic_disable_leader=True,
+            topic_partitions=1,
+            stream_wait_empty=False,
+            consumer_auto_offset_reset="earliest",
+            key_serializer="raw",
+            value_serializer="raw",
+        )
+        self._topics = {name: self._agent(name) for name in tables.topics}
+
+    async def start(self) -> None:
+        """Join, and return once the tables hold all that stood in the topics at this moment."""
+        await self.app.start()
+        partitions = [faust.types.TP(name, 0) for name in self._topics]
+        while not set(partitions) <= set(self.app.consumer.assignment()):
+            await asyncio.sleep(_LOOK_SECONDS)
+        ends = await self.app.consumer.highwaters(*partitions)
+        for partition in partitions:
+            if partition.topic in self._tailed:
+                await self._skip_to_tail(partition, ends[partition])
+        await self._caught_up(ends)
+
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
+        """Write one message and wait until the broker has it."""
+        await (await self._topics[topic].send(key=key, value=value))
+
+    async def stop(self) -> None:
+        """Leave the group and close the clients."""
+        await self.app.stop()
+
+    @property
+    def crashed(self) -> bool:
+        """Faust has given up; only a new process helps."""
+        return bool(self.app.crashed)
+
+    def _agent(self, name: str) -> Any:
+        topic = self.app.topic(name, key_serializer="raw", value_serializer="raw")
+
+        async def feed(stream: Any) -> None:
+            async for event in stream.noack().events():
+                message = event.message
+                self.tables.apply(name, event.key, event.value, round(message.timestamp * 1000))
+
+        self.app.agent(topic, name=f"feed-{name}")(feed)
+        return topic
+
+    async def _skip_to_tail(self, partition: Any, end: int) -> None:
+        first = (await self.app.consumer.earliest_offsets(partition))[partition]
+        if end - first > _TAIL:
+            await self.app.consumer.seek(partition, end - _TAIL)
+
+    async def _caught_up(self, ends: Mapping[Any, int]) -> None:
+        """Until everything before `ends` was handed out, and then until the agents have nothing left to apply.
+
+        Positions count what was fetched, markers of transactions included; the agents' queues are in memory.
+        """
+        before = -1
+        while before != self.tables.applied or not await self._reached(ends):
+            before = self.tables.applied
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _reached(self, ends: Mapping[Any, int]) -> bool:
+        positions = [(await self.app.consumer.position(partition) or 0, end) for partition, end in ends.items()]
+        return all(position >= end for position, end in positions)

@@ -1,0 +1,94 @@
+"""What stands between the network and the API: errors as JSON, the token, and pages of other sites."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from aiohttp import web
+
+from saffron.control.checks import Refused, query_error_body
+from saffron.errors import LogError, QueryError, SchemaError, SettingsError
+
+_LOG = logging.getLogger(__name__)
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_READS = ("GET", "HEAD")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+def require_safe(host: str, token: str) -> None:
+    """SettingsError: the API would be open to the network without a token."""
+    if host not in _LOOPBACK and not token:
+        raise SettingsError(
+            f"the control API would listen on {host} for everybody: set a token (SAFFRON_TOKEN), or host 127.0.0.1"
+        )
+
+
+def answer(body: Any, status: int = 200) -> web.Response:
+    """A JSON response."""
+    return web.Response(
+        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS),
+        status=status,
+        content_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def guards(host: str, token: str) -> list[Any]:
+    """The middlewares, outermost first. `host`: the address that is listened on."""
+
+    @web.middleware
+    async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except QueryError as error:
+            return answer(query_error_body(error), 400)
+        except Refused as error:
+            return answer(error.body, error.status)
+        except SchemaError as error:
+            return _refusal(400, "schema", str(error))
+        except LogError as error:
+            return _refusal(503, "log", str(error))
+        except web.HTTPException as error:
+            return _refusal(error.status, "http", f"{error.reason}: {request.method} {request.path}")
+        except Exception:
+            _LOG.exception("%s %s failed", request.method, request.path)
+            return _refusal(500, "internal", "this is a fault of the control service; its log has the details")
+
+    @web.middleware
+    async def strangers(request: web.Request, handler: Handler) -> web.StreamResponse:
+        """A page of another site may not use a browser on this machine to reach the API (rebinding, forged posts)."""
+        if host in _LOOPBACK and urlsplit(f"//{request.host}").hostname not in _LOOPBACK:
+            raise Refused(403, "host", f"this service is {host}, not {request.host}")
+        origin = request.headers.get("Origin")
+        if request.method not in _READS and origin is not None and urlsplit(origin).netloc != request.host:
+            raise Refused(403, "origin", f"a page of {origin} may not change queries here")
+        return await handler(request)
+
+    @web.middleware
+    async def authorised(request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        wanted = request.path.startswith("/api/") and bool(token)
+        if wanted and not hmac.compare_digest(given.encode(), token.encode()):
+            raise Refused(401, "token", "a token is needed: send it as `Authorization: Bearer TOKEN`")
+        return await handler(request)
+
+    return [errors, strangers, authorised]
+
+
+def _refusal(status: int, kind: str, message: str) -> web.Response:
+    return answer(Refused(status, kind, message).body, status)

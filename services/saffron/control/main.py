@@ -1,0 +1,127 @@
+"""`saffron run control`: wiring of the Faust app, the API and the page."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from saffron.control.api import Api
+from saffron.control.faust_app import Feed
+from saffron.control.guard import guards, require_safe
+from saffron.control.quiet import hush
+from saffron.control.tables import Tables
+from saffron.control.tail import Tail
+from saffron.errors import LogError, SettingsError
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health, HealthServer
+from saffron.runtime.kafka_log import connect
+from saffron.runtime.log import Log
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.topics import Topics
+
+_LOG = logging.getLogger(__name__)
+_BEAT_SECONDS = 1.0
+
+
+def main(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT. Exit status 0; 1 when Faust has given up (a supervisor starts it again)."""
+    require_safe(settings.host, settings.token)
+    hush("aiokafka", "faust", "mode")
+    return asyncio.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> int:
+    topics = Topics(settings.prefix)
+    tables = Tables(topics, settings.latency_bound_ms)
+    health = Health("control")
+    probes = HealthServer(health, Metrics(), settings.host, settings.metrics_port)
+    log = connect(settings)
+    stop = _stop_signal()
+    try:
+        await asyncio.to_thread(_require_topics, log, tables.topics)
+        async with _feed(tables, topics, settings) as feed:
+            tail = Tail(log, settings.group("control-tail"))
+            api = Api(tables, topics, feed.send, tail, log.partitions, health)
+            async with _site(api, settings) as url:
+                health.detail("url", url)
+                _LOG.info("control: %s", url)
+                started = asyncio.create_task(feed.start())
+                try:
+                    return await _watch(feed, started, health, stop)
+                finally:
+                    started.cancel()
+                    await asyncio.to_thread(tail.close)
+    finally:
+        log.close()
+        probes.close()
+
+
+async def _watch(feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event) -> int:
+    """Beat while the loop turns; ready once the tables hold what stood in the topics."""
+    health.waiting("tables", "reading queries, streams and models from the beginning")
+    health.done("start")
+    while not stop.is_set():
+        health.beat()
+        if started.done():
+            started.result()
+            health.done("tables")
+        if feed.crashed:
+            _LOG.error("the Faust app has crashed: ending, so that the supervisor starts a new one")
+            return 1
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), 0.1 if not started.done() else _BEAT_SECONDS)
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def _feed(tables: Tables, topics: Topics, settings: Settings) -> AsyncIterator[Feed]:
+    feed = Feed(
+        tables,
+        bootstrap=settings.bootstrap,
+        group=settings.group("control"),
+        data=settings.data / "control",
+        tailed=(topics.load, topics.health),
+    )
+    try:
+        yield feed
+    finally:
+        await feed.stop()
+
+
+@contextlib.asynccontextmanager
+async def _site(api: Api, settings: Settings) -> AsyncIterator[str]:
+    """Serve HTTP; yields the address. SettingsError: the port is taken."""
+    application = web.Application(middlewares=guards(settings.host, settings.token))
+    application.add_routes(api.routes())
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, settings.host, settings.control_port).start()
+    except OSError as error:
+        await runner.cleanup()
+        place = f"{settings.host}:{settings.control_port}"
+        raise SettingsError(f"the control API cannot listen on {place}: {error.strerror or error}") from error
+    try:
+        host, port = runner.addresses[0][:2]
+        yield f"http://{host}:{port}/"
+    finally:
+        await runner.cleanup()
+
+
+def _require_topics(log: Log, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if log.partitions(name) is None]
+    if missing:
+        raise LogError(f"topic {missing[0]} does not exist: `saffron up` creates all topics")
+
+
+def _stop_signal() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    return stop

@@ -1,0 +1,270 @@
+"use strict";
+// The live page: asks the API once a second and draws. Texts only ever go in as text, never as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+const plans = new Map(); // query name -> {version, url} of the drawing of its plan
+let token = sessionStorage.getItem("saffron-token") || "";
+
+const byId = (id) => document.getElementById(id);
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function shape(tag, attributes, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// ---------------------------------------------------------------- asking
+
+class ApiError extends Error {
+  constructor(status, error) {
+    super(error.text || error.message);
+    this.status = status;
+  }
+}
+
+async function ask(path, method = "GET", body = undefined) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  const found = await answer.json();
+  if (!answer.ok) throw new ApiError(answer.status, found.error);
+  return found;
+}
+
+// ---------------------------------------------------------------- numbers
+
+function short(value, digits = 0) {
+  if (value === null || value === undefined) return "–";
+  if (value >= 1e6) return (value / 1e6).toFixed(2) + " M";
+  if (value >= 1e4) return (value / 1e3).toFixed(1) + " k";
+  return value.toFixed(value < 10 ? Math.max(digits, value % 1 ? 1 : 0) : 0);
+}
+
+function clock(ms) {
+  return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
+}
+
+// ---------------------------------------------------------------- charts
+
+const BOX = { width: 520, height: 150, left: 42, bottom: 16 };
+
+function niceTop(value) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
+  return [1, 1.5, 2, 3, 5, 7.5, 10].find((step) => step * power >= value) * power;
+}
+
+function drawChart(svg, times, curves, bound) {
+  const values = curves.flatMap((curve) => curve.values.filter((value) => value !== null));
+  const top = niceTop(Math.max(...values, (bound ?? 0) * 1.15, 1));
+  const x = (place) => BOX.left + ((BOX.width - BOX.left) * place) / (times.length - 1);
+  const y = (value) => 6 + (BOX.height - BOX.bottom - 6) * (1 - value / top);
+  const parts = [];
+  for (const share of [0, 0.5, 1]) {
+    parts.push(shape("line", { x1: BOX.left, x2: BOX.width, y1: y(top * share), y2: y(top * share), class: "grid" }));
+    parts.push(shape("text", { x: BOX.left - 6, y: y(top * share) + 4, "text-anchor": "end" }, short(top * share)));
+  }
+  parts.push(shape("text", { x: BOX.left, y: BOX.height - 1 }, clock(times[0])));
+  parts.push(shape("text", { x: BOX.width, y: BOX.height - 1, "text-anchor": "end" }, clock(times[times.length - 1])));
+  if (bound) parts.push(shape("line", { x1: BOX.left, x2: BOX.width, y1: y(bound), y2: y(bound), class: "bound" }));
+  for (const curve of curves) parts.push(...drawCurve(curve, x, y));
+  if (!values.length) {
+    parts.push(shape("text", { x: (BOX.left + BOX.width) / 2, y: BOX.height / 2, "text-anchor": "middle" }, "nothing measured yet"));
+  }
+  svg.setAttribute("viewBox", `0 0 ${BOX.width} ${BOX.height}`);
+  svg.replaceChildren(...parts);
+}
+
+// A second without a value is a gap, not a zero; a value between two gaps is a dot.
+function drawCurve(curve, x, y) {
+  const runs = [[]];
+  curve.values.forEach((value, place) => {
+    if (value === null) runs.push([]);
+    else runs[runs.length - 1].push(`${x(place).toFixed(1)},${y(value).toFixed(1)}`);
+  });
+  return runs.filter((run) => run.length).map((run) => {
+    if (run.length > 1) return shape("polyline", { points: run.join(" "), class: `curve line-${curve.name}` });
+    const [cx, cy] = run[0].split(",");
+    return shape("circle", { cx, cy, r: 1.8, class: `dot line-${curve.name}` });
+  });
+}
+
+// ---------------------------------------------------------------- sections
+
+function showLive(live) {
+  const latency = live.latency_ms;
+  byId("now-events").textContent = short(live.events_per_second);
+  byId("now-results").textContent = short(live.results_per_second);
+  byId("now-p50").textContent = short(latency && latency.p50);
+  byId("now-p99").textContent = short(latency && latency.p99);
+  byId("bound").textContent = short(live.bound_ms);
+  byId("now-partial").textContent = short(live.partial_matches);
+  byId("tile-p99").classList.toggle("over", Boolean(latency && latency.p99 > live.bound_ms));
+  const times = live.series.map((point) => point.at);
+  const of = (name) => live.series.map((point) => point.latency_ms && point.latency_ms[name]);
+  drawChart(byId("chart-latency"), times, [{ name: "p50", values: of("p50") }, { name: "p99", values: of("p99") }], live.bound_ms);
+  drawChart(byId("chart-events"), times, [{ name: "p99", values: live.series.map((point) => point.events_per_second) }]);
+  showServices(live.services);
+  byId("problems").replaceChildren(...live.problems.map((one) => element("li", { textContent: `${one.topic}, key ${one.key}: ${one.detail}` })));
+  const silent = live.services.filter((one) => !one.alive).map((one) => one.service);
+  if (silent.length) verdict("bad", `silent: ${silent.join(", ")}`);
+  else if (!live.services.length) verdict("wait", "no service has reported yet");
+  else if (latency && latency.p99 > live.bound_ms) verdict("bad", `late: p99 is ${short(latency.p99)} ms, the bound is ${live.bound_ms} ms`);
+  else verdict("good", latency ? "answers are on time" : "all services report");
+}
+
+function showServices(services) {
+  const rows = services.map((one) => element("tr", {},
+    element("td", { textContent: one.service }),
+    element("td", { className: one.alive ? "up" : "down", textContent: one.alive ? "up" : `silent for ${Math.round(one.silent_ms / 1000)} s` }),
+    ...[one.partitions || null, one.events_per_second, one.lag, one.latency_ms && one.latency_ms.p99].map((value) =>
+      element("td", { className: "n", textContent: short(value) }))));
+  if (!rows.length) rows.push(element("tr", {}, element("td", { colSpan: 6, className: "dim", textContent: "none has reported yet" })));
+  byId("services").tBodies[0].replaceChildren(...rows);
+}
+
+function verdict(kind, text) {
+  byId("verdict").className = kind;
+  if (byId("verdict").textContent !== text) byId("verdict").textContent = text;
+}
+
+function showQueries(queries) {
+  const box = byId("queries");
+  const known = new Map([...box.querySelectorAll(".query")].map((card) => [card.dataset.name, card]));
+  const cards = queries.map((query) => {
+    const card = known.get(query.name) || newCard(query.name);
+    fillCard(card, query);
+    return card;
+  });
+  if (!cards.length) cards.push(element("p", { className: "query empty", textContent: "none yet: add one below, or with `saffron query add FILE`" }));
+  if (cards.some((card, place) => box.children[place] !== card) || box.children.length !== cards.length) box.replaceChildren(...cards);
+  for (const query of queries) loadPlan(query).catch(() => {});
+}
+
+function newCard(name) {
+  const act = (label, method, path) => element("button", { textContent: label, className: path.slice(1) || "remove", onclick: () => change(name, method, path) });
+  const card = element("article", { className: "query" },
+    element("header", {}, element("h3", { textContent: name }), element("span", { className: "badge" }), element("span", { className: "dim where" }),
+      element("span", { className: "push" }), act("Pause", "POST", "/pause"), act("Resume", "POST", "/resume"), act("Remove", "DELETE", "")),
+    element("pre", { className: "why" }),
+    element("div", { className: "plan" }),
+    element("details", {}, element("summary", { textContent: "text" }), element("pre", { className: "text" })));
+  card.dataset.name = name;
+  return card;
+}
+
+function fillCard(card, query) {
+  const badge = card.querySelector(".badge");
+  badge.textContent = query.state;
+  badge.className = `badge ${query.state}`;
+  const positions = query.services.filter((one) => one.service === "windowing" && one.position !== null);
+  const from = positions.length === 1 ? `, from event ${positions[0].position} on` : "";
+  card.querySelector(".where").textContent = `version ${query.version}${from}`;
+  card.querySelector(".why").textContent = query.reason || "";
+  card.querySelector(".why").hidden = !query.reason;
+  card.querySelector(".text").textContent = query.text;
+  card.querySelector(".pause").hidden = query.op === "pause";
+  card.querySelector(".resume").hidden = query.op !== "pause";
+}
+
+// As an image, so that nothing in it can run; a new version of the query gets a new drawing.
+async function loadPlan(query) {
+  const drawn = plans.get(query.name);
+  if (drawn && drawn.version === query.version) return;
+  plans.set(query.name, { version: query.version });
+  const { plan } = await ask(`/api/queries/${encodeURIComponent(query.name)}`);
+  const url = URL.createObjectURL(new Blob([plan.svg], { type: "image/svg+xml" }));
+  if (drawn && drawn.url) URL.revokeObjectURL(drawn.url);
+  plans.set(query.name, { version: query.version, url });
+  const card = [...document.querySelectorAll(".query")].find((one) => one.dataset.name === query.name);
+  card.querySelector(".plan").replaceChildren(element("img", { src: url, alt: plan.explain }));
+}
+
+async function change(name, method, path) {
+  if (method === "DELETE" && !confirm(`Remove the query ${name}? Its partial matches are dropped.`)) return;
+  try {
+    await ask(`/api/queries/${encodeURIComponent(name)}${path}`, method);
+  } catch (error) {
+    alert(error.message);
+  }
+  await refreshQueries();
+}
+
+function showResults(results) {
+  const box = byId("results");
+  const open = new Set([...box.querySelectorAll("details[open]")].map((one) => one.dataset.id));
+  const rows = results.map((one) => {
+    const row = element("details", { open: open.has(one.id) },
+      element("summary", {}, element("span", { className: "when", textContent: clock(one.detected_at) }), element("b", { textContent: one.query }),
+        element("code", { textContent: brief(one) })));
+    row.dataset.id = one.id;
+    row.append(element("pre", { textContent: JSON.stringify(one, null, 1) }));
+    return row;
+  });
+  if (!rows.length) rows.push(element("p", { className: "empty", textContent: "none yet" }));
+  box.replaceChildren(...rows);
+}
+
+function brief(result) {
+  const said = Object.entries({ ...(result.key || result.group), ...result.return });
+  if (said.length) return said.map(([name, value]) => `${name} ${typeof value === "number" && value % 1 ? value.toFixed(3) : value}`).join("  ");
+  const events = Object.entries(result.events || {});
+  return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${bound.length} events` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
+}
+
+// ---------------------------------------------------------------- adding
+
+async function submitQuery(path, done) {
+  const answer = byId("add-answer");
+  try {
+    const body = { text: byId("add-text").value };
+    if (path === "/api/queries") body.from = byId("add-from").value;
+    const found = await ask(path, "POST", body);
+    answer.className = "good";
+    answer.textContent = done(found);
+  } catch (error) {
+    answer.className = "bad";
+    answer.textContent = error.message;
+  }
+}
+
+byId("add-check").addEventListener("click", () => submitQuery("/api/check", (found) => found.explain));
+byId("add-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  await submitQuery("/api/queries", (found) => `added: ${found.name}`);
+  await refreshQueries();
+});
+byId("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token = byId("token").value;
+  sessionStorage.setItem("saffron-token", token);
+  byId("token-form").hidden = true;
+});
+
+// ---------------------------------------------------------------- once a second
+
+async function refreshQueries() {
+  showQueries((await ask("/api/queries")).queries);
+}
+
+async function refresh() {
+  try {
+    await Promise.all([ask("/api/live").then(showLive), refreshQueries(), ask("/api/results?count=20").then((found) => showResults(found.results))]);
+  } catch (error) {
+    if (error.status === 401) byId("token-form").hidden = false;
+    verdict("bad", error.status ? error.message : "the control service does not answer; detection goes on without it");
+  }
+}
+
+async function loop() {
+  if (!document.hidden) await refresh();
+  setTimeout(loop, 1000);
+}
+
+loop();

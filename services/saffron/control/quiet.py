@@ -1,0 +1,39 @@
+"""Keeps client libraries from filling the log: while a broker is away they say so twenty times a second."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+_SECONDS = 10.0
+_KEPT = 1000
+
+
+class OnceInAWhile(logging.Filter):
+    """Lets a message through when it has not been seen for `seconds`."""
+
+    def __init__(self, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._clock = clock
+        self._seen: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = self._clock()
+        text = record.getMessage()
+        last = self._seen.get(text)
+        if last is not None and now - last < self._seconds:
+            return False
+        if len(self._seen) >= _KEPT:
+            self._seen.clear()
+        self._seen[text] = now
+        return True
+
+
+def hush(*libraries: str) -> None:
+    """Put the filter on every logger of these libraries: a logger's filters do not apply to its children."""
+    once = OnceInAWhile()
+    names = [name for name in logging.Logger.manager.loggerDict if name.partition(".")[0] in libraries]
+    for name in {*names, *libraries}:
+        logging.getLogger(name).addFilter(once)

@@ -1,0 +1,82 @@
+"""The standing queries, and what the services say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+class StandingQueries:
+    """Newest version of each query by name, with the statuses of that version."""
+
+    def __init__(self) -> None:
+        self._queries: dict[str, Row] = {}
+        self._added: dict[str, int] = {}
+        self._statuses: dict[str, dict[tuple[str, str, int | None], Row]] = {}
+        self._versions: dict[str, int] = {}
+
+    def apply_query(self, name: str, value: Row | None, at: int) -> None:
+        """A message of the topic `queries`."""
+        if value is None:
+            self._queries.pop(name, None)
+            self._added.pop(name, None)
+            return
+        self._versions[name] = max(self._versions.get(name, 0), int(value["version"]))
+        if name not in self._queries or value["text"] != self._queries[name]["text"]:
+            self._added[name] = at
+        self._queries[name] = {"name": name, **{part: value[part] for part in ("version", "op", "text", "from")}}
+
+    def apply_status(self, key: str, value: Row | None, at: int) -> None:
+        """A message of the topic `query-status`."""
+        del at
+        name = key.partition("/")[0]
+        if value is None:
+            for place in [one for one in self._statuses.get(name, {}) if "/".join(map(str, (name, *one))) == key]:
+                del self._statuses[name][place]
+            return
+        place = (str(value["service"]), str(value["stream"]), value["partition"])
+        self._statuses.setdefault(str(value["name"]), {})[place] = value
+
+    def names(self) -> list[str]:
+        """Names of all standing queries, sorted."""
+        return sorted(self._queries)
+
+    def get(self, name: str) -> Row | None:
+        """The query's newest message, or None."""
+        return self._queries.get(name)
+
+    def next_version(self, name: str) -> int:
+        """A version above every one seen under this name, removed ones included."""
+        return self._versions.get(name, 0) + 1
+
+    def view(self, name: str) -> dict[str, Any]:
+        """The query as the API shows it: with `state`, `reason` and what each service says. KeyError if unknown."""
+        query = self._queries[name]
+        found = self._statuses.get(name, {}).values()
+        current = [one for one in found if one["version"] == query["version"]]
+        order = sorted(current, key=lambda one: (one["service"], one["stream"], one["partition"] or 0))
+        state, reason = summary(str(query["op"]), order)
+        parts = ("service", "stream", "partition", "state", "reason", "position")
+        services = [{part: one[part] for part in parts} for one in order]
+        return {**query, "added_at": self._added[name], "state": state, "reason": reason, "services": services}
+
+
+def summary(op: str, statuses: list[Row]) -> tuple[str, str | None]:
+    """(state, reason) of a query from the statuses of its version; windowing has the word on when it is in force.
+
+    States: "rejected" (by anyone), "paused", "active" (on every partition that windowing owns), "waiting" (for what
+    the reason says), "starting" (taken up by some), "pending" (nobody has answered yet).
+    """
+    for state in ("rejected", "waiting"):
+        said = [one for one in statuses if one["state"] == state]
+        if said:
+            return state, said[0]["reason"]
+    decided = [one["state"] for one in statuses if one["service"] == "windowing" and one["state"] != "ready"]
+    wanted = "paused" if op == "pause" else "active"
+    if decided and all(state == wanted for state in decided):
+        return wanted, None
+    if statuses:
+        return "starting", None
+    return "pending", "no service has answered yet"

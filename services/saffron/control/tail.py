@@ -1,0 +1,100 @@
+"""The last results, read from the ends of the result topics when somebody asks.
+
+Asked for, and not followed: results may come by the hundred thousand a second, far more than Faust or a page can
+take, while the end of a topic costs the same at any rate. Read committed, as every reader of results should.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from saffron.errors import LogError
+from saffron.runtime.log import Consumer, Log, TopicPartition
+
+_WIDER = 4
+_POLL_SECONDS = 0.25
+_BATCH = 500
+_MOST_BYTES = 65536
+"""A result larger than this is shown without its events."""
+
+_Ends = dict[TopicPartition, tuple[int, int]]
+
+
+class Tail:
+    """Reads the last messages of topics. Calls wait for each other: one consumer serves all."""
+
+    def __init__(self, log: Log, group: str) -> None:
+        self._log = log
+        self._group = group
+        self._lock = threading.Lock()
+        self._consumer: Consumer | None = None
+
+    def last(self, topics: Sequence[str], count: int) -> list[dict[str, Any]]:
+        """The newest `count` results of all topics and partitions, newest first. LogError: no broker answers."""
+        with self._lock:
+            if self._consumer is None:
+                self._consumer = self._log.consumer(self._group, committed_only=True, client_id="control-tail")
+            try:
+                found = self._last(self._consumer, self._ends(self._consumer, topics), count)
+            except LogError:
+                self._release()
+                raise
+        found.sort(key=lambda one: int(one.get("detected_at") or 0), reverse=True)
+        return found[:count]
+
+    def close(self) -> None:
+        """Release the consumer."""
+        with self._lock:
+            self._release()
+
+    def _release(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _ends(self, consumer: Consumer, topics: Sequence[str]) -> _Ends:
+        places = [TopicPartition(topic, one) for topic in topics for one in range(self._log.partitions(topic) or 0)]
+        ends = {place: consumer.watermarks(place) for place in places}
+        return {place: (low, high) for place, (low, high) in ends.items() if high > low}
+
+    @staticmethod
+    def _last(consumer: Consumer, ends: _Ends, count: int) -> list[dict[str, Any]]:
+        """Markers of transactions take offsets too, so look further back until there are enough."""
+        span = count
+        while ends:
+            starts = {place: max(low, high - span) for place, (low, high) in ends.items()}
+            found = _read(consumer, starts, ends)
+            whole = all(starts[place] == ends[place][0] for place in ends)
+            if whole or len(found) >= count or span >= count * _WIDER**3:
+                return found
+            span *= _WIDER
+        return []
+
+
+def _read(consumer: Consumer, starts: dict[TopicPartition, int], ends: _Ends) -> list[dict[str, Any]]:
+    """What lies between starts and ends. Only markers, or open transactions, are left when nothing more comes."""
+    consumer.assign(starts)
+    found: list[dict[str, Any]] = []
+    missing = set(starts)
+    while missing:
+        records = consumer.poll(_BATCH, _POLL_SECONDS)
+        if not records:
+            break
+        for record in records:
+            place = TopicPartition(record.topic, record.partition)
+            if record.offset + 1 >= ends[place][1]:
+                missing.discard(place)
+            if record.value is not None:
+                found.append(_result(record.topic, record.value))
+    return found
+
+
+def _result(topic: str, value: bytes) -> dict[str, Any]:
+    result: dict[str, Any] = orjson.loads(value)
+    if len(value) > _MOST_BYTES:
+        result = {name: part for name, part in result.items() if name != "events"} | {"bytes": len(value)}
+    return {**result, "topic": topic}
