@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from saffron.engine.events.raw import RawBatch
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class TopicPartition:
@@ -65,6 +67,12 @@ class Consumer(Protocol):
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """Up to `max_records` records, in order by partition; returns as soon as there is one (never waits to fill up)."""
+
+    def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
+        """As `poll`, for the events themselves: values, offsets and times by partition, without a `Record` for each."""
+
+    def at_end(self, partition: TopicPartition) -> bool:
+        """Whether everything there is (with `committed_only`: everything stable) has been handed out."""
 
     def seek(self, partition: TopicPartition, offset: int) -> None: ...
 

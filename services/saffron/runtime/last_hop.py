@@ -1,0 +1,82 @@
+"""The shell of `matcher` and `greta`: one `ResultChain` per assigned partition of the `admitted` topics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.result_chain import ChainPlan, Limits, ResultChain
+
+
+class LastHop:
+    """All chains of one member of the group. The consumer is read_committed, so that it asks for stable offsets."""
+
+    def __init__(
+        self,
+        log: Log,
+        group: str,
+        *,
+        topics: Callable[[], Sequence[str]],
+        plan: Callable[[TopicPartition], ChainPlan],
+        limits: Limits,
+        poll_records: int = 256,
+    ) -> None:
+        self._log = log
+        self._topics = topics
+        self._plan = plan
+        self._limits = limits
+        self._poll_records = poll_records
+        self._now = 0
+        self._subscribed: tuple[str, ...] = ()
+        self._consumer: Consumer = log.consumer(group, committed_only=True, client_id=group)
+        self.chains: dict[TopicPartition, ResultChain] = {}
+
+    def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        """Some progress; True if there was any. Waits up to `wait` seconds for input if nothing is due before."""
+        self._now = now_ms
+        self._subscribe()
+        for where, records in self._poll(self._wait(now_ms, wait)).items():
+            if where in self.chains:
+                self.chains[where].take(records)
+        moved = False
+        for chain in list(self.chains.values()):
+            moved |= chain.step(now_ms)
+        return moved
+
+    def close(self, now_ms: int) -> None:
+        """Finish transactions, keep snapshots, leave the group."""
+        self._now = now_ms
+        self._revoke(list(self.chains))
+        self._consumer.close()
+
+    def _wait(self, now_ms: int, wait: float) -> float:
+        due = min((chain.due(now_ms) for chain in self.chains.values()), default=1000)
+        return max(0.0, min(wait, due / 1000))
+
+    def _poll(self, wait: float) -> dict[TopicPartition, list[Record]]:
+        found: dict[TopicPartition, list[Record]] = defaultdict(list)
+        for record in self._consumer.poll(self._poll_records, wait):
+            found[TopicPartition(record.topic, record.partition)].append(record)
+        return found
+
+    def _subscribe(self) -> None:
+        topics = tuple(self._topics())
+        if topics and topics != self._subscribed:
+            self._subscribed = topics
+            self._consumer.subscribe(topics, self._assign, self._revoke, self._lose)
+
+    def _assign(self, partitions: list[TopicPartition]) -> None:
+        self._consumer.pause(partitions)
+        for where in partitions:
+            self.chains[where] = ResultChain(self._log, self._consumer, self._plan(where), self._limits)
+
+    def _revoke(self, partitions: list[TopicPartition]) -> None:
+        for where in partitions:
+            if (chain := self.chains.pop(where, None)) is not None:
+                chain.release(self._now)
+
+    def _lose(self, partitions: list[TopicPartition]) -> None:
+        for where in partitions:
+            if (chain := self.chains.pop(where, None)) is not None:
+                chain.drop()

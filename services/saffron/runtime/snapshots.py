@@ -1,0 +1,118 @@
+"""Snapshots of an operator's state: files that are whole or not used, each tagged with its input position.
+
+A file is written beside its name, synced, and renamed into place, and ends with a checksum over all of it. The newest
+two are kept, so that a torn newest one costs a longer replay and nothing else.
+
+    magic | length of header (8 bytes) | header (JSON) | arrays, one after another | blake2b of everything before
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from saffron.engine.operator import State
+
+_MAGIC = b"SAFFRON\x01"
+_DIGEST = 32
+_KEEP = 2
+_SUFFIX = ".snapshot"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`position`: offset of the next input record to apply; `reader`: the shell's own part (JSON-able)."""
+
+    position: int
+    reader: Mapping[str, Any]
+    state: State
+
+
+class Snapshots:
+    """The snapshots of one chain in one directory (which every member that may own the chain must reach)."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.skipped: list[str] = []
+
+    def write(self, snapshot: Snapshot) -> int:
+        """Write one and forget all but the newest two; returns its size in bytes."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        data = _encode(snapshot)
+        final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
+        temporary = final.with_suffix(f".{os.getpid()}.tmp")
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(final)
+        self._sync_directory()
+        for old in self._files()[_KEEP:]:
+            old.unlink(missing_ok=True)
+        return len(data)
+
+    def newest(self, limit: int) -> Snapshot | None:
+        """The newest whole snapshot at or before `limit`; those that are torn or newer are named in `skipped`."""
+        self.skipped = []
+        for path in self._files():
+            if int(path.name.removesuffix(_SUFFIX)) > limit:
+                self.skipped.append(f"{path.name}: newer than the committed position {limit}")
+                continue
+            try:
+                return _decode(path.read_bytes())
+            except (ValueError, KeyError, OSError) as error:
+                self.skipped.append(f"{path.name}: {error}")
+        return None
+
+    def _files(self) -> list[Path]:
+        """Newest first."""
+        found = [path for path in self._directory.glob(f"*{_SUFFIX}") if path.name.removesuffix(_SUFFIX).isdigit()]
+        return sorted(found, reverse=True)
+
+    def _sync_directory(self) -> None:
+        with contextlib.suppress(OSError):  # not every file system lets a directory be synced
+            handle = os.open(self._directory, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+
+def _encode(snapshot: Snapshot) -> bytes:
+    arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.state.items()}
+    header = orjson.dumps(
+        {
+            "position": snapshot.position,
+            "reader": snapshot.reader,
+            "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
+        }
+    )
+    parts = [_MAGIC, len(header).to_bytes(8, "little"), header, *(array.tobytes() for array in arrays.values())]
+    body = b"".join(parts)
+    return body + hashlib.blake2b(body, digest_size=_DIGEST).digest()
+
+
+def _decode(data: bytes) -> Snapshot:
+    """ValueError: torn, changed, or of another format."""
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("not a snapshot of this version")
+    body, digest = data[:-_DIGEST], data[-_DIGEST:]
+    if hashlib.blake2b(body, digest_size=_DIGEST).digest() != digest:
+        raise ValueError("torn or changed: its checksum does not fit")
+    start = len(_MAGIC) + 8
+    end = start + int.from_bytes(body[len(_MAGIC) : start], "little")
+    header = orjson.loads(body[start:end])
+    state: dict[str, np.ndarray[Any, Any]] = {}
+    for name, dtype, shape in header["arrays"]:
+        count = int(np.prod(shape, dtype=np.int64))
+        state[name] = np.frombuffer(body, dtype=np.dtype(dtype), count=count, offset=end).reshape(shape).copy()
+        end += state[name].nbytes
+    return Snapshot(header["position"], header["reader"], state)

@@ -1,0 +1,112 @@
+"""One chain of the shedder: blocks of `windows` wait here until the readers of `admitted` have credit for them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from saffron.engine.events.block import Block
+from saffron.engine.shed.credits import Credits
+from saffron.engine.shed.operator import ShedderOperator
+from saffron.errors import InputError
+from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.log import Record
+
+_QUEUE = 64
+_REFILL = 16
+"""Blocks held; input is taken again when so many are left (each pause costs the client what it has fetched ahead)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A block in the queue, its record, and the reader's state right behind it."""
+
+    record: Record
+    block: Block
+    reader: ReaderState
+
+
+class ShedderHop:
+    """The queue in front of the operator, and the credits. A `Hop` of `runtime.inner_hop`."""
+
+    def __init__(self, operator: ShedderOperator, decode: Decode, *, credit_events: int, patience_ms: int) -> None:
+        self.operator = operator
+        self.queue: deque[Waiting] = deque()
+        self.waits: list[int] = []
+        self._reader = BlockReader(decode)
+        self._credit_events = credit_events
+        self._patience_ms = patience_ms
+        self._credits: Credits | None = None
+        self._hungry = True
+
+    @property
+    def credits(self) -> Credits:
+        """Made when first asked for: behind `resume`, which says how far the output reaches."""
+        if self._credits is None:
+            start = self.operator.next_seq
+            self._credits = Credits(self._credit_events, start=start, patience_ms=self._patience_ms)
+        return self._credits
+
+    # ------------------------------------------------------------ the shell's side
+
+    @property
+    def hungry(self) -> bool:
+        if len(self.queue) >= _QUEUE:
+            self._hungry = False
+        elif len(self.queue) <= _REFILL:
+            self._hungry = True
+        return self._hungry
+
+    def resume(self, block: Block) -> None:
+        self.operator.resume(block)
+        claim, counter = block.input["reader"]
+        self._reader.state = ReaderState(claim, counter)
+
+    def position(self) -> int | None:
+        last = self.operator.input["windows"]
+        return None if last < 0 else last + 1
+
+    def take(self, batch: Sequence[Record], now_ms: int) -> None:
+        del now_ms
+        for record in batch:
+            block = self._reader.accept(record)
+            if block is not None:
+                self.queue.append(Waiting(record, block, self._reader.state))
+
+    def emit(self, now_ms: int, *, flush: bool) -> list[Block]:
+        """As many blocks as there is credit for; none for a flush: what waits is read again by the next owner."""
+        blocks: list[Block] = []
+        while self.queue and not flush:
+            block = self.queue[0].block
+            if not self.credits.admits(block.next_seq - block.first_seq, now_ms):
+                break
+            blocks.append(self._forward(self.queue.popleft(), now_ms))
+        return blocks
+
+    # ------------------------------------------------------------ advice
+
+    def hear(self, load: Mapping[str, Any], now_ms: int) -> None:
+        """A load message of a reader of this chain. It has active queries if it counts partial matches of any."""
+        active = bool(load["partial_matches"])
+        self.credits.applied(load["service"], int(load["position"]), active=active, now_ms=now_ms)
+        self.operator.observe(load)
+
+    def force(self, query: str, keep: int) -> str | None:
+        """An order from outside; returns why it was refused, or None."""
+        try:
+            self.operator.order(query, keep)
+        except InputError as error:
+            return str(error)
+        return None
+
+    # ------------------------------------------------------------ inside
+
+    def _forward(self, waiting: Waiting, now_ms: int) -> Block:
+        record = waiting.record
+        self.waits.append(max(0, now_ms - record.timestamp))
+        admitted = self.operator.apply(waiting.block, now_ms=now_ms, offset=record.offset, appended_ms=record.timestamp)
+        self.credits.forwarded(admitted.next_seq)
+        reader = [waiting.reader.claim, waiting.reader.counter]
+        return replace(admitted, input={**admitted.input, "reader": reader})
