@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from saffron.engine.events.json_schema import parse_schema
+from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import QueryError
 from saffron.language import compile_query, explain_svg, explain_text
 from saffron.language.plan import MatchPlan, Plan
@@ -64,7 +64,7 @@ def check(text: str, name: str | None, stream_row: Callable[[str], Mapping[str, 
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
     if row.get("schema") is not None:
-        plan = compile_query(text, parse_schema(row["schema"]), name=name or "", lenient=False)
+        plan = compile_query(text, from_json_schema(row["schema"]), name=name or "", lenient=False)
     return Checked(plan.name, plan)
 
 
