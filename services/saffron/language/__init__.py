@@ -1,7 +1,14 @@
-"""The query language: text -> tokens -> syntax tree -> bound plan, with caret errors, and explanations of plans."""
+"""The query language, in the order of a query's life.
+
+text      tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
+meaning   binder -> match_plan (conditions) or trend_plan (template, edges), by way of scope, typed, aggregates,
+          keys, strategies, windows, names; refusals: what this version does not run yet -> plan
+words     explain (automaton, complexity, formulas, drawing); errors: the carets
+"""
 
 from saffron.language.binder import Bound, bind, compile_query
-from saffron.language.explain import explain_text
+from saffron.language.clauses import is_name
+from saffron.language.explain import explain_json, explain_svg, explain_text
 from saffron.language.parser import parse
 
-__all__ = ["Bound", "bind", "compile_query", "explain_text", "parse"]
+__all__ = ["Bound", "bind", "compile_query", "explain_json", "explain_svg", "explain_text", "is_name", "parse"]

@@ -34,7 +34,7 @@ def bind(query: Query | str, schema: Schema | None, *, name: str, lenient: bool 
 
     `name`: of the query, unless its text says QUERY name.
     `lenient`: unknown types and attributes are warnings; such an attribute is null.
-    `schema` None: nothing is checked against a schema, and unknown kinds are guessed; such a plan can be explained, not run.
+    `schema` None: no name is checked and kinds are guessed; such a plan can be explained, not run.
 
     Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (not run by this version).
     """

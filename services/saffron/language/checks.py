@@ -20,7 +20,10 @@ def check_expressions(query: Query) -> None:
             expression, depth = stack.pop()
             if depth > DEPTH_LIMIT:
                 _refuse(
-                    query, expression, f"nested deeper than {DEPTH_LIMIT} levels", "Write it with fewer operators in a row."
+                    query,
+                    expression,
+                    f"nested deeper than {DEPTH_LIMIT} levels",
+                    "Write it with fewer operators in a row.",
                 )
             if isinstance(expression, Key) and not (is_condition and depth == 1):
                 _refuse(query, expression, "[...] is a condition of its own", "Join it to the others by AND, in WHERE.")

@@ -135,7 +135,9 @@ def _placed(expr: plan.Expr, uses: list[Use], text: str, scope: Scope) -> list[p
     if taking and finished:
         use = next(use for use in uses if use.component == last and use.index in FINISHED)
         name = scope.places[last].variable
-        hint = f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
+        hint = (
+            f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
+        )
         raise scope.refused("a condition on each event cannot know the end of its closure", use.span, hint)
     if finished:
         return [_condition(expr, last, Edge.PROCEED, text)]
@@ -181,9 +183,7 @@ def _at_begin(expr: plan.Expr, component: int) -> plan.Expr:
 def _condition(expr: plan.Expr, component: int, edge: Edge, text: str) -> plan.Condition:
     """`local` when all that is read is the event being taken."""
     local = edge is not Edge.PROCEED and all(
-        isinstance(node, plan.Attribute)
-        and node.component == component
-        and node.which in (Which.SINGLE, Which.CURRENT)
+        isinstance(node, plan.Attribute) and node.component == component and node.which in (Which.SINGLE, Which.CURRENT)
         for node in reads(expr)
     )
     return plan.Condition(component, edge, expr, local, text)

@@ -10,7 +10,7 @@ from saffron.language.tokens import Token, tokenize
 from saffron.language.tree import Span
 
 DEPTH_LIMIT = 64
-"""Deepest nesting of brackets, prefixes and operators; keeps every later walk over the tree off Python's stack limit."""
+"""Deepest nesting of brackets, prefixes and operators; keeps each later walk over the tree off the stack limit."""
 
 RESERVED = frozenset({"pattern", "where", "within", "return", "having", "and", "or", "not", "in", "seq"})
 """Words that cannot be the name of a type or a variable (as attributes, after a dot, all words can)."""

@@ -107,7 +107,9 @@ def _attribute(
         hint = f"Write {place.variable}.{name}."
         raise scope.wrong(f"{place.variable} is one event, not a closure", expression.span, hint)
     uses.append(Use(state, role, expression.span))
-    which = {Role.NEXT: Which.ADJACENT, Role.CURRENT: Which.CURRENT, Role.PREVIOUS: Which.PREVIOUS}.get(role, Which.SINGLE)
+    which = {Role.NEXT: Which.ADJACENT, Role.CURRENT: Which.CURRENT, Role.PREVIOUS: Which.PREVIOUS}.get(
+        role, Which.SINGLE
+    )
     return attribute(scope.attribute(place.type, name, expression.span), state, which, int(role is Role.PREVIOUS))
 
 
@@ -127,16 +129,14 @@ def _pair_by_next(expression: tree.Expression, expr: plan.Expr, uses: list[Use],
     if len(earlier) != 1 or len(later) != 1 or {use.role for use in uses} - {Role.EVENT, Role.CURRENT, Role.NEXT}:
         hint = "It names one event and the one that follows it: A.x < NEXT(B).x."
         if not earlier:
-            hint = f"Beside NEXT stands the earlier event; for a condition on each event write {_written_next(uses, scope)}."
+            name = scope.places[uses[0].state].variable
+            hint = f"Beside NEXT stands the earlier event; a condition on each event reads {name}.x."
         raise scope.wrong("a condition with NEXT is about two adjacent events", expression.span, hint)
+
     def side(node: plan.Attribute) -> Which:
         return Which.ADJACENT if node.which is Which.ADJACENT else Which.SINGLE
 
     _add(earlier.pop(), later.pop(), mapped(expr, _reading(side)), expression, edges, scope)
-
-
-def _written_next(uses: list[Use], scope: Scope) -> str:
-    return f"{scope.places[uses[0].state].variable}.x"
 
 
 def _pair_by_index(expression: tree.Expression, expr: plan.Expr, uses: list[Use], edges: Edges, scope: Scope) -> None:
@@ -152,6 +152,7 @@ def _pair_by_index(expression: tree.Expression, expr: plan.Expr, uses: list[Use]
         hint = f"Write {name}.x < NEXT({name}).x for adjacent events of {name}."
         message = f"{name}[i-1] may belong to an earlier round of the group, and is not adjacent to {name}[i]"
         raise scope.refused(message, expression.span, hint)
+
     def side(node: plan.Attribute) -> Which:
         return Which.ADJACENT if node.which is Which.CURRENT else Which.SINGLE
 
@@ -195,9 +196,7 @@ def _is_end(use: Use, earlier: int, scope: Scope) -> bool:
     return use.role is (Role.LAST if use.state == earlier else Role.FIRST)
 
 
-def _add(
-    source: int, target: int, expr: plan.Expr, expression: tree.Expression, edges: Edges, scope: Scope
-) -> None:
+def _add(source: int, target: int, expr: plan.Expr, expression: tree.Expression, edges: Edges, scope: Scope) -> None:
     if (source, target) not in edges.template.transitions:
         raise _not_adjacent(source, target, expression, edges, scope)
     edges.edge.setdefault((source, target), []).append(expr)

@@ -1,6 +1,219 @@
-"""explain"""
-from saffron.language.plan import Plan
+"""What a plan will do, for people (text, SVG) and for programs (JSON)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saffron.language.automaton import FINAL, Move, build, within_formula
+from saffron.language.complexity import Complexity, match_complexity, trend_complexity
+from saffron.language.drawing import draw_automaton, draw_template
+from saffron.language.formulas import formula, window_line
+from saffron.language.plan import MatchPlan, Plan, ReturnItem, TrendPlan, Window
+
+WIDTH = 100
 
 
 def explain_text(plan: Plan) -> str:
-    return repr(plan)
+    """The plan for a terminal: strategy, key, window, cost, and the automaton or the template."""
+    return "\n".join(_match_text(plan) if isinstance(plan, MatchPlan) else _trend_text(plan)) + "\n"
+
+
+def explain_json(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON values: the same content as `explain_text`, in parts."""
+    return _match_json(plan) if isinstance(plan, MatchPlan) else _trend_json(plan)
+
+
+def explain_svg(plan: Plan) -> str:
+    """The automaton or the template as a self-contained SVG document."""
+    title = f"{plan.name}: {plan.text}"
+    if isinstance(plan, MatchPlan):
+        return draw_automaton(build(plan), within_formula(plan), title)
+    return draw_template(plan, title)
+
+
+# ---------------------------------------------------------------- match queries
+
+
+def _match_text(plan: MatchPlan) -> list[str]:
+    cost = match_complexity(plan)
+    lines = [
+        f"match query {plan.name}",
+        *_fields(
+            stream=plan.stream,
+            strategy=plan.strategy.value,
+            key=_key_line(plan.key),
+            window=window_line(plan.window, trends=False),
+            cost=_cost_line(cost),
+        ),
+        "",
+        "automaton (NFA^b)",
+    ]
+    within = within_formula(plan)
+    for state in build(plan):
+        lines.append(f"  {state.name}")
+        for move in state.moves:
+            lines.extend(_move_lines(move, state.name, within))
+    lines.append(f"  {FINAL}  a match")
+    lines.extend(_return_lines(plan))
+    return lines
+
+
+def _move_lines(move: Move, source: str, within: str) -> list[str]:
+    """An edge and its formula, wrapped at its conjuncts."""
+    target = "stay" if move.target == source else f"-> {move.target}"
+    head = f"    {move.kind:<8} {target:<8} "
+    conjuncts = list(move.formula) or (["true"] if not move.within else [])
+    conjuncts += [within] if move.within else []
+    lines, line = [], head + conjuncts[0]
+    for conjunct in conjuncts[1:]:
+        if len(line) + len(conjunct) + 5 > WIDTH:
+            lines.append(line)
+            line = " " * len(head) + "AND " + conjunct
+        else:
+            line += " AND " + conjunct
+    return [*lines, line]
+
+
+def _return_lines(plan: MatchPlan) -> list[str]:
+    if not plan.returns:
+        return ["", "returns the events of each match"]
+    names = _names(plan)
+    items = [f"  {item.name} = {formula(item.expr, names)}" for item in plan.returns]
+    plain = [
+        line.split(" = ")[0] if _is_plain(item, names) else line for line, item in zip(items, plan.returns, strict=True)
+    ]
+    return ["", "returns", *plain]
+
+
+def _is_plain(item: ReturnItem, names: list[str]) -> bool:
+    return item.name == formula(item.expr, names)
+
+
+def _match_json(plan: MatchPlan) -> dict[str, Any]:
+    names = _names(plan)
+    within = within_formula(plan)
+    return {
+        "kind": "match",
+        **_common(plan, match_complexity(plan)),
+        "components": [
+            {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
+        ],
+        "states": [
+            {
+                "name": state.name,
+                "component": plan.components[state.component].variable,
+                "edges": [
+                    {
+                        "edge": move.kind,
+                        "to": move.target,
+                        "conditions": [*move.formula, *([within] if move.within else [])],
+                    }
+                    for move in state.moves
+                ],
+            }
+            for state in build(plan)
+        ]
+        + [{"name": FINAL, "component": None, "edges": []}],
+        "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
+    }
+
+
+# ---------------------------------------------------------------- aggregate queries
+
+
+def _trend_text(plan: TrendPlan) -> list[str]:
+    names = [state.variable for state in plan.states]
+    lines = [
+        f"aggregate query {plan.name}",
+        *_fields(
+            stream=plan.stream,
+            strategy=plan.strategy.value,
+            time="events with equal ts are never adjacent" if plan.strict else "by (ts, arrival)",
+            key=_key_line(plan.key),
+            group=", ".join(plan.group) or "none: one result for each window",
+            window=window_line(plan.window, trends=True),
+            cost=_cost_line(trend_complexity(plan)),
+        ),
+        "",
+        "template (GRETA)",
+    ]
+    for index, state in enumerate(plan.states):
+        marks = [word for word, holds in (("start", state.start), ("end", state.end)) if holds]
+        local = "".join(f" AND {formula(expr, names, conjunct=True)}" for expr in plan.local[index])
+        lines.append(f"  {state.variable:<6} type = {state.type}{local}" + (f"  ({', '.join(marks)})" if marks else ""))
+    for transition in plan.transitions:
+        conditions = " AND ".join(formula(expr, names, conjunct=True) for expr in transition.conditions) or "true"
+        lines.append(f"  {names[transition.source]} -> {names[transition.target]}  {conditions}")
+    return [*lines, "", "returns", *(f"  {aggregate.name}" for aggregate in plan.aggregates)]
+
+
+def _trend_json(plan: TrendPlan) -> dict[str, Any]:
+    names = [state.variable for state in plan.states]
+    return {
+        "kind": "aggregate",
+        **_common(plan, trend_complexity(plan)),
+        "group": list(plan.group),
+        "strict": plan.strict,
+        "states": [
+            {
+                "variable": state.variable,
+                "type": state.type,
+                "start": state.start,
+                "end": state.end,
+                "conditions": [formula(expr, names) for expr in plan.local[index]],
+            }
+            for index, state in enumerate(plan.states)
+        ],
+        "transitions": [
+            {
+                "from": names[transition.source],
+                "to": names[transition.target],
+                "conditions": [formula(expr, names) for expr in transition.conditions],
+            }
+            for transition in plan.transitions
+        ],
+        "returns": [{"name": part.name, "function": part.function} for part in plan.aggregates],
+    }
+
+
+# ---------------------------------------------------------------- shared
+
+
+def _names(plan: MatchPlan) -> list[str]:
+    return [component.variable for component in plan.components]
+
+
+def _fields(**fields: str) -> list[str]:
+    return [f"  {name:<9}{value}" for name, value in fields.items()]
+
+
+def _key_line(key: tuple[str, ...]) -> str:
+    return f"[{', '.join(key)}], each value on its own" if key else "none"
+
+
+def _cost_line(cost: Complexity) -> str:
+    return f"{cost.name}, {cost.bound}: {cost.reason}"
+
+
+def _common(plan: Plan, cost: Complexity) -> dict[str, Any]:
+    return {
+        "query": plan.name,
+        "stream": plan.stream,
+        "text": plan.text,
+        "strategy": plan.strategy.value,
+        "key": list(plan.key),
+        "window": _window_json(plan.window),
+        "complexity": {"class": cost.name, "bound": cost.bound, "reason": cost.reason},
+    }
+
+
+def _window_json(window: Window) -> dict[str, Any]:
+    opens = window.opens
+    return {
+        "size": window.size,
+        "slide": window.slide,
+        "unit": "events" if window.events else "ms",
+        "opens_on": None
+        if opens is None
+        else {"type": opens.type, "condition": None if opens.expr is None else formula(opens.expr, [opens.type])},
+    }

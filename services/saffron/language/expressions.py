@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from saffron.language.cursor import RESERVED, Cursor
 from saffron.language.durations import UNITS, scaled
-from saffron.language.errors import suggestion
+from saffron.language.errors import quoted, suggestion
 from saffron.language.references import is_reference, parse_next, parse_reference
 from saffron.language.tokens import Token
 from saffron.language.tree import (
@@ -140,7 +140,7 @@ def _operand(cursor: Cursor) -> Expression:
         return parse_key(cursor)
     if token.kind == "word":
         return _word(cursor)
-    cursor.fail("expected a value")
+    return cursor.fail("expected a value")
 
 
 def _parenthesised(cursor: Cursor) -> Expression:
@@ -182,10 +182,8 @@ def _number(cursor: Cursor) -> Expression:
         cursor.advance()
         return Literal(scaled(token.value, UNITS[follower.lower]), span=Span(token.start, follower.end))
     if follower.kind == "word" and follower.lower not in RESERVED and follower.start == token.end:
-        raise cursor.error(
-            f"unknown unit {follower.value[:20]!r}", follower,
-            hint=" ".join(filter(None, ["Units: ms, s, seconds, minutes, hours, days.", suggestion(follower.value, UNITS)])),
-        )  # fmt: skip
+        hint = f"Units: ms, s, seconds, minutes, hours, days. {suggestion(follower.value, UNITS)}".rstrip()
+        raise cursor.error(f"unknown unit {quoted(follower.value)}", follower, hint=hint)
     return Literal(value, span=Span(token.start, token.end))
 
 

@@ -20,7 +20,9 @@ def item_names(items: tuple[Item, ...], scope: Scope) -> list[str]:
     seen: set[str] = set()
     for item, name in zip(items, names, strict=True):
         if name in seen:
-            raise scope.wrong(f"two items of RETURN are called '{name[:60]}'", item.span, "Name one of them: ... AS name.")
+            raise scope.wrong(
+                f"two items of RETURN are called '{name[:60]}'", item.span, "Name one of them: ... AS name."
+            )
         seen.add(name)
     return names
 

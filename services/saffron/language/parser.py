@@ -9,6 +9,7 @@ from saffron.language import clauses
 from saffron.language.checks import check_expressions
 from saffron.language.cursor import Cursor
 from saffron.language.errors import suggestion
+from saffron.language.expressions import parse_expression
 from saffron.language.patterns import parse_pattern
 from saffron.language.tree import Query, Span
 
@@ -18,7 +19,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
     "pattern": (("pattern",), lambda cursor: parse_pattern(cursor, clauses.is_clause)),
     "where": (("strategies", "conditions"), clauses.parse_where),
     "group": (("group",), clauses.parse_group),
-    "having": (("having",), lambda cursor: clauses.parse_expression(cursor)),
+    "having": (("having",), parse_expression),
     "within": (("within",), clauses.parse_within),
     "return": (("returns",), clauses.parse_returns),
     "output": (("output",), clauses.parse_output),
@@ -60,7 +61,9 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     if clause not in _PARTS:
         near = suggestion(token.value, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
         hint = f"Clauses: {', '.join(name.upper() for name in _PARTS)}." if not found else near
-        cursor.fail("expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint)
+        cursor.fail(
+            "expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint
+        )
     if any(field in found for field in _PARTS[clause][0]):
         hint = "A file holds one query." if clause in ("query", "pattern") else "Each clause stands once."
         raise cursor.error(f"a second {token.value.upper()}", token, hint=hint)

@@ -86,7 +86,9 @@ def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
         high = None if cursor.token.is_symbol("}") else _count(cursor, "how often the pattern repeats at most")
     cursor.expect("}", "after the number of repetitions")
     if high is not None and (high < low or high == 0):
-        raise cursor.error("the upper bound is too small", cursor.span_from(start), hint="Write {n,m} with n <= m, m > 0.")
+        raise cursor.error(
+            "the upper bound is too small", cursor.span_from(start), hint="Write {n,m} with n <= m, m > 0."
+        )
     return low, high
 
 

@@ -82,7 +82,9 @@ def pattern_text(pattern: Pattern) -> str:
             tail = f" DISTINCT {distinct}" if distinct else ""
             return f"ANY({count}, " + ", ".join(map(pattern_text, parts)) + ")" + tail
         case Conjunction(parts=parts):
-            return " AND ".join(f"({pattern_text(p)})" if isinstance(p, Disjunction) else pattern_text(p) for p in parts)
+            return " AND ".join(
+                f"({pattern_text(p)})" if isinstance(p, Disjunction) else pattern_text(p) for p in parts
+            )
         case Disjunction(parts=parts):
             return " OR ".join(map(pattern_text, parts))
 
@@ -171,7 +173,7 @@ def _key_attribute(attribute: KeyAttribute) -> str:
     return f"{attribute.owner}.{attribute.name}" if attribute.owner else attribute.name
 
 
-def literal_text(value: int | float | str | bool) -> str:
+def literal_text(value: float | str | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -179,7 +181,7 @@ def literal_text(value: int | float | str | bool) -> str:
     return number_text(value)
 
 
-def number_text(value: int | float | str) -> str:
+def number_text(value: float | str) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
@@ -215,9 +217,7 @@ def _within(within: Within) -> str:
 
 
 def _returns(returns: Returns) -> str:
-    items = [
-        expression_text(item.expression) + (f" AS {item.alias}" if item.alias else "") for item in returns.items
-    ]
+    items = [expression_text(item.expression) + (f" AS {item.alias}" if item.alias else "") for item in returns.items]
     return f"RETURN {', '.join(items) or '*'}" + (f" INTO {returns.into}" if returns.into else "")
 
 

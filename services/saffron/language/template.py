@@ -9,7 +9,7 @@ from saffron.language.tree import Event, Pattern, Repeat, Sequence
 
 @dataclass(frozen=True)
 class Template:
-    """`events`: (event, whether it repeats itself) for each state, in pattern order; `transitions`: (source, target)."""
+    """`events`: (event, whether it repeats itself) by state, in pattern order; `transitions`: (source, target)."""
 
     events: tuple[tuple[Event, bool], ...]
     transitions: tuple[tuple[int, int], ...]

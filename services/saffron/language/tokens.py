@@ -143,4 +143,6 @@ def _unexpected(text: str, position: int) -> QueryError:
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     name = unicodedata.name(character, "")
     described = f"{shown!r} ({name})" if name and not character.isascii() else repr(shown)
-    return QueryError(f"unexpected character {described}", stage="syntax", text=text, start=position, end=end, hint=hint)
+    return QueryError(
+        f"unexpected character {described}", stage="syntax", text=text, start=position, end=end, hint=hint
+    )

@@ -193,7 +193,6 @@ class Call(Node):
 Expression = Literal | Name | Star | Reference | Next | Key | Prefix | Operation | Logic | Membership | Call
 
 
-
 def operands(expression: Expression) -> tuple[Expression, ...]:
     """The expressions directly inside an expression."""
     match expression:

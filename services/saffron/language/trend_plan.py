@@ -6,7 +6,13 @@ from saffron.language import plan, tree
 from saffron.language.edges import Edges, bind_edges
 from saffron.language.keys import Partial, bind_keys
 from saffron.language.printer import expression_text, query_text
-from saffron.language.refusals import is_trend_aggregate, not_yet, refuse_clauses, refuse_pattern, refuse_trend_aggregate
+from saffron.language.refusals import (
+    is_trend_aggregate,
+    not_yet,
+    refuse_clauses,
+    refuse_pattern,
+    refuse_trend_aggregate,
+)
 from saffron.language.scope import Scope
 from saffron.language.strategies import bind_strategy
 from saffron.language.template import Template, build

@@ -164,7 +164,7 @@ class _Binder:
         return Typed(plan.Call(call.function, arguments), Sort.NUMBER)
 
 
-def _literal_sort(value: int | float | str | bool) -> Sort:
+def _literal_sort(value: float | str | bool) -> Sort:
     if isinstance(value, bool):
         return Sort.BOOLEAN
     return Sort.STRING if isinstance(value, str) else Sort.NUMBER

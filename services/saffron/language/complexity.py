@@ -1,0 +1,59 @@
+"""What a query can cost, from its features alone (X7, table 3; N, corollary 4.3; T, section 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language.plan import MatchPlan, Strategy, TrendPlan
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """`name`: linear, polynomial or exponential. `bound`: in the events of a window and key. `reason`: a sentence."""
+
+    name: str
+    bound: str
+    reason: str
+
+
+def match_complexity(plan: MatchPlan) -> Complexity:
+    """Growth of the number of runs with W, the events of one window (of one key)."""
+    length = len(plan.components)
+    closures = sum(component.closure for component in plan.components)
+    skipping = plan.strategy is Strategy.ANY
+    if not closures and (not skipping or length == 1):
+        why = "one event is looked for" if length == 1 else f"under {plan.strategy.value} a run never splits"
+        return Complexity("linear", "O(W)", f"no Kleene closure, and {why}: at most one run for each first event")
+    if not closures:
+        reason = (
+            f"{plan.strategy.value} may take or skip each event at each of {length} components, none a Kleene closure"
+        )
+        return Complexity("polynomial", _power(length), reason)
+    if skipping:
+        singles = length - closures
+        factors = ([_power(singles)[2:-1]] if singles else []) + ["2^W" if closures == 1 else f"2^({closures}W)"]
+        reason = f"{plan.strategy.value} may take or skip each event of a Kleene closure: every subset can be a match"
+        return Complexity("exponential", f"O({' '.join(factors)})", reason)
+    states = length + closures
+    reason = (
+        f"a Kleene closure under {plan.strategy.value}: a run splits only where it leaves the closure; {states} states"
+    )
+    return Complexity("polynomial", _power(states), reason)
+
+
+def trend_complexity(plan: TrendPlan) -> Complexity:
+    """Growth of the time with n, the events of one window and key. Trends are never built, however many there are."""
+    window = plan.window
+    shared = ""
+    if window.slide is not None and window.slide < window.size:
+        windows = -(-window.size // window.slide)
+        shared = f"; each event keeps an aggregate for each of its {windows} windows"
+    if any(transition.conditions for transition in plan.transitions):
+        reason = "a condition on adjacent events: each event looks for its predecessors among those before it"
+        return Complexity("polynomial", "O(n^2)", reason + shared)
+    reason = "no condition on adjacent events: each event adds the running count of the states before it"
+    return Complexity("linear", "O(n)", reason + shared)
+
+
+def _power(exponent: int) -> str:
+    return "O(W)" if exponent == 1 else f"O(W^{exponent})"
