@@ -1,9 +1,10 @@
 """Blocks as bytes: one Arrow IPC stream a message, so that any Arrow reader opens it.
 
-Fields, by position: "$seq" (left out where it is dense), "$ts", "$time", "$type", "$dropped" (where there is a mask),
-then the attributes by name. Strings are dictionary-encoded. Nulls are Arrow nulls, and under them the buffers hold the
-kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is JSON in the schema's metadata, under
-the key "saffron"; `peek_header` reads that alone.
+Fields, by position: "$seq" (left out where it is dense), "$ts", "$time", "$type", "$dropped" (where there is a mask:
+the only uint64), then the attributes by name. Strings are dictionary-encoded. Nulls are Arrow nulls, and under them
+the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in the
+metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON (schemas/windows.yaml)
+under "saffron"; `peek_header` reads only that.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from saffron.errors import LogError
 
 VERSION = 1
 _KEY = b"saffron"
+_SEQ = "$seq"
+_VERSION_KEY = b"saffron.version"
 _ARROW = {Kind.INT: pa.int64(), Kind.FLOAT: pa.float64(), Kind.BOOL: pa.int8(), Kind.STRING: pa.int32()}
 _CODE = pa.dictionary(pa.int32(), pa.utf8())
 _KIND = {pa.int64(): Kind.INT, pa.float64(): Kind.FLOAT, pa.int8(): Kind.BOOL, _CODE: Kind.STRING}
@@ -31,7 +34,7 @@ _KIND = {pa.int64(): Kind.INT, pa.float64(): Kind.FLOAT, pa.int8(): Kind.BOOL, _
 
 @dataclass(frozen=True)
 class Header:
-    """A block but for its columns: see `Block` for the meaning of each part. `events`: how many it holds."""
+    """A block but for its columns: see `Block` for the meaning of each part."""
 
     first_seq: int
     next_seq: int
@@ -42,8 +45,6 @@ class Header:
     controls: tuple[Control, ...]
     opened: Mapping[str, tuple[int, ...]]
     input: Mapping[str, Any]
-    dense: bool
-    masked: bool
 
     @property
     def next_counter(self) -> int:
@@ -56,15 +57,15 @@ def encode_block(block: Block) -> bytes:
     columns = block.columns
     n = len(columns)
     dense = n == block.next_seq - block.first_seq
-    fields: list[tuple[str, pa.Array]] = []
+    fields: list[tuple[str, Any]] = []
     if not dense:
-        fields.append(("$seq", _whole(columns.seq)))
+        fields.append((_SEQ, _whole(columns.seq)))
     fields += [("$ts", _whole(columns.ts)), ("$time", _whole(columns.time)), ("$type", _arrow(columns.type))]
     if columns.dropped is not None:
         fields.append(("$dropped", pa.array(columns.dropped)))
     fields += [(name, _arrow(column)) for name, column in columns.attributes.items()]
-    header = orjson.dumps(_header(block, dense=dense))
-    schema = pa.schema([pa.field(name, array.type) for name, array in fields], metadata={_KEY: header})
+    metadata: Any = {_VERSION_KEY: str(VERSION).encode(), _KEY: orjson.dumps(_header(block))}
+    schema = pa.schema([pa.field(name, array.type) for name, array in fields], metadata=metadata)
     batch = pa.RecordBatch.from_arrays([array for _, array in fields], schema=schema)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -111,62 +112,67 @@ def peek_header(message: bytes) -> Header:
         raise LogError(f"a message of {len(message)} bytes is no block: {error}") from error
 
 
-def _header(block: Block, *, dense: bool) -> dict[str, Any]:
+def _header(block: Block) -> dict[str, Any]:
     return {
-        "v": VERSION,
-        "seq": [block.first_seq, block.next_seq],
-        "watermark": block.watermark,
+        "kind": "block",
         "claim": block.claim,
         "counter": block.counter,
+        "first_seq": block.first_seq,
+        "next_seq": block.next_seq,
+        "watermark": block.watermark,
         "end": block.end,
-        "controls": [[control.position, control.kind, control.body] for control in block.controls],
+        "controls": [
+            {"position": control.position, "kind": control.kind, "body": control.body} for control in block.controls
+        ],
         "opened": block.opened,
         "input": block.input,
-        "dense": dense,
-        "masked": block.columns.dropped is not None,
     }
 
 
 def _parse_header(metadata: Mapping[bytes, bytes] | None) -> Header:
     if not metadata or _KEY not in metadata:
         raise LogError("an Arrow message without a header of Saffron's: it was not written by `windowing` or `shedder`")
-    data = orjson.loads(metadata[_KEY])
-    if data["v"] != VERSION:
+    version = metadata.get(_VERSION_KEY, b"?").decode("utf-8", "replace")
+    if version != str(VERSION):
         raise LogError(
-            f"a block of format {data['v']}, and this version of Saffron reads {VERSION}: "
+            f"a block of format {version}, and this version of Saffron reads {VERSION}: "
             "upgrade every service before the one that writes"
         )
+    data = orjson.loads(metadata[_KEY])
     return Header(
-        first_seq=data["seq"][0],
-        next_seq=data["seq"][1],
+        first_seq=data["first_seq"],
+        next_seq=data["next_seq"],
         watermark=data["watermark"],
         claim=data["claim"],
         counter=data["counter"],
         end=data["end"],
-        controls=tuple(Control(position, kind, body) for position, kind, body in data["controls"]),
+        controls=tuple(Control(item["position"], item["kind"], item["body"]) for item in data["controls"]),
         opened={name: tuple(positions) for name, positions in data["opened"].items()},
         input=data["input"],
-        dense=data["dense"],
-        masked=data["masked"],
     )
 
 
-def _whole(data: NDArray[np.int64]) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(data), [None, pa.py_buffer(np.ascontiguousarray(data))])
+def _buffer(data: Any) -> pa.Buffer:
+    array: Any = np.ascontiguousarray(data)
+    return pa.py_buffer(array)
 
 
-def _arrow(column: Column) -> pa.Array:
+def _whole(data: NDArray[np.int64]) -> Any:
+    return pa.Array.from_buffers(pa.int64(), len(data), [None, _buffer(data)])
+
+
+def _arrow(column: Column) -> Any:
     data = np.ascontiguousarray(column.data)
     nulls = _nulls(column.kind, data)
     count = int(np.count_nonzero(nulls))
-    validity = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if count else None
-    array = pa.Array.from_buffers(_ARROW[column.kind], len(data), [validity, pa.py_buffer(data)], count)
+    validity = _buffer(np.packbits(~nulls, bitorder="little")) if count else None
+    array: Any = pa.Array.from_buffers(_ARROW[column.kind], len(data), [validity, _buffer(data)], count)
     if column.kind is not Kind.STRING:
         return array
     return pa.DictionaryArray.from_arrays(array, pa.array(column.values, type=pa.utf8()), safe=False)
 
 
-def _nulls(kind: Kind, data: NDArray[Any]) -> NDArray[np.bool_]:
+def _nulls(kind: Kind, data: NDArray[Any]) -> Any:
     if kind is Kind.FLOAT:
         return np.isnan(data)
     if kind is Kind.INT:
@@ -174,26 +180,28 @@ def _nulls(kind: Kind, data: NDArray[Any]) -> NDArray[np.bool_]:
     return np.less(data, 0)
 
 
-def _columns(batch: pa.RecordBatch, header: Header) -> Columns:
-    arrays = list(batch.columns)
-    names = batch.schema.names
-    arrays.reverse()  # so that pop() takes them in order
-    n = batch.num_rows
-    if header.dense:
-        if header.next_seq - header.first_seq != n:
-            raise LogError(f"a block of {n} events claims to cover {header.next_seq - header.first_seq}")
+def _columns(batch: Any, header: Header) -> Columns:
+    fields = list(zip(batch.schema.names, batch.columns, strict=True))
+    if fields[0][0] == _SEQ:
+        seq = _copy(fields.pop(0)[1], np.dtype(np.int64))
+    elif header.next_seq - header.first_seq == batch.num_rows:
         seq = np.arange(header.first_seq, header.next_seq, dtype=np.int64)
     else:
-        seq = _copy(arrays.pop(), np.dtype(np.int64))
-    ts = _copy(arrays.pop(), np.dtype(np.int64))
-    time = _copy(arrays.pop(), np.dtype(np.int64))
-    kind = _column(arrays.pop())
-    dropped = _copy(arrays.pop(), np.dtype(np.uint64)) if header.masked else None
-    attributes = {name: _column(array) for name, array in zip(names[-len(arrays) :], reversed(arrays), strict=True)}
-    return Columns(seq, ts, time, kind, attributes if arrays else {}, dropped)
+        raise LogError(f"a block of {batch.num_rows} events that covers {header.next_seq - header.first_seq}")
+    (_, ts), (_, time), (_, kind) = fields[:3]
+    del fields[:3]
+    masked = bool(fields) and fields[0][1].type == pa.uint64()
+    return Columns(
+        seq=seq,
+        ts=_copy(ts, np.dtype(np.int64)),
+        time=_copy(time, np.dtype(np.int64)),
+        type=_column(kind),
+        attributes={name: _column(array) for name, array in fields[masked:]},
+        dropped=_copy(fields[0][1], np.dtype(np.uint64)) if masked else None,
+    )
 
 
-def _column(array: pa.Array) -> Column:
+def _column(array: Any) -> Column:
     kind = _KIND[array.type]
     if kind is not Kind.STRING:
         dtype = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8}[kind]
@@ -205,8 +213,8 @@ def _column(array: pa.Array) -> Column:
     return Column(kind, codes, values)
 
 
-def _copy(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:
-    data = array.buffers()[1]
+def _copy(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    data: Any = array.buffers()[1]
     if data is None or data.size < (array.offset + len(array)) * dtype.itemsize:
         if len(array) == 0:
             return np.empty(0, dtype=dtype)

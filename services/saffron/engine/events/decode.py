@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.scan import scan_events
 from saffron.engine.events.scan_tables import Cells, cells_for, fields_of, grown, scratch_for, strings_for, texts
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+
+_T = TypeVar("_T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -178,10 +181,14 @@ class _Draft:
     def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
         if kind is Kind.STRING:
             return Column(kind, _taken(self._cells.codes[place], rows), tuple(self._values[place]))
-        by_kind = {Kind.INT: self._cells.ints, Kind.FLOAT: self._cells.floats, Kind.BOOL: self._cells.bools}
+        by_kind: dict[Kind, Any] = {
+            Kind.INT: self._cells.ints,
+            Kind.FLOAT: self._cells.floats,
+            Kind.BOOL: self._cells.bools,
+        }
         return Column(kind, _taken(by_kind[kind][place], rows))
 
 
-def _taken(cells: NDArray[np.generic], rows: NDArray[np.int64]) -> NDArray[np.generic]:
+def _taken(cells: NDArray[_T], rows: NDArray[np.int64]) -> NDArray[_T]:
     """The cells of `rows`; the array itself where that is all of them."""
     return cells if len(rows) == len(cells) else cells[rows]

@@ -5,6 +5,8 @@ values of another kind, or anything that might be bad is marked `exact` and left
 word; both give the same columns for every event that the scanner accepts (the tests compare them).
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
+# Loops and chains of comparisons stand as the compiler likes them:
+# ruff: noqa: PLR1714, SIM109, SIM110
 
 from __future__ import annotations
 

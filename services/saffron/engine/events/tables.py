@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -117,4 +118,4 @@ def column_values(column: Column) -> list[int | float | str | bool | None]:
         return [None if flag < 0 else bool(flag) for flag in data]
     if column.kind is Kind.INT:
         return [None if number == NULL_INT else number for number in data]
-    return [None if number != number else number for number in data]
+    return [None if math.isnan(number) else number for number in data]
