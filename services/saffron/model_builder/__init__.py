@@ -1,0 +1,12 @@
+"""The model builder: a Spark Structured Streaming job that learns from the observation topics and publishes models.
+
+jars       Spark's Kafka connector, fetched by lock file (`ensure` may be called at set-up)
+prepare    the above, and a class archive with which the JVM starts in half the time
+gateway    the JVM; session: Spark in small local mode on it
+rows       what Spark computes: observations of a batch, summed
+books      what is kept from batch to batch: counts, offsets, what was published
+store      the books' files in the checkpoint: batch B always starts from the file of B - 1
+batch      one batch: books forward, train, publish
+job        the streaming query, started again when the broker was away
+main       wiring, metrics, health, signals
+"""

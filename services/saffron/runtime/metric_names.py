@@ -170,6 +170,24 @@ MODEL_AGE = Gauge(
 MODEL_VERSION = Gauge(
     "saffron_model_version", ("query", "part"), "version in force: part epoch, part batch", "must never fall"
 )
+MODEL_INPUT_RATE = Gauge(
+    "saffron_model_input_rows_per_second",
+    (),
+    "observation messages taken by the model builder",
+    "0 with queries running: does the matcher write observations?",
+)
+MODEL_OFFSETS_BEHIND = Gauge(
+    "saffron_model_offsets_behind",
+    (),
+    "observation messages that the model builder has not yet read, in its worst partition",
+    "growing: batches take longer than SAFFRON_MODEL_INTERVAL_MS; see its log",
+)
+MODEL_INPUT_REFUSED = Counter(
+    "saffron_model_input_refused",
+    (),
+    "observations that no model can use (no JSON, unknown states, an older version of a query)",
+    "some after a query was replaced; else some program writes to the observation topics",
+)
 CONSUMER_LAG = Gauge(
     "saffron_kafka_client_consumer_lag",
     ("topic", "partition", "group"),

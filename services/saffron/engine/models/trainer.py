@@ -41,6 +41,11 @@ class TransitionCounts:
         return sum(count for count, _ in self.cells.values())
 
     @property
+    def shape(self) -> tuple[int, int, int, bool]:
+        """What counts must share to be added up: query's version, states and window."""
+        return self.query_version, self.states, self.window_size, self.window_events
+
+    @property
     def is_sane(self) -> bool:
         """Whether the sizes are within bounds, so that one wrong message stops nothing."""
         return 2 <= self.states <= MOST_STATES and self.window_size >= 1

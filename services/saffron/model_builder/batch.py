@@ -1,0 +1,113 @@
+"""One batch: books forward, models trained where they have moved, published, and the books kept.
+
+The books are kept before the models are published: whatever kills the job in between, the batch is done again from the
+same books with the same records, and publishes the same bytes under the same version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from saffron.engine.models.envelope import Version
+from saffron.engine.models.model import LatencyModel, Model
+from saffron.engine.models.trainer import drift, train_latency, train_transitions
+from saffron.model_builder.books import Bins, Books, LatencyBook, QueryBook
+from saffron.model_builder.rows import Row
+from saffron.model_builder.store import Store
+
+Publish = Callable[[Sequence[Model]], None]
+"""Writes models and returns when the log has them."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When a model is trained and published.
+
+    `observations`: eta, the least for a first model of a query. `drift`: mean squared error of the transition matrix
+    against the one in use from which on a new model is published (P6). `moved`: relative change of a window's expected
+    events, or of a latency function, that is worth a new model.
+    """
+
+    observations: int = 1000
+    drift: float = 1e-5
+    moved: float = 0.05
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a batch did."""
+
+    batch: int
+    models: tuple[Model, ...]
+    rows: int
+    refused: int
+
+
+class Batches:
+    """Carries out batches of one checkpoint."""
+
+    def __init__(self, store: Store, epoch: int, publish: Publish, policy: Policy) -> None:
+        self._store = store
+        self._epoch = epoch
+        self._publish = publish
+        self._policy = policy
+
+    def run(self, batch: int, rows: Iterable[Row]) -> Done:
+        """Batch `batch` of Spark's numbering; may be called again for the same one. StoreError, LogError."""
+        books = self._store.before(batch)
+        refused = books.refused
+        given = list(rows)
+        books.add(batch, given)
+        models = train(books, (self._epoch, batch), self._policy)
+        self._store.keep(books)
+        self._publish(models)
+        return Done(batch, tuple(models), len(given), books.refused - refused)
+
+
+def train(books: Books, version: Version, policy: Policy) -> list[Model]:
+    """Models of what the books' batch has touched and moved; the books note them as published."""
+    models: list[Model] = []
+    for _, query in sorted(books.queries.items()):
+        if query.touched == books.batch and _is_due(query, policy):
+            model = train_transitions(query.counts, version, books.offsets)
+            query.published, query.published_window = model.matrix, model.expected_events
+            models.append(model)
+    for stream, latency in sorted(books.streams.items()):
+        if latency.touched == books.batch:
+            functions = train_latency(
+                stream, _sums(latency.processing), _sums(latency.shedding), version, books.offsets
+            )
+            values = _values(functions, latency)
+            if _have_moved(values, latency.published, policy.moved):
+                latency.published = values
+                models.append(functions)
+    return models
+
+
+def _is_due(query: QueryBook, policy: Policy) -> bool:
+    counts = query.counts
+    if not counts.is_trainable or counts.observations < policy.observations:
+        return False
+    if _have_moved([counts.expected_events()], [query.published_window], policy.moved):
+        return True
+    return drift(counts.matrix(), query.published) >= policy.drift
+
+
+def _sums(bins: Bins) -> list[list[int]]:
+    return [sums for _, sums in sorted(bins.items())]
+
+
+def _values(model: LatencyModel, book: LatencyBook) -> list[float]:
+    """f and g at no partial matches and at the most that were seen: what tells whether the functions have moved."""
+    values = []
+    for function, bins in ((model.processing, book.processing), (model.shedding, book.shedding)):
+        most = max((load / events for events, load, _ in bins.values()), default=0.0)
+        values += [-1.0, -1.0] if function is None else [function(0.0), function(most)]
+    return values
+
+
+def _have_moved(values: Sequence[float], before: Sequence[float], share: float) -> bool:
+    if len(values) != len(before):
+        return True
+    return any(abs(new - old) > share * max(abs(old), 1e-9) for new, old in zip(values, before, strict=True))

@@ -1,0 +1,194 @@
+"""What the builder keeps from batch to batch, and how a batch changes it. Pure: equal books and rows, equal books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.models.markov import Matrix
+from saffron.engine.models.trainer import TransitionCounts
+from saffron.model_builder.rows import MESSAGE, PROCESSING, SHEDDING, TRANSITION, Row
+
+MOST_OBSERVATIONS = 1 << 32
+"""Where a query's counts pass this they are halved: what is older weighs less, and sums stay far from overflow."""
+MOST_QUERIES = 1000
+"""Queries remembered; beyond it those not observed for longest are forgotten."""
+
+Bins = dict[int, list[int]]
+"""bin of partial matches -> [events, load, nanoseconds]."""
+
+
+@dataclass
+class QueryBook:
+    """One query: its counts, the last batch that had any, and what the model published last was trained on.
+
+    `published` is its transition matrix and `published_window` its window in events; None and 0 while there is none.
+    """
+
+    counts: TransitionCounts
+    touched: int
+    published: Matrix | None = None
+    published_window: float = 0.0
+
+
+@dataclass
+class LatencyBook:
+    """One stream: sums for f and g, the last batch that had any, and the function values published last."""
+
+    processing: Bins = field(default_factory=dict)
+    shedding: Bins = field(default_factory=dict)
+    touched: int = -1
+    published: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Books:
+    """All that batch `batch` left. `offsets`: topic -> partition -> next offset. `refused`: cells that were no good."""
+
+    batch: int = -1
+    offsets: dict[str, dict[str, int]] = field(default_factory=dict)
+    queries: dict[str, QueryBook] = field(default_factory=dict)
+    streams: dict[str, LatencyBook] = field(default_factory=dict)
+    refused: int = 0
+
+    def add(self, batch: int, rows: Iterable[Row]) -> None:
+        """Apply the rows of the next batch."""
+        self.batch = batch
+        for row in rows:
+            if row.kind == MESSAGE:
+                parts = self.offsets.setdefault(row.topic, {})
+                parts[str(row.partition)] = max(parts.get(str(row.partition), 0), row.next_offset)
+            if not self._add(row):
+                self.refused += row.messages
+        for book in self.queries.values():
+            while book.counts.observations > MOST_OBSERVATIONS:
+                book.counts.halve()
+        self._halve_latencies()
+        self._forget()
+
+    def _add(self, row: Row) -> bool:
+        """Apply one row; False if it is no good, which changes nothing."""
+        if row.kind in (PROCESSING, SHEDDING):
+            return self._add_latency(row)
+        if row.query is None:
+            return row.kind == MESSAGE and row.stream is not None  # a latency message has no query
+        book = self._query(row)
+        if book is None:
+            return False
+        if row.kind == TRANSITION:
+            numbers = (row.a, row.b, row.count)
+            if not all(number is not None for number in numbers):
+                return False
+            if not book.counts.add(row.a or 0, row.b or 0, row.count or 0, row.time or 0):
+                return False
+        else:
+            book.counts.events += max(0, row.count or 0)
+            book.counts.lived += max(0, row.time or 0)
+        book.touched = self.batch
+        return True
+
+    def _query(self, row: Row) -> QueryBook | None:
+        """The book of the row's query; a later version, or another automaton, starts a new one."""
+        if row.query is None or row.query_version is None or row.states is None or row.size is None:
+            return None
+        fresh = TransitionCounts(row.query, row.query_version, row.states, row.size, bool(row.in_events))
+        if row.in_events is None or not fresh.is_sane:
+            return None
+        known = self.queries.get(row.query)
+        if known is not None and known.counts.query_version > fresh.query_version:
+            return None
+        if known is None or known.counts.shape != fresh.shape:
+            known = self.queries[row.query] = QueryBook(fresh, self.batch)
+        return known
+
+    def _add_latency(self, row: Row) -> bool:
+        numbers = (row.a, row.count, row.load, row.time)
+        if row.stream is None or any(number is None or number < 0 for number in numbers) or not row.count:
+            return False
+        book = self.streams.setdefault(row.stream, LatencyBook())
+        bins = book.processing if row.kind == PROCESSING else book.shedding
+        sums = bins.setdefault(row.a or 0, [0, 0, 0])
+        for index, number in enumerate((row.count, row.load, row.time)):
+            sums[index] += number or 0
+        book.touched = self.batch
+        return True
+
+    def _halve_latencies(self) -> None:
+        for book in self.streams.values():
+            for bins in (book.processing, book.shedding):
+                for sums in bins.values():
+                    while max(sums) > 1 << 52:
+                        sums[:] = [number // 2 for number in sums]
+
+    def _forget(self) -> None:
+        for names in (self.queries, self.streams):
+            extra = len(names) - MOST_QUERIES
+            for name in sorted(names, key=lambda name: (names[name].touched, name))[: max(0, extra)]:
+                del names[name]
+
+    # ------------------------------------------------------------ as JSON
+
+    def body(self) -> dict[str, Any]:
+        """Everything, JSON-able."""
+        return {
+            "batch": self.batch,
+            "offsets": self.offsets,
+            "refused": self.refused,
+            "queries": [_query_body(book) for _, book in sorted(self.queries.items())],
+            "streams": {
+                name: {
+                    "processing": _bins_body(book.processing),
+                    "shedding": _bins_body(book.shedding),
+                    "touched": book.touched,
+                    "published": book.published,
+                }
+                for name, book in self.streams.items()
+            },
+        }
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Books:
+        """The books whose `body` this is."""
+        queries = [_query(one) for one in body["queries"]]
+        streams = {
+            name: LatencyBook(_bins(one["processing"]), _bins(one["shedding"]), one["touched"], one["published"])
+            for name, one in body["streams"].items()
+        }
+        named = {book.counts.query: book for book in queries}
+        return cls(body["batch"], body["offsets"], named, streams, body["refused"])
+
+
+def _query_body(book: QueryBook) -> dict[str, Any]:
+    counts = book.counts
+    return {
+        "query": counts.query,
+        "query_version": counts.query_version,
+        "states": counts.states,
+        "window_size": counts.window_size,
+        "window_events": counts.window_events,
+        "events": counts.events,
+        "lived": counts.lived,
+        "cells": [[*cell, *sums] for cell, sums in sorted(counts.cells.items())],
+        "touched": book.touched,
+        "published": None if book.published is None else book.published.tolist(),
+        "published_window": book.published_window,
+    }
+
+
+def _query(body: Mapping[str, Any]) -> QueryBook:
+    names = ("query", "query_version", "states", "window_size", "window_events", "events", "lived")
+    counts = TransitionCounts(**{name: body[name] for name in names})
+    counts.cells = {(source, target): [count, time] for source, target, count, time in body["cells"]}
+    published = None if body["published"] is None else np.array(body["published"], dtype=np.float64)
+    return QueryBook(counts, body["touched"], published, body["published_window"])
+
+
+def _bins_body(bins: Bins) -> list[list[int]]:
+    return [[key, *sums] for key, sums in sorted(bins.items())]
+
+
+def _bins(body: Iterable[list[int]]) -> Bins:
+    return {key: sums for key, *sums in body}

@@ -1,0 +1,161 @@
+"""The JVM in which Spark runs, started without Spark's shell scripts.
+
+`spark-submit` starts a JVM to print the command of a second one. Starting that one directly halves the time, needs no
+wrapper for runtimes that lack an incubator module, gives us its process, and lets it use a class archive.
+The JVM reads its standard input and ends when that closes: it never outlives this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import IO
+
+from saffron.errors import SaffronError
+from saffron.runtime import jvm
+from saffron.runtime.config import user_cache_directory
+
+NEWEST_JAVA = 23
+"""Spark 4.0's Hadoop calls Subject.getSubject, which Java 24 and later refuse."""
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 15.0
+_LOOK = 0.02
+
+# A small heap and a cheap collector, since all services share the machine; C1 only: the job's work is in short batches.
+_SMALL = ("-Xms64m", "-Xmx512m", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_OPENED = (
+    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
+    "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
+    "sun.security.action", "sun.util.calendar",
+)  # fmt: skip
+"""Packages of java.base that Spark reaches into (its own launcher opens the same)."""
+
+
+class GatewayError(SaffronError):
+    """Spark's JVM cannot be started."""
+
+
+@dataclass
+class Gateway:
+    """A running JVM; `environment` makes pyspark connect to it instead of starting its own."""
+
+    process: subprocess.Popen[bytes]
+    environment: Mapping[str, str]
+
+    def close(self, patience: float = _STOP_SECONDS) -> None:
+        """End the JVM: it stops when its standard input closes; killed if it does not within `patience` seconds."""
+        with contextlib.suppress(OSError):
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def class_path(connector: Sequence[Path]) -> list[Path]:
+    """Spark's own jars and the connector's, in an order that is the same every time (a class archive depends on it)."""
+    import pyspark
+
+    own = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    if not own:
+        raise GatewayError("PySpark has no jars: install it again (pip install 'saffron[model-builder]')")
+    return [*own, *connector]
+
+
+def archive_stem(jars: Sequence[Path]) -> Path:
+    """Where the class archive for these jars lies; other jars, or the same ones installed again, have another."""
+    marks = (f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in jars)
+    digest = hashlib.sha256("\n".join(marks).encode()).hexdigest()[:12]
+    return user_cache_directory() / "jvm" / f"spark-{digest}"
+
+
+def start(
+    connector: Sequence[Path], scratch: Path, *, record: Path | None = None, output: IO[bytes] | None = None
+) -> Gateway:
+    """Start the JVM and wait until it can be connected to.
+
+    `scratch`: directory for Spark's temporary files. `record`: write a class archive there when it ends.
+    `output`: where its log goes (default: where ours goes).
+    GatewayError, JavaError: no fitting Java, or the JVM ended while starting.
+    """
+    java = jvm.find_java(newest=NEWEST_JAVA)
+    jars = class_path(connector)
+    classes = _archive(record, jvm.archive_path(java, archive_stem(jars)))
+    with tempfile.TemporaryDirectory(prefix="saffron-spark-") as folder:
+        answer = Path(folder) / "gateway"
+        process = subprocess.Popen(
+            [str(java.path), *_options(jars), *classes, "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            env=_environment(answer, scratch),
+            process_group=0,  # Ctrl-C is for us; the JVM ends when we close its input
+        )
+        port, secret = _wait(process, answer)
+    keys = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    return Gateway(process, keys)
+
+
+def _options(jars: Sequence[Path]) -> list[str]:
+    logging = resources.files("saffron.model_builder").joinpath("log4j2.properties")
+    return [
+        *_SMALL,
+        "-Xlog:disable",
+        "-Xlog:all=error:stderr",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        f"-Dlog4j2.configurationFile={logging}",
+        "-cp",
+        ":".join(map(str, jars)),
+    ]
+
+
+def _archive(record: Path | None, known: Path) -> list[str]:
+    if record is not None:
+        return [f"-XX:ArchiveClassesAtExit={record}"]
+    return [f"-XX:SharedArchiveFile={known}"] if known.exists() else []
+
+
+def _environment(answer: Path, scratch: Path) -> dict[str, str]:
+    import pyspark
+
+    return {
+        **os.environ,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(scratch),
+        "SPARK_CONNECT_MODE": "0",
+        "PYSPARK_PYTHON": sys.executable,
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
+    }
+
+
+def _wait(process: subprocess.Popen[bytes], answer: Path) -> tuple[int, str]:
+    """Port and secret, which the JVM writes into a file once it listens (renamed into place when complete)."""
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if answer.is_file():
+            content = answer.read_bytes()
+            port, length = struct.unpack(">ii", content[:8])
+            return port, content[8 : 8 + length].decode()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            raise GatewayError(f"Spark's JVM ended while starting, status {process.wait(_LOOK)}: see its lines above")
+    process.kill()
+    process.wait()
+    raise GatewayError(f"Spark's JVM did not answer within {_START_SECONDS:g} s and was killed")

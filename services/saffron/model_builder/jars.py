@@ -1,0 +1,21 @@
+"""The jars of Spark's Kafka connector: those of its dependencies that Spark itself does not bring."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from saffron.runtime import jars
+from saffron.runtime.jars import Progress
+
+CONNECTOR = "spark-kafka-4.0.0"
+"""The lock file: connector 4.0.0 is the newest whose closure is released completely; it serves PySpark 4.0.5."""
+
+
+def ensure(progress: Progress = lambda line: None) -> list[Path]:
+    """Paths of the connector's jars, fetched into the user's cache where missing. JarError: they cannot be had."""
+    return jars.ensure(CONNECTOR, progress)
+
+
+def given_or_ensured(given: str, progress: Progress = lambda line: None) -> list[Path]:
+    """The jars named by the setting `spark_jars` (images bake them in), else `ensure`."""
+    return [Path(path) for path in given.split(",") if path] or ensure(progress)

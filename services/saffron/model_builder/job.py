@@ -1,0 +1,122 @@
+"""The streaming query: records of the observation topics, batch by batch, into `Batches`."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saffron.errors import SaffronError
+from saffron.model_builder.batch import Batches, Done
+from saffron.model_builder.rows import collected
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the observations come from, and how often they are looked at."""
+
+    bootstrap: str
+    topics: tuple[str, ...]
+    group: str
+    checkpoint: Path
+    interval_ms: int
+    most_records: int = 50_000
+
+    def options(self) -> Mapping[str, str]:
+        """Options of Spark's Kafka source.
+
+        Observations that retention took away are gone, and no reason to stop learning: failOnDataLoss is off.
+        """
+        return {
+            "kafka.bootstrap.servers": self.bootstrap,
+            "kafka.isolation.level": "read_committed",
+            "kafka.metadata.max.age.ms": "30000",
+            "kafka.default.api.timeout.ms": "15000",
+            "kafka.request.timeout.ms": "10000",
+            "subscribe": ",".join(self.topics),
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(self.most_records),
+            "failOnDataLoss": "false",
+            "groupIdPrefix": self.group,
+        }
+
+
+class Job:
+    """One streaming query at a time; `start` again after it failed goes on from the checkpoint."""
+
+    def __init__(self, session: SparkSession, source: Source, batches: Batches, report: Callable[[Done], None]) -> None:
+        """`report` is called after each batch, in the thread that Spark calls back in."""
+        self._session = session
+        self._source = source
+        self._batches = batches
+        self._report = report
+        self._query: StreamingQuery | None = None
+        self._failure: BaseException | None = None
+        self._busy = threading.Lock()
+
+    def start(self) -> None:
+        """Start the query; it runs in the JVM."""
+        self._failure = None
+        reader = self._session.readStream.format("kafka").options(**self._source.options())
+        self._query = (
+            reader.load()
+            .writeStream.foreachBatch(self._batch)
+            .option("checkpointLocation", str(self._source.checkpoint))
+            .trigger(processingTime=f"{self._source.interval_ms} milliseconds")
+            .start()
+        )
+
+    def failure(self) -> BaseException | None:
+        """Why the query has ended; None while it runs. What our own code raised is given as it was raised."""
+        query = self._query
+        if query is None or query.isActive:
+            return None
+        return self._failure or query.exception() or SaffronError("the streaming query ended by itself")
+
+    def progress(self) -> Progress | None:
+        """Of the newest batch; None before the first."""
+        last: Any = self._query.lastProgress if self._query is not None else None
+        return None if last is None else Progress.of(json.loads(last.json))
+
+    def stop(self) -> None:
+        """End the query, between two batches if the present one ends soon (a batch broken off is done again)."""
+        if self._query is None:
+            return
+        held = self._busy.acquire(timeout=5.0)
+        try:
+            self._query.stop()
+        finally:
+            if held:
+                self._busy.release()
+
+    def _batch(self, records: DataFrame, number: int) -> None:
+        with self._busy:
+            try:
+                self._report(self._batches.run(number, collected(records)))
+            except BaseException as error:
+                self._failure = error
+                raise
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What Spark says of its newest batch. `behind`: records not yet read, of the worst partition."""
+
+    batch: int
+    rows_per_second: float
+    behind: int
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Progress:
+        """From Spark's progress report."""
+        behind = 0
+        for source in body.get("sources", ()):
+            behind = max(behind, int(float((source.get("metrics") or {}).get("maxOffsetsBehindLatest", 0))))
+        return cls(int(body.get("batchId", -1)), float(body.get("inputRowsPerSecond") or 0.0), behind)

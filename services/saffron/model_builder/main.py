@@ -1,0 +1,146 @@
+"""`saffron run model-builder`: Spark learns models from the observation topics, as long as it is let."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from saffron.engine.models.model import Model, TransitionModel
+from saffron.errors import LogError
+from saffron.model_builder import gateway, jars, session
+from saffron.model_builder.batch import Batches, Done, Policy
+from saffron.model_builder.job import Job, Source
+from saffron.model_builder.publisher import Publisher, newest_epoch
+from saffron.model_builder.store import Store, StoreError
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health, HealthServer
+from saffron.runtime.kafka_log import connect
+from saffron.runtime.log import Log
+from saffron.runtime.metric_names import (
+    MODEL_AGE,
+    MODEL_INPUT_RATE,
+    MODEL_INPUT_REFUSED,
+    MODEL_OFFSETS_BEHIND,
+    MODEL_VERSION,
+    RESTARTS,
+)
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.topics import Topics
+
+_LOG = logging.getLogger(__name__)
+_LOOK_SECONDS = 0.5
+_AGAIN_SECONDS = 2.0
+"""Pause before a query that failed is started again: the broker may be on its way back."""
+
+
+def main(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT. Exit status 0; 1 when the checkpoint is no good (the log says what to do)."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    health, metrics = Health("model-builder"), Metrics()
+    health.waiting("start", "starting Spark")
+    probes = HealthServer(health, metrics, settings.host, settings.metrics_port)
+    log = connect(settings)
+    try:
+        return _serve(settings, log, Desk(health, metrics), stop)
+    except StoreError as error:
+        _LOG.error("%s", error)
+        return 1
+    finally:
+        log.close()
+        probes.close()
+
+
+def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> int:
+    topics = Topics(settings.prefix)
+    checkpoint = settings.data / "model-builder" / "checkpoint"
+    connector = jars.given_or_ensured(settings.spark_jars, lambda line: desk.health.waiting("start", line))
+    publisher = Publisher(log, topics.models)
+    with tempfile.TemporaryDirectory(prefix="saffron-spark-") as folder:
+        jvm = gateway.start(connector, Path(folder))
+        try:
+            store = Store(checkpoint)
+            epoch = store.open(int(time.time() * 1000), newest_epoch(log, topics.models))
+            spark = session.open_session(jvm, Path(folder))
+            source = Source(
+                bootstrap=settings.bootstrap,
+                topics=(topics.observations_transitions, topics.observations_latency),
+                group=settings.group("model-builder"),
+                checkpoint=checkpoint,
+                interval_ms=settings.model_interval_ms,
+            )
+            job = Job(spark, source, Batches(store, epoch, publisher.publish, Policy()), desk.done)
+            status = _run(job, desk, stop)
+            spark.stop()
+            return status
+        finally:
+            jvm.close()
+            publisher.close()
+
+
+def _run(job: Job, desk: Desk, stop: threading.Event) -> int:
+    """Keep the query running until told to stop."""
+    job.start()
+    desk.health.done("start")
+    while not stop.wait(_LOOK_SECONDS):
+        failure = job.failure()
+        if failure is None:
+            desk.look(job)
+            continue
+        if isinstance(failure, StoreError):
+            raise failure
+        _LOG.warning("the streaming query ended, started again in %g s: %s", _AGAIN_SECONDS, _first_line(failure))
+        desk.health.waiting("query", "the streaming query ended; waiting to start it again")
+        desk.metrics.add(RESTARTS, 1)
+        stop.wait(_AGAIN_SECONDS)
+        job.start()
+        desk.health.done("query")
+    job.stop()
+    return 0
+
+
+class Desk:
+    """What the outside is told: health, metrics, log."""
+
+    def __init__(self, health: Health, metrics: Metrics) -> None:
+        self.health = health
+        self.metrics = metrics
+        self._published: dict[str, float] = {}
+
+    def done(self, done: Done) -> None:
+        """After a batch (in Spark's callback thread)."""
+        self.metrics.add(MODEL_INPUT_REFUSED, done.refused)
+        for model in done.models:
+            name = _name(model)
+            self._published[name] = time.monotonic()
+            epoch, batch = model.version
+            self.metrics.set(MODEL_VERSION, epoch, name, "epoch")
+            self.metrics.set(MODEL_VERSION, batch, name, "batch")
+            self.health.detail(f"model {name}", [epoch, batch])
+            _LOG.info("model of %s: version %s, %d observations", name, list(model.version), model.observations)
+
+    def look(self, job: Job) -> None:
+        """Twice a second: the loop turns; how far the query is, and how old the models are."""
+        self.health.beat()
+        now = time.monotonic()
+        for name, since in list(self._published.items()):
+            self.metrics.set(MODEL_AGE, now - since, name)
+        progress = job.progress()
+        if progress is not None:
+            self.metrics.set(MODEL_INPUT_RATE, progress.rows_per_second)
+            self.metrics.set(MODEL_OFFSETS_BEHIND, progress.behind)
+            self.health.detail("batch", progress.batch)
+
+
+def _name(model: Model) -> str:
+    return model.query if isinstance(model, TransitionModel) else f"@{model.stream}"
+
+
+def _first_line(failure: BaseException) -> str:
+    kind = "" if isinstance(failure, LogError) else f"{type(failure).__name__}: "
+    return kind + (str(failure).strip().splitlines() or ["(no message)"])[0][:300]

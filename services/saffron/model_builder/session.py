@@ -1,0 +1,41 @@
+"""Spark in small local mode, on a JVM of our own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saffron.model_builder.gateway import Gateway
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS: Mapping[str, str] = {
+    "spark.master": "local[2]",
+    "spark.app.name": "saffron model-builder",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    # Batches are small: interpreting expressions is sooner done than compiling them, and the first batch is not cold.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.stopTimeout": "10s",
+}
+
+
+def open_session(gateway: Gateway, scratch: Path) -> SparkSession:
+    """A session on the gateway's JVM. `scratch`: directory for whatever Spark would leave in the working directory."""
+    os.environ.update(gateway.environment)
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder
+    for name, value in {**_SETTINGS, "spark.sql.warehouse.dir": str(scratch)}.items():
+        builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    return session
