@@ -7,6 +7,7 @@ between distant states has a lane of its own below, and a label holds a number a
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -99,12 +100,14 @@ def _draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) 
     width = max(width, 640)
     shapes: list[str] = []
     lane = 0
-    loops: dict[int, int] = {}
+    loops = Counter(arrow.source for arrow in arrows if arrow.source == arrow.target)
+    drawn: Counter[int] = Counter()
     for number, arrow in enumerate(arrows, start=1):
         label = f"{number} {arrow.word}".strip()
         if arrow.source == arrow.target:
-            shapes.append(_loop(arrow.source, loops.get(arrow.source, 0), label))
-            loops[arrow.source] = loops.get(arrow.source, 0) + 1
+            lean = 0 if loops[arrow.source] == 1 else 1 if drawn[arrow.source] else -1
+            shapes.append(_loop(arrow.source, lean, label))
+            drawn[arrow.source] += 1
         elif arrow.target == arrow.source + 1:
             shapes.append(_straight(arrow.source, label))
         else:
@@ -112,7 +115,10 @@ def _draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) 
             lane += 1
     shapes.extend(_node(position, node) for position, node in enumerate(nodes))
     bottom = TOP + RADIUS + 30 + LANE * (lane + 1 if lane else 0)
-    legend = [f"{number}  {arrow.word:<8}{arrow.formula}" for number, arrow in enumerate(arrows, start=1)]
+    legend = [
+        f"{number:>2}  {arrow.word or f'{nodes[arrow.source].name} -> {nodes[arrow.target].name}':<8} {arrow.formula}"
+        for number, arrow in enumerate(arrows, start=1)
+    ]
     texts, height = _legend([*notes, *legend], bottom + LINE, width)
     head = f'<text class="t" x="{MARGIN // 2}" y="24">{escape(_fit(title, width - MARGIN))}</text>'
     return (
@@ -147,21 +153,22 @@ def _straight(source: int, label: str) -> str:
     )
 
 
-def _loop(position: int, rank: int, label: str) -> str:
-    """The first loop of a state leans to the left, the second to the right, their labels one above the other."""
-    x, lean = _x(position), -22 if rank == 0 else 22
-    peak = TOP - RADIUS - 42
+def _loop(position: int, lean: int, label: str) -> str:
+    """A loop above its state: upright (lean 0), or one of two, leaning left (-1) and right (1, its label higher)."""
+    peak, side = TOP - RADIUS - 44, 24 * lean
+    left, right = _x(position) + side // 2 - 9, _x(position) + side // 2 + 9
+    foot = TOP - RADIUS + 2
     return (
-        f'<path class="e" marker-end="url(#a)" d="M{x + lean // 2 - 8} {TOP - RADIUS + 2}'
-        f'C{x + lean * 2 - 10} {peak} {x + lean * 2 + 10} {peak} {x + lean // 2 + 8} {TOP - RADIUS + 2}"/>'
-        f'<text class="l" x="{x + lean * 1.4:.0f}" y="{peak + (2 if rank == 0 else -12)}">{escape(label)}</text>'
+        f'<path class="e" marker-end="url(#a)" d="M{left} {foot}C{left + side - 10} {peak} {right + side + 10} {peak} '
+        f'{right} {foot}"/>'
+        f'<text class="l" x="{_x(position) + 32 * lean}" y="{peak - (12 if lean == 1 else 0)}">{escape(label)}</text>'
     )
 
 
 def _arc(source: int, target: int, lane: int, label: str) -> str:
     """An arc below the row, in a lane of its own."""
     start, end, depth = _x(source), _x(target), TOP + RADIUS + LANE * (lane + 1)
-    inset = 8 if target > source else -8
+    inset = (4 + 4 * (lane % 5)) * (1 if target > source else -1)
     return (
         f'<path class="e" marker-end="url(#a)" d="M{start + inset} {TOP + RADIUS}L{start + inset} {depth}'
         f'L{end - inset} {depth}L{end - inset} {TOP + RADIUS}"/>'
@@ -175,7 +182,7 @@ def _legend(lines: list[str], top: int, width: int) -> tuple[list[str], int]:
     texts: list[str] = []
     y = top
     for line in lines:
-        for part in textwrap.wrap(_clean(line), columns, subsequent_indent=" " * 11) or [""]:
+        for part in textwrap.wrap(_clean(line), columns, subsequent_indent=" " * 13) or [""]:
             texts.append(f'<text xml:space="preserve" x="{MARGIN // 2}" y="{y}">{escape(part)}</text>')
             y += LINE
     return texts, y + LINE

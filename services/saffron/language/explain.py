@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from saffron.language.automaton import FINAL, Move, build, within_formula
@@ -184,7 +185,14 @@ def _names(plan: MatchPlan) -> list[str]:
 
 
 def _fields(**fields: str) -> list[str]:
-    return [f"  {name:<9}{value}" for name, value in fields.items()]
+    """`  name     value`, long values wrapped below their beginning."""
+    return [
+        line
+        for name, value in fields.items()
+        for line in textwrap.wrap(
+            f"  {name:<9}{value}", WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False
+        )
+    ]
 
 
 def _key_line(key: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ class Partial:
 
 @dataclass(frozen=True)
 class Keys:
-    """`whole`: attributes asked of all components, in order, each once. `impossible`: one is asked for that no event has."""
+    """`whole`: attributes asked of all components, in order, each once. `impossible`: some attribute no event has."""
 
     whole: tuple[str, ...]
     partial: tuple[Partial, ...]
