@@ -72,6 +72,18 @@ def end(processes: Iterable[ProcessId], patience: float) -> list[ProcessId]:
     return remaining
 
 
+def of_session(leader: int) -> list[ProcessId]:
+    """Running processes of the session that process `leader` began, itself excluded."""
+    if Path("/proc/self/stat").exists():
+        pairs = [(int(path.name), _fields(path)[3:4]) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    else:  # ps knows no session ids here; the process group is the next best
+        command = ["ps", "-axo", "pid=,pgid="]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        pairs = [(int(line.split()[0]), line.split()[1:2]) for line in listed.splitlines()]
+    found = (identify(pid) for pid, session in pairs if session == [str(leader)] and pid != leader)
+    return [process for process in found if process is not None]
+
+
 def _wait(processes: list[ProcessId], patience: float) -> list[ProcessId]:
     deadline = time.monotonic() + patience
     remaining = [process for process in processes if process.alive()]
@@ -83,14 +95,19 @@ def _wait(processes: list[ProcessId], patience: float) -> list[ProcessId]:
 
 def _began(pid: int) -> str | None:
     """The start time of a running process, None for one that ended."""
+    if not Path("/proc/self/stat").exists():
+        return _began_by_ps(pid)
+    parts = _fields(Path(f"/proc/{pid}"))
+    return None if not parts or parts[0] in "ZX" else parts[19]
+
+
+def _fields(process: Path) -> list[str]:
+    """What /proc/PID/stat says from the state on (state, parent, group, session, ..., start time); [] if it is gone."""
     try:
-        line = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-    except FileNotFoundError:
-        return None if Path("/proc/self/stat").exists() else _began_by_ps(pid)
-    except ProcessLookupError:
-        return None
-    parts = line.rpartition(")")[2].split()  # the name in brackets may hold anything
-    return None if parts[0] in "ZX" else parts[19]
+        line = (process / "stat").read_text("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return line.rpartition(")")[2].split()  # the name in brackets may hold anything
 
 
 def _began_by_ps(pid: int) -> str | None:

@@ -1,0 +1,116 @@
+"""The commands' connection to the running system: control topics read as tables, single messages written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+
+from saffron.cli import console
+from saffron.errors import LogError, UnavailableError
+from saffron.runtime import kafka_log
+from saffron.runtime.config import Settings
+from saffron.runtime.follower import Follower
+from saffron.runtime.log import Log
+from saffron.runtime.topics import Topics
+
+_LOOK = 0.01
+
+Table = dict[str, Any]
+"""A compacted topic: the newest value by key, removed keys left out."""
+
+
+class Client:
+    """One command's connection."""
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self.settings = settings
+        self.log = log
+        self.topics = Topics(settings.prefix)
+
+    def table(self, topic: str) -> Table:
+        """Read a compacted topic to its end."""
+        return next(self.follow(topic))
+
+    def follow(self, topic: str) -> Iterator[Table]:
+        """The table once it is complete, and then again and again, as it is at the moment of asking."""
+        follower = Follower(self.log, topic)
+        table: Table = {}
+        try:
+            while True:
+                records = follower.step()
+                for record in records:
+                    key = (record.key or b"").decode("utf-8", "replace")
+                    if record.value is None:
+                        table.pop(key, None)
+                    else:
+                        table[key] = _json(record.value)
+                if follower.caught_up:
+                    yield table
+                if not records:
+                    time.sleep(_LOOK)
+        finally:
+            follower.close()
+
+    def wait(self, topic: str, until: Callable[[Table], bool], seconds: float) -> Table | None:
+        """Follow `topic` until the table satisfies `until`; None when `seconds` have passed before."""
+        deadline = time.monotonic() + seconds
+        for table in self.follow(topic):
+            if until(table):
+                return table
+            if time.monotonic() > deadline:
+                return None
+        return None
+
+    def put(self, topic: str, key: str, value: Mapping[str, Any] | None) -> None:
+        """Write one JSON message (None: a tombstone) and wait for the broker's word."""
+        producer = self.log.producer(client_id="cli")
+        try:
+            producer.send(topic, 0, None if value is None else orjson.dumps(value), key=key.encode())
+            producer.flush(10.0)
+        finally:
+            producer.close()
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has; LogError if there is no such topic."""
+        count = self.log.partitions(topic)
+        if count is None:
+            raise LogError(f"topic {topic!r} does not exist at {self.settings.bootstrap}: is the prefix right?")
+        return count
+
+
+@contextmanager
+def connection(settings: Settings) -> Iterator[Client]:
+    """Connect, and say so where there is no broker (UnavailableError)."""
+    log = kafka_log.connect(settings)
+    try:
+        client = Client(settings, log)
+        _require(client)
+        yield client
+    finally:
+        console.done()
+        log.close()
+
+
+def _require(client: Client) -> None:
+    try:
+        found = client.log.partitions(client.topics.queries)
+    except UnavailableError:
+        raise
+    except LogError as error:
+        raise UnavailableError(f"no broker answers at {client.settings.bootstrap}: {error}") from error
+    if found is None:
+        raise LogError(
+            f"the broker at {client.settings.bootstrap} has no topic {client.topics.queries!r}: `saffron up` creates"
+            " the topics; --prefix names another system on the same broker"
+        )
+
+
+def _json(value: bytes) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return {"unreadable": value.decode("utf-8", "replace")}

@@ -1,0 +1,90 @@
+"""What the commands print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+
+def say(line: str) -> None:
+    """One line to the user."""
+    _progress.clear()
+    print(line, file=sys.stderr, flush=True)
+
+
+def progress(line: str) -> None:
+    """A line that replaces the one before it; only on a terminal."""
+    _progress.show(line)
+
+
+def step(line: str) -> None:
+    """What is being waited for: replaces itself on a terminal, one line each in a log."""
+    if _progress.enabled:
+        _progress.show(line)
+    else:
+        print(line, file=sys.stderr, flush=True)
+
+
+def done() -> None:
+    """Remove the progress line."""
+    _progress.clear()
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, indented on a terminal."""
+    option = orjson.OPT_INDENT_2 if sys.stdout.isatty() else None
+    sys.stdout.write(orjson.dumps(value, option=option).decode() + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A plain table on standard output, as wide as its contents; it can be cut and sorted by other tools."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(columns)]
+    for line in ([*columns], *cells):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        print(bold(text) if line == [*columns] else text)
+
+
+def bold(text: str) -> str:
+    """Bold on a terminal, unless NO_COLOR is set."""
+    return _styled(text, "1")
+
+
+def dim(text: str) -> str:
+    """Faint on a terminal, unless NO_COLOR is set."""
+    return _styled(text, "2")
+
+
+def _styled(text: str, code: str) -> str:
+    if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+class _Progress:
+    def __init__(self) -> None:
+        self._shown = False
+
+    @property
+    def enabled(self) -> bool:
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def show(self, line: str) -> None:
+        if self.enabled:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            sys.stderr.write(f"\r\x1b[K{line[: max(width - 1, 10)]}")
+            sys.stderr.flush()
+            self._shown = True
+
+    def clear(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False
+
+
+_progress = _Progress()

@@ -1,0 +1,110 @@
+"""Starting and ending the whole system, as `up`, `down` and `demo` do it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from saffron.cli import console
+from saffron.errors import SaffronError
+from saffron.runtime import jars, jvm
+from saffron.runtime.config import Settings, environment_of
+from saffron.runtime.state import SERVICES, SystemState, read_state
+from saffron.runtime.supervisor import end_leftovers, require_broker
+
+_LOOK = 0.05
+_DOWN_SECONDS = 90.0
+
+
+def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
+    """All services but those named; a usage error for a name that is none."""
+    left_out = {name.replace("-", "_") for name in without}
+    if unknown := sorted(left_out - set(SERVICES)):
+        raise typer.BadParameter(f"there is no service {unknown[0]!r}; there are {', '.join(SERVICES)}")
+    return tuple(name for name in SERVICES if name not in left_out)
+
+
+def prepare(settings: Settings) -> None:
+    """What can take long or fail before anything is started: Java and the jars, or the broker that was named."""
+    if settings.bootstrap:
+        require_broker(settings)
+        return
+    jvm.find_java()
+    jars.ensure(jars.KAFKA, console.step)
+
+
+def start_detached(settings: Settings, services: Sequence[str], fresh: bool) -> SystemState:
+    """Start a supervisor that outlives this command and wait until all is ready; SaffronError says why it is not."""
+    logs = settings.data / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    log_path = settings.data / "supervisor.log"
+    left_out = [f"--without={name}" for name in SERVICES if name not in services]
+    with log_path.open("wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "saffron", "up", "--foreground", *left_out, *(["--fresh"] if fresh else [])],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment_of(settings)},
+            start_new_session=True,
+        )
+    try:
+        return _follow(settings.data, child, log_path)
+    except KeyboardInterrupt:
+        console.say("interrupted: ending what was started")
+        child.send_signal(signal.SIGTERM)
+        child.wait()
+        raise
+
+
+def _follow(data: Path, child: subprocess.Popen[bytes], log: Path) -> SystemState:
+    """Show what the supervisor waits for until the system runs."""
+    shown = ""
+    while True:
+        state = read_state(data)
+        mine = state if state is not None and state.supervisor.pid == child.pid else None
+        if mine is not None and mine.phase == "running":
+            console.done()
+            return mine
+        if child.poll() is not None:
+            console.done()
+            if mine is not None and mine.phase == "failed":
+                raise SaffronError(mine.message)
+            raise SaffronError(f"the supervisor ended while starting; its log: {log}\n{_tail(log)}")
+        if mine is not None and mine.message and mine.message != shown:
+            shown = mine.message
+            console.step(shown)
+        time.sleep(_LOOK)
+
+
+def stop(data: Path) -> bool:
+    """End the system under `data`, its leftovers included; False if nothing ran."""
+    state = read_state(data)
+    if state is None:
+        return False
+    ran = state.alive
+    if ran:
+        console.step(f"ending the services and the broker under {data}")
+        state.supervisor.send(signal.SIGTERM)
+        deadline = time.monotonic() + _DOWN_SECONDS
+        while state.supervisor.alive() and time.monotonic() < deadline:
+            time.sleep(_LOOK)
+        if state.supervisor.alive():
+            console.say("the supervisor does not end: it is killed, and what it started is ended one by one")
+            state.supervisor.send(signal.SIGKILL)
+        console.done()
+    leftovers = end_leftovers(read_state(data) or state)
+    if leftovers:
+        console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
+    return ran or bool(leftovers)
+
+
+def _tail(path: Path, count: int = 10) -> str:
+    return "\n".join(path.read_text("utf-8", "replace").splitlines()[-count:])

@@ -1,0 +1,295 @@
+"""`saffron query`: the standing queries of the running system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.client import Client, connection
+from saffron.cli.queries import QueryText, read_schema, read_texts
+from saffron.cli.standing import Standing, next_version, read_standing, removed, stream_row, wait_for
+from saffron.control.checks import Refused, check_partitions
+from saffron.control.checks import check as checked
+from saffron.errors import SaffronError
+from saffron.language import compile_query, explain_text
+from saffron.runtime.config import Settings
+
+app = typer.Typer(no_args_is_help=True)
+
+Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Files with one query each.")]
+Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
+Name = Annotated[str, typer.Argument(help="The query's name.")]
+Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
+
+
+class QueryRefused(SaffronError):
+    """A query that is right but cannot be added as asked, or that a service has rejected."""
+
+
+@app.callback()
+def query() -> None:
+    """Standing queries: check, add, list, show, pause, resume, replace, remove."""
+
+
+@app.command()
+def add(
+    files: Files = None,
+    text: Text = None,
+    start: Annotated[
+        Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
+    ] = "now",
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Add queries; returns when every partition has taken them up.
+
+    All are checked before the first is added. A query's name is what it says itself (`QUERY name`), else its file's.
+
+    Examples:
+
+        saffron query add rally.saf downtrends.saf
+
+        saffron query add -e 'QUERY rises PATTERN SEQ(Stock a, Stock b) WHERE b.price > a.price WITHIN 1 minute'
+
+        saffron query add rally.saf --from earliest
+    """
+    texts = read_texts(files or [], text or [])
+    with connection(options.connected(data, brokers, prefix)) as client:
+        standing = read_standing(client)
+        names = [_require_addable(client, one) for one in texts]
+        for name in names:
+            if name in standing or names.count(name) > 1:
+                raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
+        added = [_put(client, name, "add", one.text, start) for name, one in zip(names, texts, strict=True)]
+        _await(client, added, "active", timeout, json)
+
+
+@app.command()
+def check(
+    files: Files = None,
+    text: Text = None,
+    schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
+    json: options.AsJson = False,
+) -> None:
+    """Check queries without adding them; needs no broker. Status 2 for a wrong one, with the place and the fix.
+
+    Examples:
+
+        saffron query check rally.saf --schema stock.schema.json
+    """
+    known = read_schema(schema) if schema else None
+    rows = []
+    for one in read_texts(files or [], text or []):
+        plan = compile_query(one.text, known, name=one.name, lenient=known is None)
+        rows.append({"name": plan.name, "stream": plan.stream, "text": plan.text})
+        if not json:
+            console.say(f"{plan.name}: right")
+    if json:
+        console.print_json(rows)
+
+
+@app.command("list")
+def list_queries(
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    json: options.AsJson = False,
+) -> None:
+    """List the standing queries with their states.
+
+    Examples:
+
+        saffron query list --json
+    """
+    with connection(options.connected(data, brokers, prefix)) as client:
+        standing = read_standing(client)
+    views = [standing[name].view() for name in sorted(standing)]
+    if json:
+        console.print_json(views)
+        return
+    rows = [(one["name"], one["version"], one["state"], one["from"], _reason(one)) for one in views]
+    console.print_table(("name", "version", "state", "from", "reason"), rows)
+
+
+@app.command()
+def show(
+    name: Name,
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    json: options.AsJson = False,
+) -> None:
+    """Show one query: its text, its plan, and what each service says of it.
+
+    Examples:
+
+        saffron query show rally
+    """
+    with connection(options.connected(data, brokers, prefix)) as client:
+        view = _existing(read_standing(client), name).view()
+    if json:
+        console.print_json(view)
+        return
+    print(f"{name} (version {view['version']}): {view['state']} {_reason(view)}\n\n{view['text'].strip()}\n")
+    print(explain_text(compile_query(view["text"], None, name=name, lenient=True)))
+    rows = [(one["service"], one["partition"], one["state"], one["position"]) for one in view["services"]]
+    console.print_table(("service", "partition", "state", "position"), rows)
+
+
+@app.command()
+def pause(
+    name: Name,
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Pause a query: events that come meanwhile are not matched.
+
+    Examples:
+
+        saffron query pause rally
+    """
+    _change(options.connected(data, brokers, prefix), name, "pause", "paused", timeout, json)
+
+
+@app.command()
+def resume(
+    name: Name,
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Resume a paused query.
+
+    Examples:
+
+        saffron query resume rally
+    """
+    _change(options.connected(data, brokers, prefix), name, "resume", "active", timeout, json)
+
+
+@app.command()
+def replace(
+    name: Name,
+    file: Annotated[Path | None, typer.Argument(help="File with the new text.")] = None,
+    text: Text = None,
+    start: Annotated[
+        Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
+    ] = "now",
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Replace a query's text: the old one ends and the new one begins at the same position of the stream.
+
+    Examples:
+
+        saffron query replace rally rally-v2.saf
+    """
+    texts = read_texts([file] if file else [], text or [])
+    if len(texts) != 1:
+        raise typer.BadParameter("give one new text: a FILE or one -e")
+    with connection(options.connected(data, brokers, prefix)) as client:
+        _existing(read_standing(client), name)
+        named = _require_addable(client, QueryText(name, texts[0].text))
+        if named != name:
+            raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
+        _await(client, [_put(client, name, "add", texts[0].text, start)], "active", timeout, json)
+
+
+@app.command()
+def remove(
+    name: Name,
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Remove a query; its results stay where they are.
+
+    Examples:
+
+        saffron query remove rally
+    """
+    with connection(options.connected(data, brokers, prefix)) as client:
+        row = _existing(read_standing(client), name).row
+        client.put(client.topics.queries, name, None)
+        console.step(f"waiting until every partition has dropped {name}")
+        found = wait_for(client, [row], removed, timeout)
+        _finish(found, "removed", [one for one in found if not removed(one)], timeout, json)
+
+
+# ---------------------------------------------------------------- shared
+
+
+def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
+    with connection(settings) as client:
+        row = _existing(read_standing(client), name).row
+        _await(client, [_put(client, name, op, row["text"], row["from"])], wanted, timeout, json)
+
+
+def _require_addable(client: Client, one: QueryText) -> str:
+    """The query's name; QueryError or QueryRefused where it cannot be added."""
+    try:
+        found = checked(one.text, one.name, lambda stream: stream_row(client, stream))
+        row = stream_row(client, found.plan.stream)
+        assert row is not None  # `checked` refuses a query over a stream that is not there
+        check_partitions(found.plan, row, client.log.partitions)
+    except Refused as refused:
+        raise QueryRefused(f"{one.name}: {refused}") from refused
+    return found.name
+
+
+def _existing(standing: dict[str, Standing], name: str) -> Standing:
+    if name not in standing:
+        there = f"there are {', '.join(sorted(standing))}" if standing else "there is none"
+        raise QueryRefused(f"there is no query {name!r}; {there}")
+    return standing[name]
+
+
+def _put(client: Client, name: str, op: str, text: str, start: str) -> Mapping[str, Any]:
+    row = {"name": name, "version": next_version(client, name), "op": op, "text": text, "from": start}
+    client.put(client.topics.queries, name, row)
+    return row
+
+
+def _await(client: Client, rows: Sequence[Mapping[str, Any]], wanted: str, timeout: float, json: bool) -> None:
+    names = ", ".join(row["name"] for row in rows)
+    console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
+    found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected"), timeout)
+    _finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
+
+
+def _finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], timeout: float, json: bool) -> None:
+    console.done()
+    if json:
+        states = [{**one.row, "state": one.state if one in failed else wanted, "reason": one.reason} for one in found]
+        console.print_json([{part: one[part] for part in ("name", "version", "state", "reason")} for one in states])
+    for one in found:
+        name, reason = one.row["name"], f": {one.reason}" if one.reason else ""
+        if one not in failed:
+            console.say(f"{name}: {wanted}")
+        elif one.state == "rejected":
+            console.say(f"{name} was rejected{reason}")
+        else:
+            console.say(f"{name} is not {wanted} after {timeout:g} s but {one.state}{reason}")
+    if failed:
+        raise QueryRefused(f"{len(failed)} of {len(found)} not {wanted}; `saffron doctor` says what is wrong")
+
+
+def _reason(view: dict[str, Any]) -> str:
+    return (view["reason"] or "").splitlines()[0] if view["reason"] else ""

@@ -1,0 +1,36 @@
+"""`saffron run SERVICE`: one service in the foreground, as in a container."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated
+
+import typer
+
+from saffron.cli import options
+from saffron.runtime.state import SERVICES
+
+
+def run(
+    service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")],
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+) -> None:
+    """Run one service until it is told to stop (SIGTERM or Ctrl-C).
+
+    Its metrics, health and readiness are at `SAFFRON_HOST`:`SAFFRON_METRICS_PORT`; all other settings are in
+    `saffron config show`.
+
+    Examples:
+
+        saffron run matcher --brokers kafka:9092
+
+        SAFFRON_METRICS_PORT=9100 SAFFRON_BOOTSTRAP=kafka:9092 saffron run windowing
+    """
+    name = service.replace("-", "_")
+    if name not in SERVICES:
+        raise typer.BadParameter(f"there is no service {service!r}; there are {', '.join(SERVICES)}")
+    settings = options.connected(data, brokers, prefix)
+    module = importlib.import_module(f"saffron.{name}.main")
+    raise typer.Exit(int(module.main(settings)))

@@ -1,0 +1,250 @@
+"""The supervisor of `saffron up`: starts broker, topics and services, starts again what dies, ends all in order.
+
+It is one process with one thread. Signals wake it by a pipe; everything else it looks at four times a second. What
+it does and waits for stands in the state file (`state.py`), which is all that the other commands know of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from saffron.errors import SaffronError, UnavailableError
+from saffron.runtime import kafka_log, processes, state
+from saffron.runtime.broker import Broker, free_ports
+from saffron.runtime.config import Settings, environment_of
+from saffron.runtime.service_process import ServiceProcess
+from saffron.runtime.state import SystemState
+from saffron.runtime.topics import Topics, topic_specs
+
+_LOOK = 0.25
+_PATIENCE = 20.0
+"""Seconds that all services together have for a clean end."""
+_MARK = ".saffron"
+"""Marks a directory as ours: only such a one is ever deleted by `--fresh`."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What `up` was asked for. `services`: those to run."""
+
+    settings: Settings
+    services: tuple[str, ...] = state.SERVICES
+    fresh: bool = False
+
+
+class Supervisor:
+    """Runs one system over one data directory until it is told to stop."""
+
+    def __init__(self, wish: Wish, say: Callable[[str], None]) -> None:
+        self._settings = wish.settings
+        self._fresh = wish.fresh
+        self._names = tuple(name for name in state.SERVICES if name in wish.services)
+        self._say = say
+        self._data = wish.settings.data
+        self._broker: Broker | None = None
+        self._services: list[ServiceProcess] = []
+        self._state: SystemState | None = None
+        self._stop = False
+
+    def run(self, on_ready: Callable[[SystemState], None] | None = None) -> None:
+        """Start everything, call `on_ready` once, and supervise until SIGTERM, SIGINT or SIGHUP; then end everything.
+
+        SaffronError: it could not be started; whatever had been started was ended again.
+        """
+        with self._signals() as wake, self._lock():
+            try:
+                self._start(wake)
+                if not self._stop and on_ready is not None and self._state is not None:
+                    on_ready(self._state)
+                while not self._stop:
+                    self._turn(wake)
+                self._write("stopping", "stopping")
+            except SaffronError as error:
+                self._write("failed", str(error))
+                raise
+            finally:
+                self._end()
+
+    # ------------------------------------------------------------ start
+
+    def _start(self, wake: int) -> None:
+        if self._fresh:
+            erase(self._data)
+        (self._data / "logs").mkdir(parents=True, exist_ok=True)
+        (self._data / _MARK).touch()
+        self._prepare_ports()
+        self._write("starting", "starting")
+        if not self._settings.bootstrap:
+            self._broker = Broker(self._data / "broker", self._progress)
+            self._broker.start()
+            self._settings = replace(self._settings, bootstrap=self._broker.bootstrap)
+        self._create_topics()
+        control = self._settings.control_port
+        for name, port in zip(self._names, self._ports, strict=True):
+            environment = {**environment_of(self._settings), "SAFFRON_CONTROL_PORT": str(control)}
+            service = ServiceProcess(name, port, self._data / "logs" / f"{name}.log", environment)
+            service.start(time.monotonic())
+            self._services.append(service)
+        self._wait_until_ready(wake)
+
+    def _prepare_ports(self) -> None:
+        *self._ports, control = free_ports(len(self._names) + 1)
+        if not self._settings.control_port:
+            self._settings = replace(self._settings, control_port=control)
+
+    def _create_topics(self) -> None:
+        self._progress(f"creating topics {self._settings.prefix}* at {self._settings.bootstrap}")
+        log = kafka_log.connect(self._settings)
+        try:
+            log.create_topics(topic_specs(self._settings.prefix, self._settings.partitions))
+        finally:
+            log.close()
+
+    def _wait_until_ready(self, wake: int) -> None:
+        while not self._stop:
+            waiting = [one for one in self._services if not one.ready]
+            if not waiting:
+                self._write("running", "")
+                return
+            first = waiting[0]
+            names = ", ".join(one.name for one in waiting)
+            self._progress(f"waiting for {names} ({first.name}: {first.waiting})")
+            self._turn(wake)
+
+    # ------------------------------------------------------------ supervision
+
+    def _turn(self, wake: int) -> None:
+        """Wait a moment, or until a signal; then look after everything once."""
+        if select.select([wake], [], [], _LOOK)[0]:
+            os.read(wake, 4096)
+        if self._stop:
+            return
+        now = time.monotonic()
+        if self._broker is not None and self._broker.process is None:
+            self._say("broker: it ended; starting it again")
+            self._broker.start()
+        for one in self._services:
+            if happened := one.look(now):
+                self._say(happened)
+            one.ask()
+        if self._state is not None:
+            self._write(self._state.phase, self._state.message)
+
+    def _end(self) -> None:
+        """Services first, in the order of an event's way, all told at once; then the broker that they need for it."""
+        for one in self._services:
+            one.terminate()
+        deadline = time.monotonic() + _PATIENCE
+        for one in self._services:
+            if not one.finish(max(0.0, deadline - time.monotonic())):
+                self._say(f"{one.name}: did not end within {_PATIENCE:g} s and was killed")
+        if self._broker is not None:
+            self._broker.stop()
+        if self._state is not None and self._state.phase != "failed":
+            self._write("stopped", "")
+
+    # ------------------------------------------------------------ plumbing
+
+    def _progress(self, line: str) -> None:
+        if self._state is None or line != self._state.message:
+            self._say(line)
+            self._write("starting", line)
+
+    def _write(self, phase: str, message: str) -> None:
+        me = processes.identify(os.getpid())
+        assert me is not None
+        fresh = SystemState(
+            phase,
+            message,
+            me,
+            self._settings.prefix,
+            self._settings.bootstrap,
+            self._broker is not None,
+            self._settings.partitions,
+            self._broker.process if self._broker is not None else None,
+            f"http://127.0.0.1:{self._settings.control_port}" if "control" in self._names else "",
+            tuple(one.state() for one in self._services),
+        )
+        if fresh != self._state and self._data.is_dir():
+            state.write_state(self._data, fresh)
+        self._state = fresh
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[int]:
+        """Signals end the loop; the descriptor yielded becomes readable on each, a child's death included."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        os.set_blocking(reading, False)
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        before = {number: signal.signal(number, self._on_signal) for number in numbers}
+        before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
+        wakeup = signal.set_wakeup_fd(writing)
+        try:
+            yield reading
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            os.close(reading)
+            os.close(writing)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self._stop = True
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        """One supervisor a directory."""
+        self._data.mkdir(parents=True, exist_ok=True)
+        with (self._data / "supervisor.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise SaffronError(f"a supervisor runs already over {self._data}; `saffron down` ends it") from error
+            yield
+
+
+def erase(data: Path) -> None:
+    """Delete what a system keeps under `data`; refuses a directory that is not ours."""
+    if not data.exists():
+        return
+    known = (data / _MARK).exists()
+    for path in data.iterdir():
+        if path.name == "supervisor.lock":
+            continue
+        if not known:
+            raise SaffronError(f"{data} holds files that are not Saffron's ({path.name}): it will not be deleted")
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def end_leftovers(found: SystemState) -> list[str]:
+    """End what a supervisor that was killed left running, the broker last; returns the names of what was ended."""
+    running = [one for one in found.services if one.process is not None and one.process.alive()]
+    processes.end([one.process for one in running if one.process is not None], _PATIENCE)
+    for one in found.services:
+        if one.process is not None:
+            processes.end(processes.of_session(one.process.pid), 3.0)
+    names = [one.name for one in running]
+    if found.broker is not None and found.broker.alive():
+        processes.end([found.broker], _PATIENCE)
+        names.append("broker")
+    return names
+
+
+def require_broker(settings: Settings) -> None:
+    """UnavailableError if no broker answers at the address in the settings."""
+    log = kafka_log.connect(settings)
+    try:
+        log.partitions(Topics(settings.prefix).events)
+    except SaffronError as error:
+        raise UnavailableError(f"no broker answers at {settings.bootstrap}: {error}") from error
+    finally:
+        log.close()
