@@ -54,7 +54,7 @@ def _rehearse(connector: list[Path], folder: Path, archive: Path) -> None:
         try:
             spark = session.open_session(jvm_process, folder)
             for name in _CLASSES:
-                spark._jvm.java.lang.Class.forName(name)  # type: ignore[union-attr]
+                spark._jvm.java.lang.Class.forName(name)
             records = spark.readStream.text(str(source)).selectExpr(
                 "'topic' as topic", "0 as partition", "0L as offset", "cast(value as binary) as value"
             )

@@ -46,7 +46,7 @@ class Publisher:
 
 
 def newest_epoch(log: Log, topic: str) -> int:
-    """The greatest epoch of the models in the topic; -1 if there are none. LogError: it could not be read to its end."""
+    """The greatest epoch of the models in the topic, -1 if there are none. LogError: it cannot be read to its end."""
     follower = Follower(log, topic)
     newest = -1
     deadline = time.monotonic() + _READ_SECONDS

@@ -125,7 +125,7 @@ class ShedderOperator:
             self._offered.pop(name, None)
             return None
         try:
-            model = decode(value, key=key)
+            model = decode(value, key=key or b"")
             self._take(name, model)
         except ModelError as error:
             self._refused[error.reason] = self._refused.get(error.reason, 0) + 1
