@@ -1,0 +1,30 @@
+"""`--from earliest`: a new query sees the blocks of the past before the events from its position on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from saffron.engine.events.block import Block
+from saffron.engine.trends.query import TrendQuery
+
+
+def replay_past(query: TrendQuery, blocks: Iterator[Block], position: int) -> None:
+    """Apply all events before `position`; its results then stand in the order in which they would have fired."""
+    last_ts: int | None = None
+    for block in blocks:
+        if block.first_seq >= position and len(block.columns):
+            break
+        stop = int(np.searchsorted(block.columns.seq, position))
+        opened = block.opened.get(query.plan.name) or query.opened_by(block.columns)
+        query.tidy()
+        query.apply(query.batch(block.columns, opened), 0, stop)
+        query.pass_position(min(position, block.next_seq))
+        if stop:
+            last_ts = int(block.columns.ts[stop - 1])
+        if block.next_seq > position:
+            break
+        query.pass_time(block.watermark, block.next_seq)
+        if block.end:
+            query.end(last_ts, block.watermark, block.next_seq)

@@ -1,0 +1,134 @@
+"""A block's columns in the form in which a trend query's kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.trends.layout import Batch, Flags, Floats, Ints
+from saffron.engine.trends.source import Reads
+from saffron.engine.trends.strings import Interner
+from saffron.errors import SaffronError
+from saffron.language.plan import TrendPlan
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(32)
+_POSITIVE = np.uint64(2**63 - 1)
+
+
+def prepare(
+    plan: TrendPlan, needs: Reads, strings: Interner, columns: Columns, slot: int, opened: Sequence[int]
+) -> Batch:
+    """The batch of all events of a block; those that are no vertex for sure have no states.
+
+    `slot`: the query's bit in `Columns.dropped`. `opened`: seqs at which an OPEN ON window opens.
+    """
+    n = len(columns)
+    states = states_of(plan, columns.type)
+    if columns.dropped is not None:
+        states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] = 0
+    words = np.zeros((len(plan.key), n), dtype=np.int64)
+    for row, name in enumerate(plan.key):
+        words[row], absent = key_words(column_of(columns, name), strings)
+        states[absent] = 0
+    group_words = words[[plan.key.index(name) for name in plan.group]]
+    attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
+    for row, (name, _) in enumerate(needs.attributes):
+        attributes[row] = numbers_of(columns, name, strings)
+    return Batch(
+        seq=_owned(columns.seq),
+        ts=_owned(columns.ts),
+        time=_owned(columns.time),
+        states=states,
+        opens=opening(columns.seq, opened),
+        hashes=hashes_of(words),
+        words=words,
+        group_hashes=hashes_of(group_words),
+        group_words=group_words,
+        attributes=attributes,
+        ranks=strings.ranks() if needs.ordered else np.zeros(1, dtype=np.float64),
+    )
+
+
+def states_of(plan: TrendPlan, types: Column) -> Ints:
+    """[n] bit s is set where the event has the type of state s."""
+    table = np.zeros(len(types.values) + 1, dtype=np.int64)
+    for code, name in enumerate(types.values):
+        for s, state in enumerate(plan.states):
+            if state.type == name:
+                table[code] |= 1 << s
+    return table[types.data]
+
+
+def column_of(columns: Columns, name: str) -> Column:
+    """An attribute's column, or that of the event's own `type` or `ts`."""
+    if name == "type":
+        return columns.type
+    if name == "ts":
+        return Column(Kind.INT, columns.ts)
+    return columns.attributes[name]
+
+
+def key_words(column: Column, strings: Interner) -> tuple[Ints, Flags]:
+    """[n] the values as words that are equal where the values are, and where the value is null."""
+    if column.kind is Kind.STRING:
+        words = strings.codes(column.values)[column.data]
+        return words, words < 0
+    if column.kind is Kind.FLOAT:
+        values = np.asarray(column.data, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
+        return values.view(np.int64), np.isnan(values)
+    words = column.data.astype(np.int64)
+    return words, words == (NULL_INT if column.kind is Kind.INT else -1)
+
+
+def value_of(word: int, kind: Kind, strings: Interner) -> int | float | str | bool:
+    """The value that a word stands for."""
+    if kind is Kind.STRING:
+        return strings.value(word)
+    if kind is Kind.FLOAT:
+        return float(np.int64(word).view(np.float64))
+    return bool(word) if kind is Kind.BOOL else word
+
+
+def numbers_of(columns: Columns, name: str, strings: Interner) -> Floats:
+    """[n] an attribute as conditions read it: float64, null as NaN, a string as its number."""
+    column = column_of(columns, name)
+    if column.kind is Kind.FLOAT:
+        return np.asarray(column.data, dtype=np.float64)
+    if column.kind is Kind.STRING:
+        data, absent = key_words(column, strings)
+    else:
+        data = np.asarray(column.data)
+        absent = data == (NULL_INT if column.kind is Kind.INT else -1)
+    return np.where(absent, np.nan, data.astype(np.float64))
+
+
+def hashes_of(words: Ints) -> Ints:
+    """[n] a hash, never negative, of each column of words."""
+    mixed = np.zeros(words.shape[1], dtype=np.uint64)
+    for row in words:
+        mixed = (mixed ^ row.view(np.uint64)) * _MIX
+        mixed ^= mixed >> _SHIFT
+    return (mixed & _POSITIVE).view(np.int64)
+
+
+def opening(seq: NDArray[np.int64], opened: Sequence[int]) -> Flags:
+    """[n] whether a window opens at the event. An opening event must not have been dropped whole."""
+    opens = np.zeros(len(seq), dtype=np.bool_)
+    if opened:
+        places = np.searchsorted(seq, np.asarray(opened, dtype=np.int64))
+        for place, position in zip(places.tolist(), opened, strict=True):
+            if place == len(seq) or seq[place] != position:
+                message = f"a window opens at event {position}, which was dropped whole; mask such events instead"
+                raise SaffronError(message)
+        opens[places] = True
+    return opens
+
+
+def _owned(data: NDArray[np.int64]) -> Ints:
+    """A contiguous, writable array: kernels are compiled for no other."""
+    return np.require(data, dtype=np.int64, requirements=["C", "W"])

@@ -1,0 +1,207 @@
+"""One trend query at work: its plan, its kernels, its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.schema import Kind
+from saffron.engine.trends import source, store
+from saffron.engine.trends.layout import (
+    IN_EVENTS,
+    KEYS,
+    KHI,
+    KLO,
+    NEED,
+    NEED_ARENA,
+    NEED_ENTRIES,
+    NEED_GROUPS,
+    NEED_KEYS,
+    NEED_OUT,
+    NEED_WINDOWS,
+    ON_OPEN,
+    OUT,
+    RESULTS,
+    S_ENTRIES,
+    SLIDE,
+    TOUCHED,
+    Batch,
+    Ints,
+    Store,
+)
+from saffron.engine.trends.prepare import prepare
+from saffron.engine.trends.strings import Interner
+from saffron.engine.trends.wiring import lists_of, totals_of, windows_of, wiring_of
+from saffron.language.plan import TrendPlan
+
+_SWEEP = 4096
+_FARTHEST = 2**61
+
+
+class TrendQuery:
+    """Counts the trends of one plan over the blocks of one partition (T1-T7).
+
+    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`.
+    """
+
+    def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int, *, compiled: bool = True) -> None:
+        self.plan = plan
+        self.slot = slot
+        self.group_kinds = tuple(kinds.get(name, Kind.STRING) for name in plan.group)
+        self.strings = Interner(())
+        self._needs = source.reads(plan)
+        self._wiring = wiring_of(plan)
+        self._kernels = source.core(compiled=compiled)
+        self._conditions = source.conditions(plan, self._needs, compiled=compiled)
+        self._has_local = any(plan.local)
+        self._string_words = [
+            place for place, name in enumerate(plan.key) if name == "type" or kinds.get(name) is Kind.STRING
+        ]
+        self._string_values = [
+            row for row, (_, kind) in enumerate(self._needs.attributes[: self._needs.stored]) if kind is Kind.STRING
+        ]
+        self._store: Store
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all events: as if the query were added now."""
+        self.strings = Interner(self._needs.strings)
+        totals = totals_of(self.plan) * (2 if self.plan.strict else 1)
+        self._store = store.new(
+            self._wiring, windows_of(self.plan.window), totals, lists_of(self.plan), self._needs.stored
+        )
+
+    def warm(self) -> None:
+        """Compile the kernels, or load them from the cache, now."""
+        none = np.zeros(0, dtype=np.int64)
+        words = np.zeros((0, 0), dtype=np.int64)
+        floats = np.zeros((0, 0), dtype=np.float64)
+        batch = Batch(none, none, none, none, none.astype(np.bool_), none, words, none, words, floats, np.zeros(1))
+        self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch)
+        self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        self._kernels.close_until(-_FARTHEST, 0, self._wiring, self._store)
+        self._kernels.rehash(self._store.table, self._store.keys, 0)
+
+    def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
+        """The block's events as `apply` takes them."""
+        batch = prepare(self.plan, self._needs, self.strings, columns, self.slot, opened)
+        if self._has_local:
+            self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        return batch
+
+    def opened_by(self, columns: Columns) -> list[int]:
+        """Seqs at which an OPEN ON window opens, for blocks from before the query was there."""
+        opens = self.plan.window.opens
+        if opens is None:
+            return []
+        batch = self.batch(columns, ())
+        candidates = np.asarray([name == opens.type for name in columns.type.values], dtype=np.bool_)[columns.type.data]
+        self._conditions.choose_openings(candidates, batch.attributes, batch.ranks)
+        return [int(position) for position in columns.seq[candidates]]
+
+    def apply(self, batch: Batch, begin: int, stop: int) -> None:
+        """Apply events begin..stop-1 of the batch."""
+        while True:
+            select = self._conditions.select_pointer
+            begin = self._kernels.advance(begin, stop, select, self._wiring, self._store, batch)
+            if begin == stop:
+                return
+            self._make_room()
+
+    def pass_position(self, position: int) -> None:
+        """Every event before `position` has been applied: EVENTS windows that end there are complete."""
+        if self._wiring.params[IN_EVENTS]:
+            self._close_until(position, position)
+
+    def pass_time(self, watermark: int, position: int) -> None:
+        """No event with ts below `watermark` will come; `position` is that of the next event."""
+        if not self._wiring.params[IN_EVENTS]:
+            self._close_until(max(watermark, -_FARTHEST), position)
+
+    def end(self, last_ts: int | None, watermark: int, position: int) -> None:
+        """Close all windows; those that begin before the next event (number `position`) take no later one."""
+        head, params = self._store.head, self._wiring.params
+        self._close_until(2 * _FARTHEST, position)
+        if params[ON_OPEN]:
+            return
+        begin = position if params[IN_EVENTS] else max(watermark, -_FARTHEST if last_ts is None else last_ts + 1)
+        head[KLO] = -(-begin // int(params[SLIDE]))
+
+    def take_results(self) -> Ints:
+        """[n, columns of `layout.out`] the results since the last call, in the order in which they fired."""
+        store_ = self._store
+        rows = store_.out[: store_.head[OUT]].copy()
+        store_.head[OUT] = 0
+        return rows
+
+    def tidy(self) -> None:
+        """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
+        head = self._store.head
+        idle = head[KEYS] > 0 and head[KLO] > head[KHI]
+        if idle or head[TOUCHED] > max(_SWEEP, len(self._store.keys)):
+            self._store = store.sweep(self._store, self._wiring, self._kernels.rehash)
+            if len(self._store.marks):
+                self._shrink_arena()
+        if self.strings.is_due():
+            self.strings.collect(self._strings_in_use())
+
+    def statistics(self) -> dict[str, int]:
+        """Numbers for metrics: stored vertices, windows with a trend's beginning, keys, bytes of state, results ever."""
+        head = self._store.head
+        rows, _ = store.live_vertices(self._store, self._wiring)
+        return {
+            "vertices": len(rows),
+            "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
+            "keys": int(head[KEYS]),
+            "state_bytes": sum(array.nbytes for array in self._store),
+            "results": int(head[RESULTS]),
+        }
+
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """The state as arrays by name."""
+        state: dict[str, NDArray[np.generic]] = {name: array.copy() for name, array in self._store._asdict().items()}
+        state["strings"] = self.strings.snapshot()
+        return state
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `snapshot` gave for the same plan."""
+        self._store = Store(**{name: state[name].copy() for name in Store._fields})
+        self.strings.restore(state["strings"])
+
+    def _close_until(self, point: int, position: int) -> None:
+        while not self._kernels.close_until(point, position, self._wiring, self._store):
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Give the kernel what it stopped for."""
+        state, rehash = self._store, self._kernels.rehash
+        need = int(state.head[NEED])
+        if need in (NEED_KEYS, NEED_GROUPS):
+            state = store.sweep(state, self._wiring, rehash)
+        elif need == NEED_ENTRIES:
+            state = store.grow_entries(state)
+        elif need == NEED_ARENA:
+            state = store.repack(state, self._wiring)
+        elif need == NEED_WINDOWS:
+            state = store.grow_windows(state)
+        elif need == NEED_OUT:
+            state = store.grow_out(state)
+        self._store = state
+
+    def _shrink_arena(self) -> None:
+        rows, _ = store.live_vertices(self._store, self._wiring)
+        if len(self._store.marks) > 16 * (len(rows) + 64):
+            self._store = store.repack(self._store, self._wiring)
+
+    def _strings_in_use(self) -> Ints:
+        keys = self._store.keys[: self._store.head[KEYS]]
+        rows, _ = store.live_vertices(self._store, self._wiring)
+        used = [keys[:, 1 + place] for place in self._string_words]
+        for row in self._string_values:
+            values = self._store.values[row, rows]
+            used.append(values[~np.isnan(values)].astype(np.int64))
+        return np.concatenate(used) if used else np.zeros(0, dtype=np.int64)
