@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from saffron.engine.events.raw import RawBatch
 
@@ -105,7 +105,13 @@ class Producer(Protocol):
         headers: Sequence[tuple[str, bytes]] = (),
         timestamp: int | None = None,
     ) -> None:
-        """Queue one record; waits while the queue is full. A delivery failure is raised by the next `flush`, `commit`."""
+        """Queue one record; waits while the queue is full. A delivery failure is raised by a later call."""
+
+    def send_many(self, topic: str, messages: list[dict[str, Any]], partition: int | None = None) -> None:
+        """Queue many records in one call: each a dict with "value" and, if it has one, "key"; their time is now.
+
+        `partition` None: by the key's hash (murmur2), else anywhere. The list may be changed.
+        """
 
     def flush(self, timeout: float) -> None:
         """Wait until everything sent is acknowledged; LogError when it cannot be."""
@@ -127,11 +133,17 @@ class Producer(Protocol):
 class Log(Protocol):
     """A connection to one cluster: makes clients and topics."""
 
-    def consumer(self, group: str, *, committed_only: bool, client_id: str = "") -> Consumer:
-        """`committed_only`: read_committed, so that records of open and aborted transactions are never seen."""
+    def consumer(self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False) -> Consumer:
+        """`committed_only`: read_committed, so that records of open and aborted transactions are never seen.
 
-    def producer(self, transactional_id: str | None = None, *, client_id: str = "") -> Producer:
-        """With an id: initialised at once, which ends the predecessor's open transaction and fences it."""
+        `patient`: it never seeks or pauses, so that it may wait long at the broker when idle (new data come as fast).
+        """
+
+    def producer(self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False) -> Producer:
+        """With an id: initialised at once, which ends the predecessor's open transaction and fences it.
+
+        `bulk`: for very many small messages, throughput before latency.
+        """
 
     def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
         """Create what is missing; returns the names created. A topic with fewer partitions is a LogError."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import AbortableError, LogError, UnavailableError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker, Transaction, Wire
+from saffron.runtime.murmur2 import partition_of
 
 Callback = Callable[[list[TopicPartition]], None]
 T = TypeVar("T")
@@ -46,12 +47,16 @@ class MemoryLog:
         self._kill_at: int | None = None
         self.wires: list[Wire] = []
 
-    def consumer(self, group: str, *, committed_only: bool, client_id: str = "") -> MemoryConsumer:
-        del client_id
+    def consumer(
+        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False
+    ) -> MemoryConsumer:
+        del client_id, patient
         return MemoryConsumer(self, group, committed_only)
 
-    def producer(self, transactional_id: str | None = None, *, client_id: str = "") -> MemoryProducer:
-        del client_id
+    def producer(
+        self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False
+    ) -> MemoryProducer:
+        del client_id, bulk
         producer = self.run("init", lambda: MemoryProducer(self, transactional_id))
         self.wires.append(producer.wire)
         return producer
@@ -111,6 +116,7 @@ class MemoryConsumer:
         self._generation = -1
         self._positions: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
+        self._closed = False
 
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
         changed = tuple(topics) != self._topics
@@ -162,7 +168,7 @@ class MemoryConsumer:
         def leave() -> None:
             if self._member is not None:
                 self._broker.group(self._group).leave(self._member)
-            self._member, self._callbacks, self._positions = None, None, {}
+            self._member, self._callbacks, self._positions, self._closed = None, None, {}, True
 
         self._log.run("close", leave)
 
@@ -170,6 +176,8 @@ class MemoryConsumer:
 
     def check_generation(self, error: type[LogError]) -> None:
         """Refuse a position from a member that the group no longer counts on."""
+        if self._closed:
+            raise error(f"this consumer of group {self._group!r} is closed")
         if self._member is None:
             return
         group = self._broker.group(self._group)
@@ -270,6 +278,13 @@ class MemoryProducer:
         now = self._broker.clock() if timestamp is None else timestamp
         record = Record(topic, partition, -1, now, key, value, tuple(headers))
         self._log.run("send", lambda: self._send(TopicPartition(topic, partition), record))
+
+    def send_many(self, topic: str, messages: list[dict[str, Any]], partition: int | None = None) -> None:
+        count = self._log.partitions(topic) or 1
+        for message in messages:
+            key = message.get("key")
+            where = partition if partition is not None else 0 if key is None else partition_of(key, count)
+            self.send(topic, where, message["value"], key=key)
 
     def flush(self, timeout: float) -> None:
         del timeout

@@ -1,0 +1,203 @@
+"""A `Consumer` on librdkafka."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import confluent_kafka as ck
+import numpy as np
+from confluent_kafka import KafkaError, KafkaException
+
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.errors import LogError
+from saffron.runtime.kafka_errors import passing, translate
+from saffron.runtime.log import Committed, Record, TopicPartition
+
+_LOG = logging.getLogger("saffron.kafka")
+_TIMEOUT = 10.0
+_NO_TIME = 0
+
+Callback = Callable[[list[TopicPartition]], None]
+
+
+class KafkaConsumer:
+    """Reads records. Seeks that come before librdkafka has started a partition are kept and done as soon as it has."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._group = str(settings["group.id"])
+        self._consumer = ck.Consumer(dict(settings))
+        self._assigned: set[TopicPartition] = set()
+        self._ends: set[TopicPartition] = set()
+        self._seeks: dict[TopicPartition, int] = {}
+        self._resumes: set[TopicPartition] = set()
+
+    # ------------------------------------------------------------ membership
+
+    def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
+        def assigned(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+            consumer.assign(partitions)
+            self._hold({TopicPartition(one.topic, one.partition) for one in partitions})
+            on_assign(sorted(self._assigned))
+
+        def gone(callback: Callback) -> Callable[[ck.Consumer, list[ck.TopicPartition]], None]:
+            def drop(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+                callback(sorted(TopicPartition(one.topic, one.partition) for one in partitions))
+                self._hold(set())
+                consumer.unassign()
+
+            return drop
+
+        self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=gone(on_revoke), on_lost=gone(on_lost))
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        self._hold(set(positions))
+        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
+
+    def group_metadata(self) -> Any:
+        """For `send_offsets`: which member of which generation speaks."""
+        try:
+            return self._consumer.consumer_group_metadata()
+        except RuntimeError as error:
+            raise LogError(f"this consumer of group {self._group} is closed") from error
+
+    # ------------------------------------------------------------ reading
+
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        return [_record(message) for message in self._messages(max_records, timeout)]
+
+    def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
+        messages = self._messages(max_records, timeout)
+        if not messages:
+            return []
+        if len(self._assigned) == 1:
+            return [(next(iter(self._assigned)), _batch(messages))]
+        split: dict[tuple[str, int], list[ck.Message]] = {}
+        for message in messages:
+            split.setdefault((message.topic(), message.partition()), []).append(message)
+        return [(TopicPartition(*where), _batch(some)) for where, some in split.items()]
+
+    def at_end(self, partition: TopicPartition) -> bool:
+        return partition in self._ends
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        if partition not in self._assigned:
+            raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
+        self._ends.discard(partition)
+        self._seeks[partition] = offset
+        self._finish_seeks()
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        self._resumes.difference_update(partitions)
+        self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in partitions])
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None:
+        self._resumes.update(one for one in partitions if one in self._seeks)
+        ready = [ck.TopicPartition(one.topic, one.partition) for one in partitions if one not in self._seeks]
+        if ready:
+            self._consumer.resume(ready)
+
+    def committed(self, partition: TopicPartition) -> Committed | None:
+        where = [ck.TopicPartition(partition.topic, partition.partition)]
+        try:
+            found = self._consumer.committed(where, timeout=_TIMEOUT)[0]
+        except KafkaException as error:
+            raise translate(error, f"asking for the position of {partition} in group {self._group}") from error
+        if found.error is not None:
+            raise translate(found.error, f"asking for the position of {partition} in group {self._group}")
+        return None if found.offset < 0 else Committed(found.offset, found.metadata or "")
+
+    def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
+        where = ck.TopicPartition(partition.topic, partition.partition)
+        try:
+            low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
+        except KafkaException as error:
+            raise translate(error, f"asking for the ends of {partition}") from error
+        return int(low), int(high)
+
+    def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
+        try:
+            self._consumer.commit(offsets=offsets_of(positions), asynchronous=False)
+        except KafkaException as error:
+            raise translate(error, f"committing positions of group {self._group}") from error
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    # ------------------------------------------------------------ inside
+
+    def _hold(self, partitions: set[TopicPartition]) -> None:
+        self._assigned = partitions
+        self._ends.clear()
+        self._seeks.clear()
+        self._resumes.clear()
+
+    def _messages(self, max_records: int, timeout: float) -> list[ck.Message]:
+        """One message as soon as there is one, and what else is at hand (`consume` alone would wait to fill up)."""
+        if self._seeks:
+            self._finish_seeks()
+            timeout = min(timeout, 0.005)
+        first = self._consumer.poll(timeout)
+        if first is None:
+            return []
+        messages = [first]
+        if max_records > 1:
+            messages += self._consumer.consume(max_records - 1, 0)
+        if any(message.error() is not None for message in messages):
+            messages = [message for message in messages if self._good(message)]
+        if messages and self._ends:
+            self._ends.difference_update({TopicPartition(m.topic(), m.partition()) for m in messages})
+        if messages and self._seeks:
+            messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
+        return messages
+
+    def _good(self, message: ck.Message) -> bool:
+        error = message.error()
+        if error is None:
+            return True
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._ends.add(TopicPartition(message.topic(), message.partition()))
+        elif passing(error):
+            _LOG.warning("reading: %s; going on", error.str())
+        else:
+            raise translate(error, f"reading as group {self._group}")
+        return False
+
+    def _finish_seeks(self) -> None:
+        for where, offset in list(self._seeks.items()):
+            try:
+                self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._STATE:
+                    continue  # not started yet: once more at the next poll
+                raise translate(error, f"seeking to offset {offset} of {where}") from error
+            del self._seeks[where]
+            if where in self._resumes:
+                self._resumes.discard(where)
+                self._consumer.resume([ck.TopicPartition(where.topic, where.partition)])
+
+
+def offsets_of(positions: Mapping[TopicPartition, Committed]) -> list[ck.TopicPartition]:
+    """Positions in the client's own form."""
+    return [ck.TopicPartition(w.topic, w.partition, c.offset, c.metadata) for w, c in positions.items()]
+
+
+def _record(message: ck.Message) -> Record:
+    kind, time = message.timestamp()
+    return Record(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        timestamp=time if kind != _NO_TIME else -1,
+        key=message.key(),
+        value=message.value(),
+        headers=tuple(message.headers() or ()),
+    )
+
+
+def _batch(messages: Sequence[ck.Message]) -> RawBatch:
+    count = len(messages)
+    offsets = np.fromiter((message.offset() for message in messages), dtype=np.int64, count=count)
+    times = np.fromiter((message.timestamp()[1] for message in messages), dtype=np.int64, count=count)
+    return batch_of_values([message.value() for message in messages], offsets, times)

@@ -1,0 +1,40 @@
+"""librdkafka's errors as ours, told apart by their flags and never by their text."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError, KafkaException
+
+from saffron.errors import AbortableError, FencedError, LogError, UnavailableError
+
+_FENCED = frozenset(
+    {
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.FENCED_INSTANCE_ID,
+        KafkaError.INVALID_PRODUCER_ID_MAPPING,
+    }
+)
+_UNAVAILABLE = frozenset(
+    {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
+)
+
+
+def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
+    """The error to raise for `error`, which came while `doing`."""
+    cause = error.args[0] if isinstance(error, KafkaException) else error
+    if not isinstance(cause, KafkaError):
+        return LogError(f"{doing}: {cause}")
+    text = f"{doing}: {cause.str()} ({cause.name()})"
+    if cause.code() in _FENCED:
+        return FencedError(text)
+    if cause.txn_requires_abort():
+        return AbortableError(text)
+    if cause.code() in _UNAVAILABLE:
+        return UnavailableError(text)
+    return LogError(text)
+
+
+def passing(error: KafkaError) -> bool:
+    """Whether a consumer's error mends itself: librdkafka goes on trying."""
+    return not error.fatal()

@@ -1,0 +1,126 @@
+"""A `Producer` on librdkafka: idempotent, transactional if it has a transactional id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import confluent_kafka as ck
+from confluent_kafka import KafkaError, KafkaException
+
+from saffron.errors import LogError, UnavailableError
+from saffron.runtime.kafka_consumer import KafkaConsumer, offsets_of
+from saffron.runtime.kafka_errors import translate
+from saffron.runtime.log import Committed, TopicPartition
+
+_TIMEOUT = 30.0
+_SERVE_EVERY = 500
+_WAIT_FULL = 0.05
+_RETRIES = 5
+
+
+class KafkaProducer:
+    """Writes records. After any error of a transaction that leaves its end open, make a new one: librdkafka speaks the
+    old transaction protocol, in which a late commit or abort could hit the next transaction of the same producer."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._failure: LogError | None = None
+        self._sent = 0
+        self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
+        if "transactional.id" in settings:
+            self._call("initialising transactions", lambda: self._producer.init_transactions(_TIMEOUT))
+
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        timestamp: int | None = None,
+    ) -> None:
+        self._check()
+        extra: dict[str, Any] = {}
+        if headers:
+            extra["headers"] = list(headers)
+        if timestamp is not None:
+            extra["timestamp"] = timestamp
+        while True:
+            try:
+                self._producer.produce(topic, value, key, partition, **extra)
+                break
+            except BufferError:
+                self._producer.poll(_WAIT_FULL)
+                self._check()
+            except KafkaException as error:
+                raise translate(error, f"sending to {topic}/{partition}") from error
+        self._sent += 1
+        if self._sent % _SERVE_EVERY == 0:
+            self._producer.poll(0)
+
+    def send_many(self, topic: str, messages: list[dict[str, Any]], partition: int | None = None) -> None:
+        rest = messages
+        while rest:
+            self._check()
+            where = -1 if partition is None else partition
+            try:
+                queued = self._producer.produce_batch(topic, rest, where)
+            except BufferError:
+                queued = 0
+            except KafkaException as error:
+                raise translate(error, f"sending to {topic}") from error
+            self._producer.poll(0 if queued == len(rest) else _WAIT_FULL)
+            rest = [] if queued == len(rest) else [one for one in rest if one.pop("_error", None) is not None]
+
+    def flush(self, timeout: float) -> None:
+        left = self._producer.flush(timeout)
+        self._check()
+        if left:
+            raise UnavailableError(f"{left} messages are not acknowledged after {timeout:g} s: is the broker there?")
+
+    def begin(self) -> None:
+        self._check()
+        self._call("beginning a transaction", self._producer.begin_transaction)
+
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: KafkaConsumer) -> None:
+        metadata = consumer.group_metadata()
+        if metadata is None:
+            raise LogError("positions can only be committed by a member of a group")
+        offsets = offsets_of(positions)
+        self._call("sending positions", lambda: self._producer.send_offsets_to_transaction(offsets, metadata, _TIMEOUT))
+
+    def commit(self) -> None:
+        self._call("committing", lambda: self._producer.commit_transaction(_TIMEOUT))
+        self._check()
+
+    def abort(self) -> None:
+        self._call("aborting", lambda: self._producer.abort_transaction(_TIMEOUT))
+        self._failure = None
+
+    def close(self) -> None:
+        self._producer.purge()
+        self._producer.poll(0)
+
+    # ------------------------------------------------------------ inside
+
+    def _delivered(self, error: KafkaError | None, message: ck.Message) -> None:
+        """Called for failures only, from within calls of the producer."""
+        if error is not None and self._failure is None:
+            self._failure = translate(error, f"delivering to {message.topic()}/{message.partition()}")
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _call(self, doing: str, act: Callable[[], object]) -> None:
+        """One call of the transaction's protocol; the same call again while its error says so."""
+        for attempt in range(_RETRIES):
+            try:
+                act()
+                return
+            except KafkaException as error:
+                cause = error.args[0]
+                if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
+                    raise translate(error, doing) from error

@@ -1,0 +1,85 @@
+"""What librdkafka's clients are told, and why; its defaults are for other uses (batch jobs, far brokers)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+_MESSAGE_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where and with what patience. Times in ms."""
+
+    bootstrap: str
+    session_ms: int = 6_000
+    transaction_ms: int = 10_000
+    replication: int = 1
+
+
+def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": cluster.bootstrap,
+        "client.id": client_id or "saffron",
+        "logger": logging.getLogger("saffron.kafka"),
+        "log.connection.close": False,
+        "socket.nagle.disable": True,
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 1_000,
+        "topic.metadata.refresh.interval.ms": 30_000,
+        "allow.auto.create.topics": False,
+    }
+
+
+def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool, patient: bool) -> dict[str, Any]:
+    """`patient`: nobody ever seeks in it, so that an idle fetch may wait long at the broker (new data it gets at once)."""
+    return {
+        **base(cluster, client_id),
+        "group.id": group,
+        "group.protocol": "classic",
+        "partition.assignment.strategy": "range",
+        "session.timeout.ms": cluster.session_ms,
+        "heartbeat.interval.ms": max(200, cluster.session_ms // 6),
+        "isolation.level": "read_committed" if committed_only else "read_uncommitted",
+        # Offsets travel in transactions and blocks; a new group must not skip what is there.
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "earliest",
+        "enable.partition.eof": True,
+        # A seek or resume waits for the fetch that is under way: keep that short where they happen.
+        "fetch.wait.max.ms": 500 if patient else 20,
+        "fetch.queue.backoff.ms": 2,
+        "fetch.error.backoff.ms": 50,
+        "fetch.message.max.bytes": 4 * 1024 * 1024,
+        "fetch.max.bytes": 64 * 1024 * 1024,
+        "receive.message.max.bytes": 100_000_000,
+        "queued.min.messages": 50_000,
+        "queued.max.messages.kbytes": 32 * 1024,
+        "retry.backoff.ms": 5,
+    }
+
+
+def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, bulk: bool) -> dict[str, Any]:
+    """`bulk`: many small messages, throughput before latency."""
+    settings = {
+        **base(cluster, client_id),
+        "acks": "all",
+        "enable.idempotence": True,
+        # Java clients, Spark and Flink hash keys with murmur2; CRC32, the default here, would split streams elsewhere.
+        "partitioner": "murmur2_random",
+        "linger.ms": 10 if bulk else 1,
+        "compression.type": "lz4" if bulk or transactional_id else "none",
+        "message.max.bytes": _MESSAGE_BYTES,
+        "batch.size": 1_000_000,
+        "queue.buffering.max.messages": 2_000_000,
+        "queue.buffering.max.kbytes": 256 * 1024,
+        # Commits one right after the other would otherwise stall for 100 ms each.
+        "retry.backoff.ms": 2,
+        "retry.backoff.max.ms": 200,
+        "delivery.report.only.error": True,
+    }
+    if transactional_id is not None:
+        settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": cluster.transaction_ms}
+    return settings
