@@ -8,11 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 import saffron
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.codec import encode_block
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind
 from saffron.runtime.topics import Topics, schema_folder, topic_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +131,25 @@ def test_valid_example_is_valid(path: Path) -> None:
 @pytest.mark.parametrize("path", examples("invalid"))
 def test_invalid_example_is_refused(path: Path) -> None:
     assert not validator(path.parts[-3]).is_valid(json.loads(path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("topic", ["windows", "admitted"])
+def test_blocks_are_written_as_the_schema_says(topic: str) -> None:
+    for path in sorted((EXAMPLES / topic / "valid").glob("*.json")):
+        header = json.loads(path.read_text("utf-8"))
+        if header["kind"] == "block":
+            assert written_header(header) == header
+
+
+def written_header(header: dict[str, Any]) -> dict[str, Any]:
+    """The header that the codec writes for a block without events that has these parts."""
+    nothing = np.zeros(0, np.int64)
+    columns = Columns(nothing, nothing, nothing, Column(Kind.STRING, np.zeros(0, np.int32)), {})
+    parts = {name: value for name, value in header.items() if name not in ("kind", "controls")}
+    block = Block(columns, **parts, controls=tuple(Control(**one) for one in header["controls"]))
+    with pa.ipc.open_stream(encode_block(block)) as reader:
+        found: dict[str, Any] = json.loads(reader.schema.metadata[b"saffron"])
+    return found
 
 
 def test_every_topic_has_examples_of_both_sorts_and_no_example_lacks_a_topic() -> None:

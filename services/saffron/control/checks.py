@@ -8,7 +8,7 @@ from typing import Any
 
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import QueryError
-from saffron.language import compile_query, explain_svg, explain_text
+from saffron.language import compile_query, explain_svg, explain_text, is_name
 from saffron.language.plan import MatchPlan, Plan
 
 MOST_CHARACTERS = 65_536
@@ -56,8 +56,8 @@ def check(text: str, name: str | None, stream_row: Callable[[str], Mapping[str, 
     plan = compile_query(text, None, name=name or "", lenient=True)
     if not plan.name:
         raise Refused(400, "name", 'the query has no name: begin it with QUERY NAME, or give "name" in the request')
-    if "/" in plan.name or any(character.isspace() for character in plan.name):
-        raise Refused(400, "name", f"the name {plan.name!r} cannot be used: no space and no slash may be in it")
+    if not is_name(plan.name):
+        raise Refused(400, "name", f"{plan.name!r} is no name: letters, digits, _ . and -, beginning with a letter")
     row = stream_row(plan.stream)
     if row is None:
         raise Refused(

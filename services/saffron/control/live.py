@@ -13,6 +13,8 @@ _SETTLED_MS = 2000
 _FRESH_MS = 5000
 """A source that has been silent for this long no longer counts."""
 _DETECTING = ("matcher", "greta")
+_COUNTS = ("events", "results", "latency_ms", "partial_matches", "watermark", "lag")
+_PARTS = ("service", "stream", "partition", "at", "interval_ms", *_COUNTS)
 
 Digest = Mapping[str, Any]
 Source = tuple[str, str | None, int | None]
@@ -27,7 +29,8 @@ class Live:
         self._digests: dict[Source, list[Digest]] = {}
 
     def apply(self, digest: Digest) -> None:
-        """Take one digest; one that is older than what is known of its source is ignored."""
+        """Take one digest; one not newer than the last of its source is ignored. KeyError: a part is missing."""
+        digest = {part: digest[part] for part in _PARTS}
         known = self._digests.setdefault((digest["service"], digest["stream"], digest["partition"]), [])
         if known and digest["at"] <= known[-1]["at"]:
             return

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from saffron.runtime.topics import status_key
+
 Row = Mapping[str, Any]
+
+_SHOWN = ("service", "stream", "partition", "state", "reason", "position")
+_STATUS = ("name", "version", *_SHOWN)
 
 
 class StandingQueries:
@@ -33,11 +38,14 @@ class StandingQueries:
         del at
         name = key.partition("/")[0]
         if value is None:
-            for place in [one for one in self._statuses.get(name, {}) if "/".join(map(str, (name, *one))) == key]:
-                del self._statuses[name][place]
+            said = self._statuses.get(name, {})
+            for place in [one for one in said if status_key(name, *one).decode() == key]:
+                del said[place]
             return
         place = (str(value["service"]), str(value["stream"]), value["partition"])
-        self._statuses.setdefault(str(value["name"]), {})[place] = value
+        row = {part: value[part] for part in _STATUS}
+        self._versions[value["name"]] = max(self._versions.get(value["name"], 0), int(value["version"]))
+        self._statuses.setdefault(str(value["name"]), {})[place] = row
 
     def names(self) -> list[str]:
         """Names of all standing queries, sorted."""
@@ -58,8 +66,7 @@ class StandingQueries:
         current = [one for one in found if one["version"] == query["version"]]
         order = sorted(current, key=lambda one: (one["service"], one["stream"], one["partition"] or 0))
         state, reason = summary(str(query["op"]), order)
-        parts = ("service", "stream", "partition", "state", "reason", "position")
-        services = [{part: one[part] for part in parts} for one in order]
+        services = [{part: one[part] for part in _SHOWN} for one in order]
         return {**query, "added_at": self._added[name], "state": state, "reason": reason, "services": services}
 
 

@@ -7,7 +7,7 @@ nothing, so that reading a topic twice, or from the beginning after a restart, i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -18,6 +18,8 @@ from saffron.runtime.topics import DEFAULT_STREAM, Topics
 
 _PROBLEMS_KEPT = 20
 
+_Row = Mapping[str, Any]
+
 
 class Tables:
     """Tables over queries, query-status, streams, models, load and health. Not thread safe."""
@@ -25,19 +27,19 @@ class Tables:
     def __init__(self, topics: Topics, bound_ms: int) -> None:
         self.queries = StandingQueries()
         self.live = Live(bound_ms)
-        self.problems: deque[Mapping[str, Any]] = deque(maxlen=_PROBLEMS_KEPT)
+        self.problems: deque[_Row] = deque(maxlen=_PROBLEMS_KEPT)
         self.applied = 0
         self._topics = topics
-        self._streams: dict[str, Mapping[str, Any]] = {}
-        self._models: dict[str, Mapping[str, Any]] = {}
-        self._load: dict[str, Mapping[str, Any]] = {}
-        self._apply = {
+        self._streams: dict[str, _Row] = {}
+        self._models: dict[str, _Row] = {}
+        self._load: dict[str, _Row] = {}
+        self._apply: Mapping[str, Callable[[str, _Row | None, int], None]] = {
             topics.queries: self.queries.apply_query,
             topics.query_status: self.queries.apply_status,
-            topics.streams: lambda key, value, at: _put(self._streams, key, value),
-            topics.models: lambda key, value, at: _put(self._models, key, value and _model_row(value, at)),
-            topics.load: lambda key, value, at: _put(self._load, key, value),
-            topics.health: lambda key, value, at: self.live.apply(value) if value else None,
+            topics.streams: self._apply_stream,
+            topics.models: self._apply_model,
+            topics.load: self._apply_load,
+            topics.health: self._apply_health,
         }
 
     @property
@@ -57,32 +59,45 @@ class Tables:
         except (ValueError, KeyError, TypeError) as error:
             self.problems.append({"topic": topic, "key": name, "at": at, "detail": f"cannot be read: {error!r}"})
 
-    def streams(self) -> list[Mapping[str, Any]]:
+    def streams(self) -> list[_Row]:
         """All streams, the default one first."""
         default = {"name": DEFAULT_STREAM, "topic": self._topics.events, "key": None, "schema": None}
         rows = {DEFAULT_STREAM: {**default, "disorder": None, "idle": None}, **self._streams}
         return list(rows.values())
 
-    def stream(self, name: str) -> Mapping[str, Any] | None:
+    def stream(self, name: str) -> _Row | None:
         """One stream's row, or None."""
         return next((row for row in self.streams() if row["name"] == name), None)
 
-    def models(self) -> list[Mapping[str, Any]]:
+    def models(self) -> list[_Row]:
         """The newest models, without their tables."""
         return [self._models[key] for key in sorted(self._models)]
 
-    def load(self) -> list[Mapping[str, Any]]:
+    def load(self) -> list[_Row]:
         """What each reader of each partition last said."""
         return [self._load[key] for key in sorted(self._load)]
 
+    def _apply_stream(self, key: str, value: _Row | None, at: int) -> None:
+        _put(self._streams, key, value)
 
-def _put(table: dict[str, Mapping[str, Any]], key: str, value: Mapping[str, Any] | None) -> None:
+    def _apply_model(self, key: str, value: _Row | None, at: int) -> None:
+        _put(self._models, key, None if value is None else _model_row(value, at))
+
+    def _apply_load(self, key: str, value: _Row | None, at: int) -> None:
+        _put(self._load, key, value)
+
+    def _apply_health(self, key: str, value: _Row | None, at: int) -> None:
+        if value is not None:
+            self.live.apply(value)
+
+
+def _put(table: dict[str, _Row], key: str, value: _Row | None) -> None:
     if value is None:
         table.pop(key, None)
     else:
         table[key] = value
 
 
-def _model_row(value: Mapping[str, Any], at: int) -> Mapping[str, Any]:
+def _model_row(value: _Row, at: int) -> _Row:
     row = {name: one for name, one in value.items() if name not in ("model", "trained_through")}
     return {**row, "version": list(value["version"]), "published_at": at}

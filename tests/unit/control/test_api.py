@@ -1,0 +1,306 @@
+"""The API over tables in memory: what it answers, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from saffron.control.api import Api
+from saffron.control.guard import guards
+from saffron.control.tables import Tables
+from saffron.control.tail import Tail
+from saffron.errors import UnavailableError
+from saffron.runtime.health import Health
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.topics import Topics, topic_specs
+
+TOPICS = Topics("p.")
+TEXT = "QUERY rally PATTERN SEQ(Stock+ a[], Stock b) WHERE [symbol] AND b.price < a[last].price WITHIN 1 hour"
+WRONG = "QUERY rally\nPATTERN SEQ(Stock a, Stock b)\nWHERE b.price < c.price\nWITHIN 1 hour"
+Json = dict[str, Any]
+Ask = Callable[..., Awaitable[tuple[int, Any]]]
+
+
+class World:
+    """An API with a memory log; `sent` is what it wrote."""
+
+    def __init__(self, partitions: int = 1, token: str = "") -> None:
+        self.log = MemoryLog(MemoryBroker(lambda: 0))
+        self.log.create_topics(topic_specs("p.", partitions))
+        self.tables = Tables(TOPICS, 100)
+        self.health = Health("control")
+        self.sent: list[tuple[str, bytes, Any]] = []
+        self.token = token
+        self.down = False
+
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
+        if self.down:
+            raise UnavailableError("no broker answers")
+        await asyncio.sleep(0)
+        self.sent.append((topic, key, None if value is None else orjson.loads(value)))
+
+    def run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
+        asyncio.run(self._run(talk))
+
+    async def _run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
+        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), self.log.partitions, self.health)
+        application = web.Application(middlewares=guards("127.0.0.1", self.token))
+        application.add_routes(api.routes())
+        async with TestClient(TestServer(application)) as client:
+
+            async def ask(method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
+                async with client.request(method, path, json=body, **more) as answer:
+                    content = await answer.read()
+                    is_json = answer.content_type == "application/json"
+                    return answer.status, orjson.loads(content) if is_json else content.decode()
+
+            await talk(ask)
+
+
+def add(tables: Tables, name: str, **more: Any) -> None:
+    row = {"name": name, "version": 1, "op": "add", "text": TEXT, "from": "now", **more}
+    tables.apply(TOPICS.queries, name.encode(), orjson.dumps(row), 5)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_query_is_checked_written_and_shown(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        status, added = await ask("POST", "/api/queries", {"text": TEXT, "from": "earliest"})
+        assert status == 201
+        assert (added["name"], added["version"], added["state"]) == ("rally", 1, "pending")
+        status, listed = await ask("GET", "/api/queries")
+        assert (status, [one["name"] for one in listed["queries"]]) == (200, ["rally"])
+        status, shown = await ask("GET", "/api/queries/rally")
+        assert status == 200
+        assert shown["plan"]["kind"] == "match"
+        assert shown["plan"]["svg"].startswith("<svg")
+        assert shown["plan"]["explain"]
+
+    world.run(talk)
+    row = {"name": "rally", "version": 1, "op": "add", "text": TEXT, "from": "earliest"}
+    assert world.sent == [(TOPICS.queries, b"rally", row)]
+
+
+def test_a_wrong_query_never_reaches_the_topic(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        for path in ("/api/check", "/api/queries"):
+            status, body = await ask("POST", path, {"text": WRONG})
+            error = body["error"]
+            assert status == 400
+            assert error["kind"] == "query"
+            assert error["text"].startswith("query error: ")
+            assert "LINE 3: WHERE b.price < c.price" in error["text"]
+            assert error["text"].splitlines()[2].strip("^ ") == ""
+            assert WRONG[error["start"] : error["end"]].startswith("c")
+            assert (error["line"], error["column"]) == (3, 17)
+            assert error["message"]
+            assert error["stage"]
+
+    world.run(talk)
+    assert world.sent == []
+
+
+def test_a_stream_with_a_schema_checks_names(world: World) -> None:
+    schema = {"type": "object", "properties": {"type": {"const": "Stock"}, "price": {"type": "number"}}}
+    row = {"name": "trades", "topic": "p.events", "key": None, "schema": schema, "disorder": 0, "idle": None}
+    world.tables.apply(TOPICS.streams, b"trades", orjson.dumps(row), 5)
+    text = "QUERY q FROM trades PATTERN SEQ(Stock a, Stock b) WHERE b.pricee < a.price WITHIN 1 hour"
+
+    async def talk(ask: Ask) -> None:
+        status, body = await ask("POST", "/api/check", {"text": text})
+        assert (status, body["error"]["stage"]) == (400, "schema")
+        assert "price" in body["error"]["hint"]
+        status, body = await ask("POST", "/api/check", {"text": text.replace("pricee", "price")})
+        assert (status, body["stream"]) == (200, "trades")
+
+    world.run(talk)
+
+
+def test_the_life_of_a_query(world: World) -> None:
+    add(world.tables, "rally")
+
+    async def talk(ask: Ask) -> None:
+        status, body = await ask("POST", "/api/queries", {"text": TEXT})
+        assert (status, body["error"]["kind"]) == (409, "exists")
+        status, body = await ask("POST", "/api/queries/rally/pause")
+        assert (status, body["version"], body["op"]) == (200, 2, "pause")
+        status, body = await ask("POST", "/api/queries/rally/resume")
+        assert (status, body["version"], body["op"]) == (200, 3, "resume")
+        status, body = await ask("PUT", "/api/queries/rally", {"text": TEXT.replace("1 hour", "2 hours")})
+        assert (status, body["version"], body["op"]) == (200, 4, "add")
+        assert "2 hours" in body["text"]
+        status, body = await ask("PUT", "/api/queries/rally", {"text": TEXT.replace("rally", "other")})
+        assert (status, body["error"]["kind"]) == (400, "name")
+        status, body = await ask("DELETE", "/api/queries/rally")
+        assert (status, body) == (200, {"name": "rally", "removed": True})
+        for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/pause")):
+            status, body = await ask(method, "/api/queries/rally" + path, {"text": TEXT} if method == "PUT" else None)
+            assert (status, body["error"]["kind"]) == (404, "unknown")
+        status, body = await ask("POST", "/api/queries", {"text": TEXT})
+        assert (status, body["version"]) == (201, 5)
+
+    world.run(talk)
+    assert [value and (value["op"], value["version"]) for _, _, value in world.sent] == [
+        ("pause", 2),
+        ("resume", 3),
+        ("add", 4),
+        None,
+        ("add", 5),
+    ]
+
+
+def test_two_additions_at_once_do_not_both_win(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        answers = await asyncio.gather(*(ask("POST", "/api/queries", {"text": TEXT}) for _ in range(5)))
+        assert sorted(status for status, _ in answers) == [201, 409, 409, 409, 409]
+
+    world.run(talk)
+    assert len(world.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({}, "body"),
+        ({"text": ""}, "body"),
+        ({"text": 5}, "body"),
+        ({"text": TEXT, "name": ""}, "body"),
+        ({"text": TEXT, "from": "yesterday"}, "body"),
+        ({"text": TEXT, "form": "now"}, "body"),
+        ([TEXT], "body"),
+        ({"text": TEXT.replace("QUERY rally ", "")}, "name"),
+        ({"text": TEXT.replace("QUERY rally ", ""), "name": "a/b"}, "name"),
+        ({"text": TEXT.replace("PATTERN", "FROM nowhere PATTERN")}, "stream"),
+    ],
+)
+def test_bad_requests_are_explained(world: World, body: Any, kind: str) -> None:
+    async def talk(ask: Ask) -> None:
+        status, found = await ask("POST", "/api/queries", body)
+        assert (status, found["error"]["kind"]) == (400, kind)
+        assert found["error"]["text"]
+
+    world.run(talk)
+    assert world.sent == []
+
+
+def test_not_json_and_too_large_are_refused(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        headers = {"Content-Type": "application/json"}
+        assert (await ask("POST", "/api/queries", data=b"{", headers=headers))[0] == 400
+        assert (await ask("POST", "/api/queries", data=b"text=1"))[0] == 415
+        assert (await ask("POST", "/api/check", {"text": "x" * 70_000}))[0] == 413
+        huge = io.BytesIO(orjson.dumps({"text": "x" * 2_000_000}))
+        assert (await ask("POST", "/api/check", data=huge, headers=headers))[0] == 413
+        assert (await ask("GET", "/api/nothing"))[0] == 404
+        assert (await ask("PATCH", "/api/queries"))[0] == 405
+        status, body = await ask("GET", "/api/results?count=0")
+        assert (status, body["error"]["kind"]) == (400, "count")
+
+    world.run(talk)
+
+
+def test_a_query_that_partitions_would_tear_apart_is_refused() -> None:
+    world = World(partitions=3)
+
+    async def talk(ask: Ask) -> None:
+        status, body = await ask("POST", "/api/queries", {"text": TEXT})
+        assert (status, body["error"]["kind"]) == (400, "partitions")
+        assert "3 partitions" in body["error"]["text"]
+        row = {"name": "events", "topic": TOPICS.events, "key": "symbol", "schema": None, "disorder": 0, "idle": None}
+        world.tables.apply(TOPICS.streams, b"events", orjson.dumps(row), 5)
+        assert (await ask("POST", "/api/queries", {"text": TEXT}))[0] == 201
+        status, body = await ask("POST", "/api/queries", {"text": TEXT.replace("[symbol] AND ", ""), "name": "rally"})
+        assert (status, body["error"]["kind"]) == (400, "partitions")
+        assert "[symbol]" in body["error"]["text"]
+
+    world.run(talk)
+
+
+def test_a_broker_that_is_away_is_said_so(world: World) -> None:
+    world.down = True
+
+    async def talk(ask: Ask) -> None:
+        status, body = await ask("POST", "/api/queries", {"text": TEXT})
+        assert (status, body["error"]["kind"]) == (503, "log")
+        assert (await ask("GET", "/api/queries"))[1] == {"queries": []}
+
+    world.run(talk)
+
+
+def test_views(world: World) -> None:
+    producer = world.log.producer()
+    producer.send(TOPICS.trends, 0, b'{"query": "q", "detected_at": 5}')
+    producer.flush(1.0)
+    world.tables.apply(TOPICS.load, b"matcher/events/0", b'{"position": 5}', 5)
+
+    async def talk(ask: Ask) -> None:
+        assert (await ask("GET", "/api/streams"))[1]["streams"][0]["name"] == "events"
+        assert (await ask("GET", "/api/models"))[1] == {"models": []}
+        assert (await ask("GET", "/api/load"))[1] == {"load": [{"position": 5}]}
+        live = (await ask("GET", "/api/live"))[1]
+        assert (live["bound_ms"], live["problems"]) == (100, [])
+        results = (await ask("GET", "/api/results"))[1]["results"]
+        assert results == [{"query": "q", "detected_at": 5, "topic": TOPICS.trends}]
+
+    world.run(talk)
+
+
+def test_readiness(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        assert (await ask("GET", "/healthz"))[0] == 200
+        assert (await ask("GET", "/readyz"))[0] == 503
+        world.health.done("start")
+        assert (await ask("GET", "/readyz"))[0] == 200
+
+    world.run(talk)
+
+
+def test_the_page_carries_everything_itself(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        status, page = await ask("GET", "/")
+        assert status == 200
+        for path in ("/style.css", "/page.js"):
+            assert path in page
+            assert (await ask("GET", path))[0] == 200
+        everything = page + "".join([(await ask("GET", path))[1] for path in ("/style.css", "/page.js")])
+        outside = [part for part in everything.split("http")[1:] if not part.startswith("://www.w3.org/2000/svg")]
+        assert outside == []
+
+    world.run(talk)
+
+
+def test_other_sites_are_kept_out(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        status, body = await ask("GET", "/api/queries", headers={"Host": "evil.example"})
+        assert (status, body["error"]["kind"]) == (403, "host")
+        status, body = await ask("POST", "/api/queries", {"text": TEXT}, headers={"Origin": "http://evil.example"})
+        assert (status, body["error"]["kind"]) == (403, "origin")
+
+    world.run(talk)
+    assert world.sent == []
+
+
+def test_the_token_guards_the_api_but_not_health() -> None:
+    world = World(token="secret")
+
+    async def talk(ask: Ask) -> None:
+        for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer ü"}):
+            status, body = await ask("GET", "/api/queries", headers=given)
+            assert (status, body["error"]["kind"]) == (401, "token")
+        assert (await ask("GET", "/api/queries", headers={"Authorization": "Bearer secret"}))[0] == 200
+        assert (await ask("GET", "/healthz"))[0] == 200
+        assert (await ask("GET", "/"))[0] == 200
+
+    world.run(talk)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from saffron.control.tables import Tables
+from saffron.runtime.topics import Topics
+
+TOPICS = Topics("p.")
+
+
+@pytest.fixture
+def tables() -> Tables:
+    return Tables(TOPICS, 100)
+
+
+def put(tables: Tables, topic: str, key: str, value: Any, at: int = 7) -> None:
+    tables.apply(topic, key.encode(), None if value is None else json.dumps(value).encode(), at)
+
+
+def test_streams_begin_with_the_default_one(tables: Tables) -> None:
+    assert [one["name"] for one in tables.streams()] == ["events"]
+    trades = {"name": "trades", "topic": "t", "key": "symbol", "schema": None, "disorder": 0, "idle": None}
+    put(tables, TOPICS.streams, "trades", trades)
+    put(tables, TOPICS.streams, "events", {**trades, "name": "events", "topic": "p.events"})
+    assert [(one["name"], one["key"]) for one in tables.streams()] == [("events", "symbol"), ("trades", "symbol")]
+    put(tables, TOPICS.streams, "trades", None)
+    assert tables.stream("trades") is None
+    assert tables.stream("events") is not None
+
+
+def test_models_are_shown_without_their_tables(tables: Tables) -> None:
+    model = {"query": "q", "kind": "transitions", "version": [2, 5], "observations": 10, "sha256": "x"}
+    put(tables, TOPICS.models, "q/transitions", {**model, "model": {"matrix": []}, "trained_through": {}})
+    assert tables.models() == [{**model, "published_at": 7}]
+    put(tables, TOPICS.models, "q/transitions", None)
+    assert tables.models() == []
+
+
+def test_load_keeps_the_last_word(tables: Tables) -> None:
+    put(tables, TOPICS.load, "matcher/events/0", {"service": "matcher", "position": 1})
+    put(tables, TOPICS.load, "matcher/events/0", {"service": "matcher", "position": 2})
+    assert tables.load() == [{"service": "matcher", "position": 2}]
+
+
+@pytest.mark.parametrize(
+    ("topic", "value"),
+    [
+        (TOPICS.queries, b"{"),
+        (TOPICS.queries, b"[1]"),
+        (TOPICS.queries, b'{"name": "q"}'),
+        (TOPICS.query_status, b'{"name": "q"}'),
+        (TOPICS.models, b'{"query": "q"}'),
+        (TOPICS.health, b'{"service": "matcher"}'),
+        (TOPICS.queries, b"\xff"),
+    ],
+)
+def test_what_nobody_can_read_is_noted_and_skipped(tables: Tables, topic: str, value: bytes) -> None:
+    tables.apply(topic, b"q", value, 7)
+    (problem,) = tables.problems
+    assert (problem["topic"], problem["key"], problem["at"]) == (topic, "q", 7)
+    assert tables.queries.names() == []
+    assert tables.live.view(0)["services"] == []
+    assert tables.models() == []
+
+
+def test_problems_are_bounded_and_a_missing_key_is_no_accident(tables: Tables) -> None:
+    for _ in range(100):
+        tables.apply(TOPICS.queries, None, b"{", 7)
+    assert 0 < len(tables.problems) < 100
+
+
+def test_applying_again_changes_nothing(tables: Tables) -> None:
+    query = {"name": "q", "version": 1, "op": "add", "text": "x", "from": "now"}
+    put(tables, TOPICS.queries, "q", query)
+    before = tables.queries.view("q")
+    put(tables, TOPICS.queries, "q", query, at=99)
+    assert tables.queries.view("q") == before

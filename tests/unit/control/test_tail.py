@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from saffron.control.tail import Tail
+from saffron.errors import UnavailableError
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    log = MemoryLog(MemoryBroker(lambda: 0))
+    log.create_topics([TopicSpec("matches", 2, {}), TopicSpec("trends", 2, {})])
+    return log
+
+
+def write(log: MemoryLog, topic: str, partition: int, times: range, *, commit: bool = True, each: bool = False) -> None:
+    producer = log.producer(f"{topic}-{partition}")
+    for at in times:
+        if each or at == times.start:
+            producer.begin()
+        producer.send(topic, partition, json.dumps({"detected_at": at, "query": topic, "events": {}}).encode())
+        if each:
+            producer.commit()
+    if not each and commit:
+        producer.commit()
+
+
+def test_newest_first_over_all_topics_and_partitions(log: MemoryLog) -> None:
+    write(log, "matches", 0, range(40))
+    write(log, "matches", 1, range(100, 102))
+    write(log, "trends", 1, range(50, 52))
+    found = Tail(log, "g").last(["matches", "trends"], 5)
+    assert [one["detected_at"] for one in found] == [101, 100, 51, 50, 39]
+    assert [one["topic"] for one in found] == ["matches", "matches", "trends", "trends", "matches"]
+
+
+def test_looks_further_back_where_markers_lie_between(log: MemoryLog) -> None:
+    write(log, "matches", 0, range(60), each=True)
+    found = Tail(log, "g").last(["matches"], 20)
+    assert [one["detected_at"] for one in found] == list(range(59, 39, -1))
+
+
+def test_uncommitted_results_are_not_shown(log: MemoryLog) -> None:
+    write(log, "matches", 0, range(3))
+    write(log, "matches", 1, range(10, 13), commit=False)
+    assert [one["detected_at"] for one in Tail(log, "g").last(["matches"], 9)] == [2, 1, 0]
+
+
+def test_nothing_there(log: MemoryLog) -> None:
+    assert Tail(log, "g").last(["matches", "no-such-topic"], 9) == []
+
+
+def test_a_huge_result_is_shown_without_its_events(log: MemoryLog) -> None:
+    producer = log.producer()
+    value = json.dumps({"detected_at": 1, "events": {"a": ["x" * 100_000]}}).encode()
+    producer.send("matches", 0, value)
+    producer.flush(1.0)
+    (one,) = Tail(log, "g").last(["matches"], 9)
+    assert one == {"detected_at": 1, "bytes": len(value), "topic": "matches"}
+
+
+def test_a_failure_is_told_and_the_next_call_starts_afresh(log: MemoryLog) -> None:
+    write(log, "matches", 0, range(3))
+    tail = Tail(log, "g")
+    log.inject("poll", UnavailableError("no broker answers"), after=False)
+    with pytest.raises(UnavailableError):
+        tail.last(["matches"], 9)
+    assert len(tail.last(["matches"], 9)) == 3
+    tail.close()
+    tail.close()
