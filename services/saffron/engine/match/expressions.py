@@ -1,0 +1,166 @@
+"""Conditions as Python text for kernels. Built from checked plan parts only: numbers by repr, names by position.
+
+The text has no short cuts (`&` for and), so that LLVM can evaluate it for many runs at once. Nulls are sentinels
+(`schema.Kind`), and every comparison with one is false; so is one between kinds (`plan.Binary`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.language.plan import Aggregate, Attribute, Binary, Call, Const, Expr, In, Length, Unary
+
+ARITHMETIC = ("+", "-", "*", "/", "%")
+
+
+@dataclass(frozen=True)
+class Term:
+    """Text of a value. `kind` None: the literal null. `nullable`: may hold its kind's sentinel.
+
+    `truth`: the text is a bool (never null) rather than an int8-like 0, 1, -1.
+    """
+
+    text: str
+    kind: Kind | None
+    nullable: bool = True
+    truth: bool = False
+
+
+class Reader(Protocol):
+    """Where a kernel finds what an expression refers to."""
+
+    def attribute(self, leaf: Attribute) -> Term: ...
+
+    def aggregate(self, leaf: Aggregate) -> Term: ...
+
+    def length(self, leaf: Length) -> Term: ...
+
+
+Constants = Callable[[str], int]
+"""string -> its place in the kernel's array of constants"""
+
+
+class Writer:
+    """Writes expressions against one reader."""
+
+    def __init__(self, reader: Reader, constants: Constants) -> None:
+        self._reader = reader
+        self._constants = constants
+
+    def condition(self, expr: Expr) -> str:
+        """The expression as a bool: false where it is null or no truth value."""
+        return self._truth(self.term(expr))
+
+    def term(self, expr: Expr) -> Term:
+        match expr:
+            case Const():
+                return self._constant(expr)
+            case Attribute():
+                return self._reader.attribute(expr)
+            case Aggregate():
+                return self._reader.aggregate(expr)
+            case Length():
+                return self._reader.length(expr)
+            case Unary(operator="not"):
+                return Term(f"(not {self.condition(expr.operand)})", Kind.BOOL, False, True)
+            case Unary():
+                return Term(f"(-{self._number(self.term(expr.operand))})", Kind.FLOAT)
+            case Binary():
+                return self._binary(expr)
+            case Call():
+                return self._call(expr)
+            case In():
+                return self._membership(expr)
+
+    def _constant(self, expr: Const) -> Term:
+        value = expr.value
+        if value is None:
+            return Term("math.nan", None)
+        if isinstance(value, bool):
+            return Term(str(value), Kind.BOOL, False, True)
+        if isinstance(value, str):
+            return Term(f"constants[{self._constants(value)}]", Kind.STRING, False)
+        if isinstance(value, int) and -(2**63) < value < 2**63:
+            return Term(repr(value) if value >= 0 else f"({value!r})", Kind.INT, False)
+        number = float(value)
+        text = repr(number) if math.isfinite(number) else f"float({str(number)!r})"
+        return Term(text if number >= 0 else f"({text})", Kind.FLOAT, False)
+
+    def _truth(self, term: Term) -> str:
+        if term.truth:
+            return term.text
+        return f"({term.text} == 1)" if term.kind is Kind.BOOL else "False"
+
+    def _number(self, term: Term) -> str:
+        """The term as float64, NaN where it is null."""
+        if term.kind is Kind.FLOAT:
+            return term.text
+        if term.kind is Kind.INT:
+            return f"real({term.text})" if term.nullable else f"float({term.text})"
+        return "math.nan"
+
+    def _binary(self, expr: Binary) -> Term:
+        if expr.operator in ("and", "or"):
+            sign = "&" if expr.operator == "and" else "|"
+            return Term(f"({self.condition(expr.left)} {sign} {self.condition(expr.right)})", Kind.BOOL, False, True)
+        left, right = self.term(expr.left), self.term(expr.right)
+        if expr.operator not in ARITHMETIC:
+            return Term(self._comparison(expr.operator, left, right), Kind.BOOL, False, True)
+        if expr.operator in ("/", "%"):
+            function = "quotient" if expr.operator == "/" else "remainder"
+            return Term(f"{function}({self._number(left)}, {self._number(right)})", Kind.FLOAT)
+        return Term(f"({self._number(left)} {expr.operator} {self._number(right)})", Kind.FLOAT)
+
+    def _comparison(self, operator: str, left: Term, right: Term) -> str:
+        if left.kind is None or right.kind is None:
+            return "False"
+        if left.kind.is_number and right.kind.is_number:
+            if left.kind is right.kind is Kind.INT:
+                return _guarded(operator, left, right, str(NULL_INT))
+            a, b = self._number(left), self._number(right)
+            # NaN makes every comparison false but !=.
+            return f"(({a} < {b}) | ({a} > {b}))" if operator == "!=" else f"({a} {_python(operator)} {b})"
+        if left.kind is not right.kind:
+            return "False"
+        if left.kind is Kind.BOOL:
+            if operator not in ("=", "!="):
+                return "False"
+            return _guarded(operator, _as_integer(left), _as_integer(right), "-1")
+        if operator in ("=", "!="):
+            return _guarded(operator, left, right, "-1")
+        ranked = [Term(f"ranks[{side.text}]", Kind.INT, side.nullable) for side in (left, right)]
+        return _guarded(operator, ranked[0], ranked[1], "-1")
+
+    def _call(self, expr: Call) -> Term:
+        texts = [self._number(self.term(argument)) for argument in expr.arguments]
+        if expr.function in ("abs", "sqrt"):
+            function = "abs" if expr.function == "abs" else "root"
+            return Term(f"{function}({texts[0]})", Kind.FLOAT)
+        text = texts[0]
+        for other in texts[1:]:
+            text = f"{expr.function}({text}, {other})"
+        return Term(text, Kind.FLOAT)
+
+    def _membership(self, expr: In) -> Term:
+        operand = self.term(expr.operand)
+        tests = [self._comparison("=", operand, self._constant(choice)) for choice in expr.choices]
+        return Term(f"({' | '.join(tests) or 'False'})", Kind.BOOL, False, True)
+
+
+def _python(operator: str) -> str:
+    return "==" if operator == "=" else operator
+
+
+def _as_integer(term: Term) -> Term:
+    return Term(f"(1 if {term.text} else 0)", Kind.BOOL, False) if term.truth else term
+
+
+def _guarded(operator: str, left: Term, right: Term, null: str) -> str:
+    """A comparison of integers that is false where a side is null."""
+    tests = [f"({left.text} {_python(operator)} {right.text})"]
+    tests += [f"({side.text} != {null})" for side in (left, right) if side.nullable]
+    return f"({' & '.join(tests)})" if len(tests) > 1 else tests[0]

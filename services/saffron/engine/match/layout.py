@@ -1,0 +1,188 @@
+"""Names and places in generated kernels: event attributes, features of runs, bits of masks, counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.match.automaton import Automaton, Feature, State, What, attribute_feature
+from saffron.engine.match.expressions import Term
+from saffron.language.plan import Aggregate, Attribute, Length, Which
+
+# Places in the array of counters that a step kernel reads and writes.
+ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED = range(9)
+PER_STATE = 9
+LIVE, MET, MOVED, LEFT, DIED = range(5)  # of state c: PER_STATE + 5 * c + ...
+STATE_COUNTERS = 5
+
+# What a step kernel returns: everything done, or what must grow before it is called again (POOL + c for state c).
+DONE, GROW_NODES, GROW_FOUND, GROW_FLAGS, GROW_POOL = range(5)
+
+MAX_COMPONENTS = 30  # two bits of an int64 mask each
+
+
+def begin_bit(component: int) -> int:
+    """The event's type and its own attributes allow it to begin this component."""
+    return 1 << (2 * component)
+
+
+def take_bit(component: int) -> int:
+    """The event's type and its own attributes allow this closure to take it."""
+    return 2 << (2 * component)
+
+
+def counters(states: int) -> int:
+    """How many counters a query has."""
+    return PER_STATE + STATE_COUNTERS * states
+
+
+def place(state: int, counter: int) -> int:
+    """Where a state's counter stands."""
+    return PER_STATE + STATE_COUNTERS * state + counter
+
+
+@dataclass
+class Names:
+    """The attributes and strings that a kernel uses, in the order in which it first used them."""
+
+    attributes: dict[str, Kind] = field(default_factory=dict)
+    strings: list[str] = field(default_factory=list)
+
+    def attribute(self, name: str, kind: Kind) -> int:
+        self.attributes.setdefault(name, kind)
+        return list(self.attributes).index(name)
+
+    def string(self, value: str) -> int:
+        if value not in self.strings:
+            self.strings.append(value)
+        return self.strings.index(value)
+
+
+def null_text(kind: Kind) -> str:
+    """The sentinel of a kind."""
+    if kind is Kind.FLOAT:
+        return "math.nan"
+    return str(NULL_INT) if kind is Kind.INT else "-1"
+
+
+@dataclass(frozen=True)
+class EventReader:
+    """The event at hand as the whole binding of the component that it begins."""
+
+    names: Names
+
+    def attribute(self, leaf: Attribute) -> Term:
+        text = f"x{self.names.attribute(leaf.name, leaf.kind)}"
+        return Term(text, leaf.kind, leaf.name not in ("ts", "type"))
+
+    def aggregate(self, leaf: Aggregate) -> Term:
+        if leaf.function == "count":
+            return Term("0", Kind.INT, False)
+        return Term("0.0" if leaf.function == "sum" else "math.nan", Kind.FLOAT)
+
+    def length(self, leaf: Length) -> Term:  # noqa: ARG002
+        return Term("0", Kind.INT, False)
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """The run in lane `lane` of `state`; the event at hand is `current`'s (component index, or -1)."""
+
+    automaton: Automaton
+    names: Names
+    state: State
+    current: int
+    lane: str
+
+    def attribute(self, leaf: Attribute) -> Term:
+        taking = self.current == self.state.index
+        if leaf.component == self.current and (not taking or leaf.which in (Which.CURRENT, Which.SINGLE)):
+            return EventReader(self.names).attribute(leaf)
+        feature = attribute_feature(leaf, self.automaton.plan)
+        return Term(self.text(feature), leaf.kind, leaf.name not in ("ts", "type"))
+
+    def aggregate(self, leaf: Aggregate) -> Term:
+        if leaf.component == self.current != self.state.index:
+            return EventReader(self.names).aggregate(leaf)
+        if leaf.name is None or leaf.kind is None:
+            return self.length(Length(leaf.component))
+        if leaf.function == "stddev":
+            spread, number = (Feature(leaf.component, w, leaf.name, leaf.kind) for w in (What.SPREAD, What.NUMBER))
+            return Term(f"deviation({self.text(spread)}, {self.text(number)})", Kind.FLOAT)
+        what = _AGGREGATES[leaf.function]
+        feature = Feature(leaf.component, what, leaf.name, leaf.kind)
+        held = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
+        return Term(self.text(feature), held)
+
+    def length(self, leaf: Length) -> Term:
+        return Term(self.text(Feature(leaf.component, What.LENGTH)), Kind.INT, False)
+
+    def text(self, feature: Feature) -> str:
+        return f"{lane_array(self.state, feature)}[{self.lane}]"
+
+
+_AGGREGATES = {
+    "count": What.NUMBER,
+    "sum": What.SUM,
+    "avg": What.AVERAGE,
+    "min": What.MIN,
+    "max": What.MAX,
+    "first": What.FIRST,
+    "last": What.LAST,
+}
+
+
+def lane_array(state: State, feature: Feature) -> str:
+    """The name of the array that holds a feature of the runs of a state."""
+    rows = state.floats if feature.floating else state.ints
+    return f"s{state.index}{'f' if feature.floating else 'i'}{rows.index(feature)}"
+
+
+def initial(feature: Feature, names: Names) -> str:
+    """The value of a feature of the component that the event at hand begins."""
+    if feature.what is What.LENGTH:
+        return "1"
+    event = names.attribute(feature.name, feature.kind)
+    return {
+        What.PREVIOUS: null_text(feature.kind),
+        What.NUMBER: f"k{event}",
+        What.SUM: f"z{event}",
+        What.MEAN: f"z{event}",
+        What.SPREAD: "0.0",
+        What.AVERAGE: f"r{event}",
+    }.get(feature.what, f"x{event}")
+
+
+def updated(feature: Feature, names: Names, read: RunReader) -> str | None:
+    """The value of a feature of the closure that takes the event at hand; None if it stays as it is."""
+    old = read.text(feature)
+    if feature.what is What.FIRST:
+        return None
+    if feature.what is What.LENGTH:
+        return f"{old} + 1"
+
+    def beside(what: What, back: int = 0) -> str:
+        return read.text(Feature(feature.component, what, feature.name, feature.kind, back))
+
+    event = names.attribute(feature.name, feature.kind)
+    null = null_text(feature.kind)
+    if feature.what is What.PREVIOUS:
+        return beside(What.PREVIOUS, feature.back - 1) if feature.back > 2 else beside(What.LAST)
+    if feature.what in (What.MIN, What.MAX):
+        sign = "<" if feature.what is What.MIN else ">"
+        absent = f"({old} != {old})" if feature.floating else f"({old} == {null})"
+        present = "" if feature.floating else f"(x{event} != {null}) & "
+        return f"x{event} if {present}({absent} | (x{event} {sign} {old})) else {old}"
+    if feature.what is What.LAST:
+        return f"x{event}"
+    if feature.what is What.NUMBER:
+        return f"{old} + k{event}"
+    if feature.what is What.SUM:
+        return f"{old} + z{event}"
+    if feature.what is What.AVERAGE:
+        return f"{beside(What.SUM)} / {beside(What.NUMBER)}"
+    mean = beside(What.MEAN)
+    moved = f"{mean} + k{event} * (z{event} - {mean}) / max({beside(What.NUMBER)} + k{event}, 1.0)"
+    if feature.what is What.MEAN:
+        return moved
+    return f"{old} + k{event} * (z{event} - {mean}) * (z{event} - ({moved}))"

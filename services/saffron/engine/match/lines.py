@@ -1,0 +1,26 @@
+"""Lines of generated source, with their indentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Lines:
+    """Call it to add a line; `block` indents what follows."""
+
+    def __init__(self, depth: int = 0) -> None:
+        self._depth = depth
+        self._lines: list[str] = []
+
+    def __call__(self, line: str) -> None:
+        self._lines.append("    " * self._depth + line)
+
+    @contextmanager
+    def block(self, levels: int = 1) -> Iterator[None]:
+        self._depth += levels
+        yield
+        self._depth -= levels
+
+    def __str__(self) -> str:
+        return "".join(f"{line}\n" for line in self._lines)

@@ -1,0 +1,56 @@
+"""The arrays of the match buffer, as a ring (see `chains`), and the list of matches found in a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SMALLEST = 1024
+
+Array = NDArray[np.generic]
+
+
+class Nodes:
+    """Nodes [tail, head), numbered from 0; node i stands at place i & (capacity - 1)."""
+
+    def __init__(self) -> None:
+        self.row = np.zeros(_SMALLEST, np.uint32)
+        self.before = np.zeros(_SMALLEST, np.uint32)
+        self.part = np.zeros(_SMALLEST, np.uint8)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
+        return self.row, self.before, self.part
+
+    @property
+    def size(self) -> int:
+        return sum(array.nbytes for array in self.arrays)
+
+    def grow(self, tail: int, head: int) -> None:
+        """Twice the capacity."""
+        numbers = np.arange(tail, head)
+        mask = len(self.row) - 1
+
+        def grown(old: Array) -> Array:
+            new = np.zeros(2 * len(old), old.dtype)
+            new[numbers & (2 * mask + 1)] = old[numbers & mask]
+            return new
+
+        self.row, self.before, self.part = (grown(array) for array in self.arrays)  # type: ignore[assignment]
+
+    def live(self, tail: int, head: int) -> dict[str, Array]:
+        """Nodes [tail, head) in order (copies)."""
+        places = np.arange(tail, head) & (len(self.row) - 1)
+        return {"row": self.row[places], "before": self.before[places], "part": self.part[places]}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], tail: int, head: int) -> Nodes:
+        nodes = cls()
+        while len(nodes.row) < head - tail:
+            nodes.grow(tail, tail)
+        places = np.arange(tail, head) & (len(nodes.row) - 1)
+        for name in ("row", "before", "part"):
+            getattr(nodes, name)[places] = arrays[name]
+        return nodes

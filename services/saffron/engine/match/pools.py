@@ -1,0 +1,77 @@
+"""The arrays of one state's runs (see `runs`), grown between calls of the step kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import int64, void
+from numpy.typing import NDArray
+
+from saffron.engine.jit import kernel
+from saffron.engine.match.automaton import State
+from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LENGTH, TOP, WANTED, give_back
+
+Array = NDArray[np.generic]
+_NAMES = ("floats", "ints", "heads", "segments", "spare")
+
+
+class Pool:
+    """The runs of one state: lanes, and each key's segment of them."""
+
+    def __init__(self, state: State) -> None:
+        self.floats = np.zeros((len(state.floats), 16), np.float64)
+        self.ints = np.zeros((len(state.ints) + FIRST_FEATURE, 16), np.int64)
+        self.heads = np.zeros(16, np.uint32)
+        self.segments = np.zeros((8, 5), np.int64)
+        self.spare = np.zeros(CLASSES, np.int64)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """In the order in which step kernels take them."""
+        return self.floats, self.ints, self.heads, self.segments, self.spare
+
+    @property
+    def size(self) -> int:
+        return sum(array.nbytes for array in self.arrays)
+
+    def grow(self) -> None:
+        """More lanes: what the last failed reservation wanted, at least twice as many."""
+        more = max(int(self.spare[WANTED]), len(self.heads))
+        self.floats = np.ascontiguousarray(np.pad(self.floats, ((0, 0), (0, more))))
+        self.ints = np.ascontiguousarray(np.pad(self.ints, ((0, 0), (0, more))))
+        self.heads = np.pad(self.heads, (0, more))
+
+    def widen(self, slots: int) -> None:
+        """Segments for so many keys."""
+        if slots > len(self.segments):
+            self.segments = np.ascontiguousarray(np.pad(self.segments, ((0, slots - len(self.segments)), (0, 0))))
+
+    def release(self, slots: NDArray[np.int64]) -> int:
+        """Give back the segments of keys that are forgotten; how many runs they still held."""
+        runs = int(self.segments[slots, LENGTH].sum())
+        _release(self.ints, self.segments, self.spare, slots)
+        return runs
+
+    def saved(self) -> dict[str, Array]:
+        top = int(self.spare[TOP])
+        return {
+            "floats": self.floats[:, :top].copy(),
+            "ints": self.ints[:, :top].copy(),
+            "heads": self.heads[:top].copy(),
+            "segments": self.segments.copy(),
+            "spare": self.spare.copy(),
+        }
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        for name in _NAMES:
+            own = getattr(self, name)
+            setattr(self, name, np.array(arrays[name], own.dtype, order="C"))
+
+
+@kernel(void(int64[:, ::1], int64[:, ::1], int64[::1], int64[::1]))
+def _release(ints, segments, spare, slots):  # type: ignore[no-untyped-def]
+    for slot in slots:
+        give_back(ints, segments, spare, slot)
+        for column in range(segments.shape[1]):
+            segments[slot, column] = 0

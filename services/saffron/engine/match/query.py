@@ -1,0 +1,294 @@
+"""One match query over one partition: its stored events, its runs, and the matches found in the block at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.match import chains
+from saffron.engine.match.classify import OPENS
+from saffron.engine.match.keys import Keys
+from saffron.engine.match.layout import (
+    AT,
+    DONE,
+    FOUND,
+    GROW_FLAGS,
+    GROW_FOUND,
+    GROW_NODES,
+    GROW_POOL,
+    LAST_ORDINAL,
+    LAST_TIME,
+    LIVE,
+    NODE,
+    NODE_TAIL,
+    ROW_MASK,
+    begin_bit,
+    counters,
+    place,
+)
+from saffron.engine.match.nodes import Nodes
+from saffron.engine.match.pools import Pool
+from saffron.engine.match.program import Program
+from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
+from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
+from saffron.engine.match.strings import Strings
+from saffron.engine.match.windows import Windows
+from saffron.language.plan import Strategy
+
+Array = NDArray[np.generic]
+Chosen = slice | NDArray[np.intp]
+
+DTYPES = {Kind.FLOAT: np.float64, Kind.INT: np.int64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
+
+
+def column_name(attribute: str) -> str:
+    """Where rows keep an attribute; "ts" and "type" are every event's own."""
+    return {"ts": TS, "type": TYPE}.get(attribute, f".{attribute}")
+
+
+class QueryRuns:
+    """The state of one query. `advance` takes the next events; `found` then holds [3, n] matches (see `chains`)."""
+
+    def __init__(self, program: Program, schema: Schema, strings: Strings) -> None:
+        self.program = program
+        self.plan = program.automaton.plan
+        self.schema = schema
+        self.strings = strings
+        self.windows = Windows(self.plan.window)
+        self.rows = Rows({f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()})
+        self.nodes = Nodes()
+        self.pools = [Pool(state) for state in program.automaton.states]
+        self.keys = Keys(len(self.plan.key))
+        self.counters = np.zeros(counters(len(self.pools)), np.int64)
+        self.touched = np.full(8, -1, np.int64)
+        self.reached = np.full(8, -1, np.int64)
+        self.ordinal = 0  # events delivered to this query so far
+        self.clock = 0  # instant of the last event of the stream
+        self.flags = np.zeros(64, np.uint8)
+        self.buffer = np.zeros((3, 256), np.int64)
+        self.texts = (*program.step_names.strings, *program.classify_names.strings)
+        self.step_constants = self._pin(program.step_names.strings)
+        self.classify_constants = self._pin(program.classify_names.strings)
+
+    def _pin(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        return np.array([self.strings.pin(text) for text in texts], np.int64)
+
+    def close(self) -> None:
+        """Let go of what the operator's strings hold for this query."""
+        for text in self.texts:
+            self.strings.unpin(text)
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        """int64 [3, n]: start row, node before the last event or -1, last row, in the order of results."""
+        return self.buffer[:, : self.counters[FOUND]]
+
+    @property
+    def live(self) -> int:
+        """Runs alive, some of which may have expired since their key was last met."""
+        return sum(int(self.counters[place(state, LIVE)]) for state in range(len(self.pools)))
+
+    @property
+    def size(self) -> int:
+        """Bytes of state."""
+        return self.rows.size + self.nodes.size + sum(pool.size for pool in self.pools) + self.buffer.nbytes
+
+    def string_codes(self) -> Iterator[NDArray[np.int32]]:
+        """The codes of all strings that the rows hold."""
+        for name, column in self.rows.columns.items():
+            if column.dtype == np.int32:
+                yield self.rows.live(name).astype(np.int32)
+
+    def begin_block(self, now: int) -> None:
+        """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
+        self.counters[FOUND] = 0
+        if len(self.buffer[0]) > 1 << 20:
+            self.buffer = np.zeros((3, 256), np.int64)
+        self.windows.expire(now)
+        freed = self.rows.expire(now, self.touched)
+        if len(freed):
+            for index, pool in enumerate(self.pools):
+                self.counters[place(index, LIVE)] -= pool.release(freed)
+            self.reached[freed] = -1
+            self.keys.forget(freed)
+        self.counters[NODE_TAIL] = self.rows.first_node(int(self.counters[NODE]))
+
+    def advance(self, part: Range, opened: Iterable[int] | None) -> None:
+        """Take the next events. `opened`: positions at which OPEN ON windows open (None: find them out here)."""
+        instants = part.seq if self.plan.window.events else part.ts
+        masks = self._classify(part)
+        dropped = part.dropped(self._slot)
+        self._open(part, instants, masks, opened)
+        self.clock = int(instants[-1])
+        masks &= ~OPENS
+        if dropped is None:
+            ordinals = np.arange(self.ordinal + 1, self.ordinal + len(part) + 1)
+        else:
+            masks[dropped] = 0
+            ordinals = np.cumsum(~dropped) + self.ordinal
+        self.ordinal = int(ordinals[-1])
+        wanted = masks != 0
+        if self.plan.strategy is Strategy.PARTITION:
+            wanted = np.ones(len(part), np.bool_) if dropped is None else ~dropped
+        chosen: Chosen = slice(None) if wanted.all() else np.flatnonzero(wanted)
+        self._take(part, chosen, masks[chosen], ordinals[chosen], instants[chosen])
+
+    _slot = 0
+
+    def use_slot(self, slot: int) -> None:
+        """The bit of `Columns.dropped` that is this query's."""
+        self._slot = slot
+
+    def _classify(self, part: Range) -> NDArray[np.int64]:
+        column = part.columns.type
+        codes = part.data("type")
+        bits = type_bits(column, self.program.type_masks)
+        if self.program.classify is None or not bits.any():
+            return bits[codes]
+        arrays: list[Array] = []
+        for name, kind in self.program.classify_names.attributes.items():
+            arrays.append(part.data(name))
+            if kind is Kind.STRING:
+                arrays.append(self.strings.mapping(name, part.column(name)))
+        masks = np.empty(len(part), np.int64)
+        with np.errstate(all="ignore"):
+            self.program.classify(codes, bits, self.classify_constants, self.strings.ranks(), masks, *arrays)
+        return masks
+
+    def _open(
+        self, part: Range, instants: NDArray[np.int64], masks: NDArray[np.int64], opened: Iterable[int] | None
+    ) -> None:
+        if self.plan.window.opens is None:
+            return
+        if opened is None:
+            at = np.flatnonzero(masks & OPENS)
+            self.windows.open(part.seq[at], instants[at])
+            return
+        positions = np.fromiter(opened, np.int64)
+        if len(positions):
+            # An opener that was dropped whole opens at the instant of the next event that is there.
+            at = np.minimum(np.searchsorted(part.seq, positions), len(part) - 1)
+            self.windows.open(positions, positions if self.plan.window.events else instants[at])
+
+    def _take(
+        self,
+        part: Range,
+        chosen: Chosen,
+        masks: NDArray[np.int64],
+        ordinals: NDArray[np.int64],
+        instants: NDArray[np.int64],
+    ) -> None:
+        until = self.windows.until(part.seq[chosen], instants)
+        begins = begin_bit(0)
+        if self.plan.window.slide is not None or self.plan.window.opens is not None:
+            masks = np.where(until < instants, masks & ~begins, masks)
+        keys, present = key_matrix(part, self.plan.key, self.strings, chosen, len(masks))
+        create = masks & begins != 0
+        if present is not None:
+            create &= present
+        slots = self.keys.slots(keys, create)
+        known = slots >= 0
+        if present is not None:
+            # A key that lacks a part is no key, whatever value stands for the part.
+            known &= present
+        if not known.all():
+            kept = np.flatnonzero(known)
+            chosen = kept if isinstance(chosen, slice) else chosen[kept]
+            masks, ordinals, slots, until = masks[kept], ordinals[kept], slots[kept], until[kept]
+        if len(slots):
+            self._widen()
+            self._run(self._store(part, chosen, masks, slots, until), slots, masks, ordinals)
+
+    def _widen(self) -> None:
+        slots = self.keys.capacity
+        if slots > len(self.touched):
+            more = slots - len(self.touched)
+            self.touched = np.pad(self.touched, (0, more), constant_values=-1)
+            self.reached = np.pad(self.reached, (0, more), constant_values=-1)
+        for pool in self.pools:
+            pool.widen(slots)
+
+    def _store(
+        self, part: Range, chosen: Chosen, masks: NDArray[np.int64], slots: NDArray[np.int64], until: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Keep the chosen events; their row numbers, -1 for those that only end contiguity."""
+        useful = masks != 0
+        if useful.all():
+            numbers = np.arange(self.rows.head, self.rows.head + len(masks))
+        else:
+            kept = np.flatnonzero(useful)
+            numbers = np.where(useful, np.cumsum(useful) - 1 + self.rows.head, -1)
+            chosen = kept if isinstance(chosen, slice) else chosen[kept]
+            slots, until = slots[kept], until[kept]
+        places = self.rows.append(len(slots))
+        write = self.rows.write
+        write(SEQ, places, part.seq[chosen])
+        write(TS, places, part.ts[chosen])
+        write(TIME, places, part.time[chosen])
+        write(TYPE, places, interned(part, "type", self.strings, chosen))
+        write(UNTIL, places, until)
+        write(SLOT, places, slots)
+        for name in self.schema.kinds:
+            write(f".{name}", places, interned(part, name, self.strings, chosen))
+        return numbers
+
+    def _run(
+        self,
+        numbers: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        masks: NDArray[np.int64],
+        ordinals: NDArray[np.int64],
+    ) -> None:
+        start = int(self.counters[FOUND])
+        self.counters[AT] = 0
+        status = -1
+        while status != DONE:
+            if status == GROW_NODES:
+                self.nodes.grow(int(self.counters[NODE_TAIL]), int(self.counters[NODE]))
+            elif status == GROW_FOUND:
+                self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
+            elif status == GROW_FLAGS:
+                self.flags = np.zeros(2 * len(self.flags), np.uint8)
+            elif status >= GROW_POOL:
+                self.pools[status - GROW_POOL].grow()
+            with np.errstate(all="ignore"):
+                status = self.program.step(
+                    int(self.counters[AT]), len(slots), *self._arguments(numbers, slots, masks, ordinals)
+                )
+        self._sort(start)
+
+    def _arguments(
+        self,
+        numbers: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        masks: NDArray[np.int64],
+        ordinals: NDArray[np.int64],
+    ) -> Iterator[Any]:
+        self.counters[ROW_MASK] = self.rows.mask
+        columns = self.rows.columns
+        yield from (numbers, slots, masks, ordinals)
+        yield from (columns[SEQ if self.plan.window.events else TS], columns[UNTIL], self.counters)
+        yield from (self.step_constants, self.strings.ranks(), *self.nodes.arrays)
+        yield from (columns[NODE_AT], self.touched, self.reached, self.flags, self.buffer)
+        for name in self.program.step_names.attributes:
+            yield columns[column_name(name)]
+        for pool in self.pools:
+            yield from pool.arrays
+
+    def _sort(self, start: int) -> None:
+        stop = int(self.counters[FOUND])
+        if stop - start > 1:
+            chains.sort(self.buffer, start, stop, int(self.counters[NODE_TAIL]), self.rows.tail, *self.nodes.arrays)
+
+    def forget_runs(self) -> None:
+        """Start afresh, as when paused: no run survives; matches of the block at hand stay readable."""
+        for index, pool in enumerate(self.pools):
+            self.counters[place(index, LIVE)] -= pool.release(np.arange(len(pool.segments)))
+
+    def note_start(self, ordinal: int, instant: int) -> None:
+        """Where the counts of observations begin."""
+        self.counters[LAST_ORDINAL], self.counters[LAST_TIME] = ordinal, instant

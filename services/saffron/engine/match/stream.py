@@ -1,0 +1,88 @@
+"""A range of a block as a query sees it: which events are delivered to it, which can matter, and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+from saffron.engine.match.strings import Strings
+
+Array = NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Events [low, high) of a block's columns."""
+
+    columns: Columns
+    low: int
+    high: int
+
+    def __len__(self) -> int:
+        return self.high - self.low
+
+    @property
+    def seq(self) -> NDArray[np.int64]:
+        return self.columns.seq[self.low : self.high]
+
+    @property
+    def ts(self) -> NDArray[np.int64]:
+        return self.columns.ts[self.low : self.high]
+
+    @property
+    def time(self) -> NDArray[np.int64]:
+        return self.columns.time[self.low : self.high]
+
+    def column(self, name: str) -> Column:
+        """An attribute's column, `ts` and `type` included."""
+        if name == "ts":
+            return Column(Kind.INT, self.columns.ts)
+        return self.columns.type if name == "type" else self.columns.attributes[name]
+
+    def data(self, name: str) -> Array:
+        """The values of an attribute, aligned and contiguous, as kernels take them."""
+        return np.require(self.column(name).data[self.low : self.high], requirements=("C", "A"))
+
+    def dropped(self, slot: int) -> NDArray[np.bool_] | None:
+        """[n] whether each event was dropped for the query with this slot; None if none was."""
+        if self.columns.dropped is None:
+            return None
+        dropped = (self.columns.dropped[self.low : self.high] >> np.uint64(slot)) & np.uint64(1) != 0
+        return dropped if dropped.any() else None
+
+
+def interned(part: Range, name: str, strings: Strings, chosen: slice | NDArray[np.intp]) -> Array:
+    """The chosen values of an attribute as rows keep them: strings as the operator's codes."""
+    column = part.column(name)
+    values = part.data(name)[chosen]
+    return strings.mapping(name, column)[values] if column.kind is Kind.STRING else values
+
+
+def key_matrix(
+    part: Range, attributes: tuple[str, ...], strings: Strings, chosen: slice | NDArray[np.intp], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """int64 [attributes, n]: the chosen events' keys; and [n] whether all their parts are there (None: all are)."""
+    matrix = np.empty((len(attributes), count), np.int64)
+    present: NDArray[np.bool_] | None = None
+    for row, name in enumerate(attributes):
+        values = interned(part, name, strings, chosen)
+        kind = part.column(name).kind
+        if kind is Kind.FLOAT:
+            here = values == values  # noqa: PLR0124  NaN is null
+            matrix[row] = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 and 0.0 are one key
+        else:
+            here = values != (NULL_INT if kind is Kind.INT else NULL_CODE)
+            matrix[row] = values
+        if not here.all():
+            present = here if present is None else present & here
+    return matrix, present
+
+
+def type_bits(column: Column, masks: Mapping[str, int]) -> NDArray[np.int64]:
+    """int64 [distinct types of the block]: each one's mask."""
+    return np.fromiter((masks.get(value, 0) for value in column.values), np.int64, len(column.values))
