@@ -40,6 +40,9 @@ MODES = ("ALL", "NON-OVERLAP", "COMPRESSED", "FIRST", "LONGEST")
 SIZE_LIMIT = 2**53
 """Largest window, in ms or events."""
 
+NAME_LIMIT = 200
+"""Longest name of a query or stream; it is a key and a metric's label, and a stream's names topics."""
+
 _NAME = re.compile(r"[A-Za-z_](?:(?!--)[A-Za-z0-9_.-])*")
 _UNTIL_SPACE = re.compile(r"\S*")
 
@@ -51,7 +54,7 @@ def is_clause(cursor: Cursor) -> bool:
 
 def is_name(name: str) -> bool:
     """Whether `name` can be the name of a query or of a stream."""
-    return _NAME.fullmatch(name) is not None
+    return len(name) <= NAME_LIMIT and _NAME.fullmatch(name) is not None
 
 
 def parse_name(cursor: Cursor, what: str) -> str:
@@ -68,6 +71,9 @@ def parse_name(cursor: Cursor, what: str) -> str:
     if found is None or found.end() != end:
         hint = "A name has letters, digits, '_', '.' and '-', and starts with a letter or '_'."
         raise cursor.error(f"the name of {what} is malformed", Span(token.start, end), hint=hint)
+    if len(found.group()) > NAME_LIMIT:
+        message = f"the name of {what} is longer than {NAME_LIMIT} characters"
+        raise cursor.error(message, Span(token.start, end))
     while cursor.token.kind != "end" and cursor.token.start < end:
         cursor.advance()
     return found.group()

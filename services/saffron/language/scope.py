@@ -19,6 +19,8 @@ OWN: dict[str, tuple[str, Kind]] = {
 """What every event has, beside the attributes of its type: spelling -> name and kind."""
 
 WARNING_LIMIT = 20
+COMPONENT_LIMIT = 64
+"""Most components of a pattern: the engines compile code for each."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ class Scope:
 
     def declare(self, events: Sequence[tuple[Event, bool]]) -> None:
         """Take up the pattern's components, (event, closure) in pattern order."""
+        if len(events) > COMPONENT_LIMIT:
+            hint = "Repeat with a plus: A+ a[]."
+            message = f"a pattern has at most {COMPONENT_LIMIT} components, this one has {len(events)}"
+            raise self.refused(message, events[COMPONENT_LIMIT][0].span, hint)
         taken: set[str] = set()
         for event, _ in events:
             if event.variable is not None and event.variable in taken:
