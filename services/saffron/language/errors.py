@@ -59,8 +59,8 @@ def _cuts(line: str, first: int, last: int) -> tuple[int, int]:
     while right < len(line) and right < last and used + _width(line[right]) <= budget:
         used += _width(line[right])
         right += 1
-    left = first
-    while left > 0 and used + _width(line[left - 1]) <= (budget + used) // 2:
+    left, half = first, used + (budget - used) // 2
+    while left > 0 and used + _width(line[left - 1]) <= half:
         left -= 1
         used += _width(line[left])
     while right < len(line) and used + _width(line[right]) <= budget:
