@@ -101,9 +101,9 @@ class Api:
 
     async def change_query(self, request: web.Request) -> web.Response:
         async with self._writing:
-            query = self._tables.queries.get(self._known(request))
-            assert query is not None
-            return await self._publish(query["name"], request.match_info["op"], query["text"], query["from"], 200)
+            name = self._known(request)
+            query = self._tables.queries.view(name)
+            return await self._publish(name, request.match_info["op"], query["text"], query["from"], 200)
 
     async def remove_query(self, request: web.Request) -> web.Response:
         async with self._writing:
@@ -112,7 +112,7 @@ class Api:
         return answer({"name": name, "removed": True})
 
     def _known(self, request: web.Request) -> str:
-        name = request.match_info["name"]
+        name: str = request.match_info["name"]
         if self._tables.queries.get(name) is None:
             known = ", ".join(self._tables.queries.names()) or "none"
             raise Refused(404, "unknown", f"there is no query {name!r}; standing queries: {known}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.runtime.topics import status_key
@@ -18,7 +18,6 @@ class StandingQueries:
 
     def __init__(self) -> None:
         self._queries: dict[str, Row] = {}
-        self._added: dict[str, int] = {}
         self._statuses: dict[str, dict[tuple[str, str, int | None], Row]] = {}
         self._versions: dict[str, int] = {}
 
@@ -26,12 +25,10 @@ class StandingQueries:
         """A message of the topic `queries`."""
         if value is None:
             self._queries.pop(name, None)
-            self._added.pop(name, None)
             return
         self._versions[name] = max(self._versions.get(name, 0), int(value["version"]))
-        if name not in self._queries or value["text"] != self._queries[name]["text"]:
-            self._added[name] = at
-        self._queries[name] = {"name": name, **{part: value[part] for part in ("version", "op", "text", "from")}}
+        parts = {part: value[part] for part in ("version", "op", "text", "from")}
+        self._queries[name] = {"name": name, **parts, "changed_at": at}
 
     def apply_status(self, key: str, value: Row | None, at: int) -> None:
         """A message of the topic `query-status`."""
@@ -67,10 +64,10 @@ class StandingQueries:
         order = sorted(current, key=lambda one: (one["service"], one["stream"], one["partition"] or 0))
         state, reason = summary(str(query["op"]), order)
         services = [{part: one[part] for part in _SHOWN} for one in order]
-        return {**query, "added_at": self._added[name], "state": state, "reason": reason, "services": services}
+        return {**query, "state": state, "reason": reason, "services": services}
 
 
-def summary(op: str, statuses: list[Row]) -> tuple[str, str | None]:
+def summary(op: str, statuses: Sequence[Row]) -> tuple[str, str | None]:
     """(state, reason) of a query from the statuses of its version; windowing has the word on when it is in force.
 
     States: "rejected" (by anyone), "paused", "active" (on every partition that windowing owns), "waiting" (for what

@@ -52,7 +52,7 @@ def test_statuses_of_an_older_version_do_not_count() -> None:
         **QUERY,
         "version": 2,
         "text": "PATTERN SEQ(A a)",
-        "added_at": 20,
+        "changed_at": 20,
         "state": "pending",
         "reason": "no service has answered yet",
         "services": [],
@@ -61,13 +61,6 @@ def test_statuses_of_an_older_version_do_not_count() -> None:
     assert queries.view("q")["services"] == [
         {"service": "windowing", "stream": "events", "partition": 0, "state": "active", "reason": None, "position": 9}
     ]
-
-
-def test_a_pause_keeps_the_time_at_which_the_text_was_added() -> None:
-    queries = StandingQueries()
-    queries.apply_query("q", QUERY, 10)
-    queries.apply_query("q", {**QUERY, "version": 2, "op": "pause"}, 20)
-    assert queries.view("q")["added_at"] == 10
 
 
 def test_versions_rise_past_removed_ones() -> None:

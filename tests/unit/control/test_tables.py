@@ -76,5 +76,5 @@ def test_applying_again_changes_nothing(tables: Tables) -> None:
     query = {"name": "q", "version": 1, "op": "add", "text": "x", "from": "now"}
     put(tables, TOPICS.queries, "q", query)
     before = tables.queries.view("q")
-    put(tables, TOPICS.queries, "q", query, at=99)
+    put(tables, TOPICS.queries, "q", query)
     assert tables.queries.view("q") == before

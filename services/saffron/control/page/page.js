@@ -144,7 +144,7 @@ function showQueries(queries) {
   });
   if (!cards.length) cards.push(element("p", { className: "query empty", textContent: "none yet: add one below, or with `saffron query add FILE`" }));
   if (cards.some((card, place) => box.children[place] !== card) || box.children.length !== cards.length) box.replaceChildren(...cards);
-  for (const query of queries) loadPlan(query).catch(() => {});
+  for (const query of queries.filter((one) => one.state !== "rejected")) loadPlan(query).catch(() => {});
 }
 
 function newCard(name) {
@@ -153,8 +153,7 @@ function newCard(name) {
     element("header", {}, element("h3", { textContent: name }), element("span", { className: "badge" }), element("span", { className: "dim where" }),
       element("span", { className: "push" }), act("Pause", "POST", "/pause"), act("Resume", "POST", "/resume"), act("Remove", "DELETE", "")),
     element("pre", { className: "why" }),
-    element("div", { className: "plan" }),
-    element("details", {}, element("summary", { textContent: "text" }), element("pre", { className: "text" })));
+    element("div", { className: "parts" }, element("pre", { className: "text" }), element("div", { className: "plan" })));
   card.dataset.name = name;
   return card;
 }
@@ -169,8 +168,9 @@ function fillCard(card, query) {
   card.querySelector(".why").textContent = query.reason || "";
   card.querySelector(".why").hidden = !query.reason;
   card.querySelector(".text").textContent = query.text;
-  card.querySelector(".pause").hidden = query.op === "pause";
-  card.querySelector(".resume").hidden = query.op !== "pause";
+  card.querySelector(".pause").hidden = query.op === "pause" || query.state === "rejected";
+  card.querySelector(".resume").hidden = query.op !== "pause" || query.state === "rejected";
+  if (query.state === "rejected") card.querySelector(".plan").replaceChildren();
 }
 
 // As an image, so that nothing in it can run; a new version of the query gets a new drawing.
