@@ -16,7 +16,8 @@ class Control:
     `kind` and `body` (JSON-able):
       "schema"      {"schema": JSON of a Schema}           in force from here on
       "query"       {"op": "add"|"remove"|"pause"|"resume", "name", "version", "text", "slot": int,
-                    "from": "now"|"earliest"}; a replace is remove and add at the same position; `slot` is the bit in `Columns.dropped`
+                    "from": "now"|"earliest"}; a replace is remove and add at the same position; `slot` is the bit in
+                    `Columns.dropped`, -1 where all 64 are taken
       "keep"        {"query": name, "n": int, "utility": [[...]]}   drop order: keep at most n partial matches;
                     `utility` [bins][states] by content, or [] when there is no model
       "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder

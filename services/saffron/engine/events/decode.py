@@ -66,7 +66,7 @@ class Decoder:
         self.schema = schema
         self.max_future = max_future
         self._fields = fields_of(schema)
-        self._scratch = scratch_for(self._fields)
+        self._scratch = scratch_for(schema, self._fields)
 
     def decode(self, batch: RawBatch) -> Decoded:
         """Decode a batch; never raises for what a record holds (see `Decoded.bad`)."""

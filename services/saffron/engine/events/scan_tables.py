@@ -128,13 +128,13 @@ def cells_for(schema: Schema, n: int) -> Cells:
     )
 
 
-def scratch_for(fields: Fields) -> Scratch:
-    """Scratch for events of a schema."""
+def scratch_for(schema: Schema, fields: Fields) -> Scratch:
+    """Scratch for events of a schema. Under a closed one every unknown attribute is too many for the scanner."""
     words = fields.allowed.shape[1]
     return Scratch(
         seen=np.zeros(words, dtype=np.uint64),
         filled=np.zeros(words, dtype=np.uint64),
-        unknown=np.zeros((MAX_UNKNOWN, 2), dtype=np.int64),
+        unknown=np.zeros((0 if schema.closed else MAX_UNKNOWN, 2), dtype=np.int64),
         follower=np.zeros(len(fields.kind) + 1, dtype=np.int32),
     )
 

@@ -1,7 +1,7 @@
 """The arithmetic of windows, shared by all engines: which windows hold an event, and when they close.
 
-Positions are timestamps (ms) or, for windows in EVENTS, sequence numbers. Windows [k*slide, k*slide + size) are numbered
-by k; those over sequence numbers have k >= 0 (language.md, "WITHIN"). Every function also serves inside kernels.
+Positions are timestamps (ms) or, for windows in EVENTS, sequence numbers. Windows [k*slide, k*slide + size) are
+numbered by k; those over sequence numbers have k >= 0 (language.md, "WITHIN"). Every function also serves in kernels.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def run_deadline(first: int, size: int, slide: int, events: bool) -> int:
     A run that began at `first` expires before the first event beyond it.
     """
     if slide == 0:
-        return span_deadline(first, size, events)
-    return max(window_deadline(last_window(first, slide), size, slide), first - 1)
+        return first + size - 1 if events else first + size
+    return max(first // slide * slide + size - 1, first - 1)
 
 
 @_jitable  # type: ignore[misc]

@@ -56,8 +56,8 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 def holds(expr: Expr, columns: Columns) -> Bools:
     """bool [n]: of which events the condition holds; `Attribute`s are those of the one event (component 0).
 
-    Meaning as in `plan.Binary`: numbers as float64, comparisons with null or between kinds are false. Raises SchemaError
-    for an expression that reads more than one event, or an attribute that the columns do not have.
+    Meaning as in `plan.Binary`: numbers as float64, comparisons with null or between kinds are false. Raises
+    SchemaError for an expression that reads more than one event, or an attribute that the columns do not have.
     """
     with np.errstate(all="ignore"):
         return _truth(_value(expr, columns), len(columns))

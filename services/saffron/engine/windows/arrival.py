@@ -1,0 +1,66 @@
+"""Which records of a batch are taken: lateness by the watermark in force at each arrival, repeats after a restart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.decode import Decoded
+
+_LOWEST = -(2**63)
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Where an earlier owner stopped: events below offset `until` up to `released` (ts, offset) are in the log."""
+
+    until: int
+    released: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of events [k]: bool [k] each; `watermark`: in force after the records; `limits`: int64 [k], at each arrival."""
+
+    taken: NDArray[np.bool_]
+    late: NDArray[np.bool_]
+    limits: NDArray[np.int64]
+    watermark: int
+
+
+def judge(
+    decoded: Decoded,
+    first: int,
+    last: int,
+    events: slice,
+    offsets: NDArray[np.int64],
+    watermark: int,
+    disorder: int,
+    resumption: Resumption | None,
+) -> Verdict:
+    """Judge the events of records first..last-1 (`events`: their range in `decoded`; `offsets`: theirs, int64 [k]).
+
+    An event raises the watermark to its ts - disorder, a `$watermark` to its ts; late is what lies below the watermark
+    that its predecessors have raised. Late events raise nothing.
+    """
+    rows = decoded.rows[events] - first
+    ts = decoded.ts[events]
+    raised = np.full(last - first + 1, _LOWEST, dtype=np.int64)
+    raised[0] = watermark
+    raised[rows + 1] = ts - disorder
+    for mark in decoded.watermarks:
+        if first <= mark.row < last:
+            raised[mark.row - first + 1] = mark.ts
+    in_force = np.maximum.accumulate(raised)
+    limits = in_force[rows]
+    late = ts < limits
+    taken = ~late
+    if resumption is not None:
+        released_ts, released_offset = resumption.released
+        known = (ts < released_ts) | ((ts == released_ts) & (offsets <= released_offset))
+        known &= offsets < resumption.until
+        late &= ~known
+        taken &= ~known
+    return Verdict(taken, late, limits, int(in_force[-1]))

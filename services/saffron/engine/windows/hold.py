@@ -1,0 +1,101 @@
+"""Events held back until the watermark says that none before them can come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.tables import concat_columns, prune_columns, slice_columns, take_columns
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """n events, with the offsets (int64 [n]) of their records. `columns.seq` means nothing yet."""
+
+    columns: Columns
+    offsets: Whole
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def part(self, start: int, stop: int) -> Arrivals:
+        return Arrivals(slice_columns(self.columns, start, stop), self.offsets[start:stop])
+
+
+def joined(parts: list[Arrivals]) -> Arrivals:
+    """One after the other; at least one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Arrivals(concat_columns([part.columns for part in parts]), np.concatenate([part.offsets for part in parts]))
+
+
+def in_order(arrivals: Arrivals) -> Arrivals:
+    """The same events by (ts, offset)."""
+    ts, offsets = arrivals.columns.ts, arrivals.offsets
+    if len(ts) < 2:
+        return arrivals
+    ordered = (ts[1:] > ts[:-1]) | ((ts[1:] == ts[:-1]) & (offsets[1:] > offsets[:-1]))
+    if ordered.all():
+        return arrivals
+    rows = np.lexsort((offsets, ts)).astype(np.int64, copy=False)
+    return Arrivals(take_columns(arrivals.columns, rows), offsets[rows])
+
+
+def lowest_from(offsets: Whole) -> Whole:
+    """[n] the lowest offset of each event and all behind it."""
+    return np.minimum.accumulate(offsets[::-1])[::-1]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Events by (ts, offset), and `lowest_from` them."""
+
+    arrivals: Arrivals
+    lowest: Whole
+
+
+class HoldBack:
+    """Held-back events as few ordered runs, each at least twice as long as the next (so that adding stays cheap)."""
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+
+    def __len__(self) -> int:
+        return sum(len(run.lowest) for run in self._runs)
+
+    @property
+    def lowest_offset(self) -> int | None:
+        """The lowest offset of all that is held."""
+        return min((int(run.lowest[0]) for run in self._runs), default=None)
+
+    def exchange(self, arrivals: Arrivals, watermark: int) -> Arrivals | None:
+        """Take events in, and give out all with ts <= watermark by (ts, offset)."""
+        released = []
+        kept = []
+        for run in self._runs:
+            stop = int(np.searchsorted(run.arrivals.columns.ts, watermark, side="right"))
+            if stop:
+                released.append(run.arrivals.part(0, stop))
+            if stop < len(run.lowest):
+                rest = run.arrivals.part(stop, len(run.lowest))
+                kept.append(_Run(rest, run.lowest[stop:]) if stop else run)
+        self._runs = kept
+        if len(arrivals):
+            ordered = in_order(arrivals)
+            stop = int(np.searchsorted(ordered.columns.ts, watermark, side="right"))
+            if stop:
+                released.append(ordered.part(0, stop) if stop < len(ordered) else ordered)
+            if stop < len(ordered):
+                self._add(ordered.part(stop, len(ordered)))
+        return in_order(joined(released)) if released else None
+
+    def _add(self, arrivals: Arrivals) -> None:
+        while self._runs and len(self._runs[-1].lowest) < 2 * len(arrivals):
+            merged = in_order(joined([self._runs.pop().arrivals, arrivals]))
+            arrivals = Arrivals(prune_columns(merged.columns), merged.offsets)
+        self._runs.append(_Run(arrivals, lowest_from(arrivals.offsets)))

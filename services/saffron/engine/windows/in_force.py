@@ -1,0 +1,97 @@
+"""What the blocks written so far leave in force: the content of checkpoints, and what a new owner takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.windows.bounds import opened_deadline
+from saffron.language.plan import Window
+
+Openings = list[tuple[int, int]]
+"""(seq, ts) of the events whose windows may still be open."""
+
+
+class InForce:
+    """A fold over the own output.
+
+    `schema`: record of the schema or None. `queries`: name -> {"name", "version", "text", "slot", "from", "since",
+    "paused"}. `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known
+    (texts are bound elsewhere).
+    """
+
+    def __init__(self) -> None:
+        self.schema: Mapping[str, Any] | None = None
+        self.queries: dict[str, dict[str, Any]] = {}
+        self.open: dict[str, Openings] = {}
+        self.windows: dict[tuple[str, int], Window] = {}
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The body of a "checkpoint" control."""
+        return {
+            "schema": self.schema,
+            "queries": [dict(query) for query in self.queries.values()],
+            "models": {},
+            "windows": {name: [list(opening) for opening in openings] for name, openings in self.open.items()},
+        }
+
+    def apply(self, block: Block) -> None:
+        """Take one block in."""
+        for control in block.controls:
+            self._control(control)
+        for name, positions in block.opened.items():
+            if name in self.queries:
+                since = self.queries[name]["since"]
+                rows = block.columns.seq.searchsorted(positions)
+                times = block.columns.ts[rows].tolist()
+                openings = self.open.setdefault(name, [])
+                openings += [(seq, ts) for seq, ts in zip(positions, times, strict=True) if seq >= since]
+        if block.end:
+            self.open.clear()
+
+    def close(self, next_seq: int, watermark: int) -> None:
+        """Forget the windows that are closed once the block that ends here has been applied."""
+        for name, openings in list(self.open.items()):
+            window = self.windows.get((name, self.queries[name]["version"]))
+            if window is None:
+                continue
+            place, passed = (0, next_seq) if window.events else (1, watermark)
+            still = [opening for opening in openings if opened_deadline(opening[place], window.size) >= passed]
+            if still:
+                self.open[name] = still
+            else:
+                del self.open[name]
+
+    def _control(self, control: Control) -> None:
+        body = control.body
+        if control.kind == "schema":
+            self.schema = body["schema"]
+        elif control.kind == "query":
+            self._query(body, control.position)
+        elif control.kind == "checkpoint":
+            self.schema = body["schema"]
+            self.queries = {query["name"]: dict(query) for query in body["queries"]}
+            self.open = {name: [(seq, ts) for seq, ts in openings] for name, openings in body["windows"].items()}
+
+    def _query(self, body: Mapping[str, Any], position: int) -> None:
+        name, op = body["name"], body["op"]
+        if op == "remove":
+            self.queries.pop(name, None)
+            self.open.pop(name, None)
+            for key in [key for key in self.windows if key[0] == name and key[1] <= body["version"]]:
+                del self.windows[key]
+        elif op == "add":
+            self.open.pop(name, None)
+            self.queries[name] = {
+                "name": name,
+                "version": body["version"],
+                "text": body["text"],
+                "slot": body["slot"],
+                "from": body["from"],
+                "since": position,
+                "paused": False,
+            }
+        elif name in self.queries:
+            self.open.pop(name, None)
+            self.queries[name] |= {"version": body["version"], "paused": op == "pause", "since": position}

@@ -1,0 +1,74 @@
+"""Decisions of the shell (a watermark, a new disorder) at their places among the records, until the log covers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A decision that stands before the record at `offset`: a watermark, perhaps an `end`, or a new disorder (ms)."""
+
+    offset: int
+    watermark: int | None = None
+    end: bool = False
+    disorder: int | None = None
+
+    def record(self) -> list[Any]:
+        """The mark in a block's input."""
+        return [self.offset, self.watermark, self.end, self.disorder]
+
+
+class Marks:
+    """The marks that a new owner would have to repeat, and, after a restart, those still to be repeated."""
+
+    def __init__(self, disorder: int) -> None:
+        self.disorder = disorder
+        self._log = [Mark(0, disorder=disorder)]
+        self._due: list[Mark] = []
+
+    @classmethod
+    def of(cls, records: Sequence[Sequence[Any]], position: int) -> Marks:
+        """From a block's input; `position`: of the first record that is read again."""
+        marks = [Mark(offset, watermark, bool(end), disorder) for offset, watermark, end, disorder in records]
+        past = [mark for mark in marks if mark.disorder is not None and mark.offset <= position]
+        result = cls(past[-1].disorder or 0)
+        result._log = past[-1:]
+        result._due = [mark for mark in marks if mark not in past]
+        return result
+
+    def add(self, mark: Mark) -> None:
+        """Note a decision that is taken now."""
+        self._log.append(mark)
+        if mark.disorder is not None:
+            self.disorder = mark.disorder
+
+    def next_due(self, offset: int | None) -> Mark | None:
+        """Take out the next mark to repeat that stands at or before `offset` (None: wherever it stands)."""
+        if self._due and (offset is None or self._due[0].offset <= offset):
+            return self._due.pop(0)
+        return None
+
+    @property
+    def first_due(self) -> int | None:
+        """Offset of the next mark to repeat."""
+        return self._due[0].offset if self._due else None
+
+    def end_written(self) -> None:
+        """The first end among the marks is in the log."""
+        index = next(index for index, mark in enumerate(self._log) if mark.end)
+        self._log[index] = replace(self._log[index], end=False)
+
+    def records(self, position: int, floor: int) -> list[list[Any]]:
+        """For a block's input; drops what nobody will need again: who takes over begins at `position` and `floor`."""
+        disorders = [mark for mark in self._log if mark.disorder is not None and mark.offset <= position]
+        self._log = [
+            mark
+            for mark in self._log
+            if mark.end
+            or (mark.watermark is not None and mark.watermark > floor)
+            or (mark.disorder is not None and (mark.offset > position or mark is disorders[-1]))
+        ]
+        return [mark.record() for mark in self._log + self._due]

@@ -1,0 +1,394 @@
+"""The windowing operator of one partition: raw records in, ordered and numbered blocks out.
+
+Pure (design rule 2): the shell brings records, control records and decisions by the clock, and takes blocks, dead
+letters and notices. The stream of events, numbers, watermark and controls is a function of what was brought, in its
+order; only where blocks are cut depends on when `flush` is called.
+
+After a restart: `resume` with the blocks of the own output from its newest checkpoint (or beginning) on, then records
+from `position` on. What is in the log already is recognised; everything else gets the numbers it would have got.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.decode import Decoded, Decoder
+from saffron.engine.events.exact import DAY
+from saffron.engine.events.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.schema_record import schema_from_record, schema_to_record
+from saffron.engine.events.tables import empty_columns, slice_columns, take_columns
+from saffron.engine.windows.arrival import Resumption, judge
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.hold import Arrivals, HoldBack
+from saffron.engine.windows.marks import Mark, Marks
+from saffron.engine.windows.outbox import Outbox
+from saffron.engine.windows.standing import Change, Compile, Notice, Standing
+from saffron.errors import SchemaError
+from saffron.language import compile_query
+from saffron.language.plan import Plan
+
+CHECKPOINT_EVERY = 1_000_000
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A record that is no event, or came too late; `timestamp`: the message's own (0 in a replay)."""
+
+    offset: int
+    timestamp: int
+    reason: str
+    detail: str
+    value: bytes
+
+
+def _compile(text: str, schema: Schema | None, name: str) -> Plan:
+    return compile_query(text, schema, name=name)
+
+
+class WindowingOperator:
+    """See the module. `disorder_ms`: how late an event may be; `checkpoint_every`: records between checkpoints."""
+
+    def __init__(
+        self,
+        partition: int,
+        stream: str,
+        schema: Schema | None = None,
+        *,
+        disorder_ms: int = 0,
+        max_block_events: int = 4096,
+        checkpoint_every: int = CHECKPOINT_EVERY,
+        max_future: int = DAY,
+        infer_events: int = INFER_EVENTS,
+        compiler: Compile = _compile,
+    ) -> None:
+        self.partition = partition
+        self.stream = stream
+        self.schema: Schema | None = None
+        self._max_block_events = max_block_events
+        self._checkpoint_every = checkpoint_every
+        self._max_future = max_future
+        self._infer_events = infer_events
+        self._decoder: Decoder | None = None
+        self._waiting: list[RawBatch] = []
+        self._hold = HoldBack()
+        self._outbox = Outbox()
+        self._standing = Standing(stream, compiler)
+        self._watermark = NO_WATERMARK
+        self._read = 0
+        self._next_offset = 0
+        self._marks = Marks(disorder_ms)
+        self._resumption: Resumption | None = None
+        self._positions: dict[str, Any] = {}
+        self._dead: list[DeadLetter] = []
+        self._notices: list[Notice] = []
+        self._counts: Counter[str] = Counter()
+        self._bad: Counter[str] = Counter()
+        if schema is not None:
+            self._take_schema(schema)
+
+    # ------------------------------------------------------------ what comes in
+
+    def ingest(self, batch: RawBatch) -> None:
+        """Take records, in the order of their offsets."""
+        if not len(batch):
+            return
+        if self._decoder is None:
+            self._waiting.append(batch)
+            if sum(map(len, self._waiting)) >= self._infer_events:
+                self._settle()
+        else:
+            self._take_batch(batch)
+
+    def query(self, name: str, wanted: Mapping[str, Any] | None) -> None:
+        """A record of the `queries` topic (None: its tombstone) takes effect here; see `take_notices`."""
+        self._put(self._standing.change(name, wanted, self.schema, self._outbox.next_seq))
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """A record of the `streams` topic takes effect here: `disorder` (ms), `schema` (JSON Schema or null).
+
+        SchemaError where the schema is wrong, or another one is in force: a running stream's cannot change.
+        """
+        document = settings.get("schema")
+        if document is not None:
+            schema = from_json_schema(document)
+            if self.schema is None:
+                self._take_schema(schema)
+                self._settle()
+            elif schema != self.schema:
+                raise SchemaError(
+                    f"stream {self.stream!r} runs under another schema already, and a running stream's cannot change; "
+                    "add the stream under another name"
+                )
+        disorder = settings.get("disorder")
+        if disorder is not None and disorder != self._marks.disorder:
+            self._settle()
+            self._marks.add(Mark(self._read, disorder=int(disorder)))
+
+    def advance_watermark(self, ts: int, *, end: bool = False) -> None:
+        """The shell's word that nothing below `ts` will come; `end`: everything opened so far closes."""
+        self._settle()
+        self._repeat(None)
+        self._decide(Mark(self._read, watermark=ts, end=end))
+
+    # ------------------------------------------------------------ what goes out
+
+    def flush(self, positions: Mapping[str, Any] | None = None) -> list[Block]:
+        """Everything decided so far, as blocks of at most `max_block_events` events.
+
+        `positions`: of the control topics, after all that was brought; they stand in the last block's `input`.
+        Send (and have acknowledged) `take_dead_letters` first: what a block's `input` covers is not read again.
+        """
+        self._settle()
+        blocks = []
+        outbox = self._outbox
+        drafts = outbox.blocks(self.schema, self._watermark, self._max_block_events, self._checkpoint_every)
+        for draft, piece, left, floor in drafts:
+            if piece.last and positions is not None:
+                self._positions = dict(positions)
+            if piece.cut is not None and piece.cut.offset is None:
+                self._marks.end_written()
+            block = replace(draft, input=self._input(left, floor))
+            outbox.written(block)
+            blocks.append(block)
+        return blocks
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """The dead letters since the last call."""
+        dead, self._dead = self._dead, []
+        return dead
+
+    def take_notices(self) -> list[Notice]:
+        """What became of queries since the last call."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    @property
+    def watermark(self) -> int:
+        """The watermark in force."""
+        return self._watermark
+
+    @property
+    def disorder_ms(self) -> int:
+        """How late an event may be."""
+        return self._marks.disorder
+
+    def statistics(self) -> Mapping[str, Any]:
+        """Counts since the start of this process, and what stands now."""
+        return {
+            "events": self._counts["events"],
+            "late": self._counts["late"],
+            "bad": dict(self._bad),
+            "mistyped": self._counts["mistyped"],
+            "unknown_attributes": self._counts["unknown_attributes"],
+            "held": len(self._hold),
+            "watermark": self._watermark,
+        }
+
+    # ------------------------------------------------------------ restarts
+
+    def resume(self, block: Block) -> None:
+        """Take over from the own output: its blocks in order, from the newest checkpoint (or the beginning) on."""
+        outbox = self._outbox
+        taken = block.input
+        outbox.resume(block, released=taken["released"], ended=taken["ended"])
+        self._watermark = taken["floor"]
+        self._next_offset = taken["next_offset"]
+        self._read = self._next_offset if taken["lowest_held"] is None else taken["lowest_held"]
+        self._marks = Marks.of(taken["marks"], self._read)
+        self._positions = dict(taken["positions"])
+        if outbox.released is not None:
+            self._resumption = Resumption(self._next_offset, outbox.released)
+        record = outbox.in_force.schema
+        if record is not None and (self.schema is None or schema_to_record(self.schema) != record):
+            self._use(schema_from_record(record))
+        if any(control.kind in ("schema", "query", "checkpoint") for control in block.controls):
+            self._standing.restore(outbox.in_force.queries, self.schema if record is not None else None)
+            self._know_windows()
+        self._notices = []
+        if record is None and self.schema is not None:
+            self._take_schema(self.schema)
+
+    def position(self) -> int:
+        """The offset of the next record to bring: after `resume`, of the first one that must be read again."""
+        return self._read
+
+    def _input(self, left: int | None, floor: int) -> dict[str, Any]:
+        """`Block.input`: what `resume` needs.
+
+        "released": (ts, offset) of the last event written; "lowest_held": from where to read again, null: from
+        "next_offset", below which everything has been seen; "floor": the watermark to begin with there; "ended": offset
+        of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat.
+        """
+        again = [left, self._hold.lowest_offset, self._outbox.unwritten_end()]
+        if self._read < self._next_offset:
+            again.append(self._read)  # an earlier owner's records are still being read again
+        lowest = min((offset for offset in again if offset is not None), default=None)
+        released = self._outbox.released
+        return {
+            "released": None if released is None else list(released),
+            "lowest_held": lowest,
+            "next_offset": self._next_offset,
+            "floor": floor,
+            "ended": self._outbox.ended,
+            "marks": self._marks.records(self._next_offset if lowest is None else lowest, floor),
+            "positions": self._positions,
+        }
+
+    # ------------------------------------------------------------ the schema
+
+    def _settle(self) -> None:
+        """Decode what waits for a schema, inferring one if there is none; repeat marks that are due."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._decoder is None:
+            schema = infer_schema(waiting, self._infer_events)
+            if schema.types:
+                self._take_schema(schema)
+        for batch in waiting:
+            self._take_batch(batch)
+        self._repeat(self._read)
+
+    def _take_schema(self, schema: Schema) -> None:
+        """Put a schema in force here, and bind what waits for it."""
+        self._use(schema)
+        self._outbox.add_control("schema", {"schema": schema_to_record(schema)})
+        self._put(self._standing.bind(schema, self._outbox.next_seq))
+
+    def _use(self, schema: Schema) -> None:
+        self.schema = schema
+        self._decoder = Decoder(schema, self._max_future)
+
+    def _put(self, change: Change) -> None:
+        """Controls and notices of a change of queries."""
+        for body in change.bodies:
+            self._outbox.add_control("query", body)
+        self._notices += change.notices
+        self._know_windows()
+
+    def _know_windows(self) -> None:
+        for query in self._standing.queries.values():
+            if query.window is not None:
+                self._outbox.in_force.windows[query.name, query.version] = query.window
+
+    # ------------------------------------------------------------ records
+
+    def _take_batch(self, batch: RawBatch) -> None:
+        """Decode and judge a batch, repeating the marks of an earlier owner at their places."""
+        start = 0
+        while start < len(batch):
+            self._repeat(int(batch.offsets[start]))
+            due = self._marks.first_due
+            stop = len(batch) if due is None else int(np.searchsorted(batch.offsets, due))
+            self._take_records(batch.part(start, stop))
+            self._read = int(batch.offsets[stop - 1]) + 1
+            self._next_offset = max(self._next_offset, self._read)
+            start = stop
+
+    def _take_records(self, batch: RawBatch) -> None:
+        decoder = self._decoder or Decoder(Schema({}, {}, {}), self._max_future)
+        decoded = decoder.decode(batch)
+        self._counts["mistyped"] += decoded.mistyped
+        self._counts["unknown_attributes"] += decoded.unknown_attributes
+        letters = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
+        first = 0
+        for mark in decoded.watermarks:
+            offset = int(batch.offsets[mark.row])
+            if mark.end and offset > self._outbox.ended:
+                letters += self._arrive(batch, decoded, first, mark.row + 1)
+                self._outbox.add_cut(self._watermark, offset)
+                first = mark.row + 1
+        letters += self._arrive(batch, decoded, first, len(batch))
+        self._bury(batch, letters)
+
+    def _arrive(self, batch: RawBatch, decoded: Decoded, first: int, last: int) -> list[tuple[int, str, str]]:
+        """Take the events of records first..last-1; returns the late ones as (row, reason, detail)."""
+        low, high = np.searchsorted(decoded.rows, (first, last)).tolist()
+        rows = decoded.rows[low:high]
+        offsets = batch.offsets[rows]
+        verdict = judge(
+            decoded, first, last, slice(low, high), offsets, self._watermark, self._marks.disorder, self._resumption
+        )
+        self._watermark = verdict.watermark
+        times = np.zeros(high - low, dtype=np.int64) if batch.times is None else np.maximum(batch.times[rows], 0)
+        arrivals = _arrivals(decoded, low, high, times, offsets, verdict.taken)
+        self._release(arrivals)
+        late = np.flatnonzero(verdict.late)
+        return [
+            (
+                int(rows[event]),
+                "late",
+                f"ts {decoded.ts[low + event]} is below {verdict.limits[event]}, the watermark when it arrived",
+            )
+            for event in late.tolist()
+        ]
+
+    def _release(self, arrivals: Arrivals) -> None:
+        """Number what the watermark has passed, and note the windows that open."""
+        released = self._hold.exchange(arrivals, self._watermark)
+        if released is None:
+            return
+        columns = self._outbox.add_events(released)
+        self._counts["events"] += len(columns)
+        for query in self._standing.queries.values():
+            self._outbox.add_opened(query.name, query.opens_at(columns))
+
+    def _bury(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
+        for row, reason, detail in sorted(letters):
+            timestamp = 0 if batch.times is None else int(batch.times[row])
+            self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, batch.value(row)))
+            if reason == "late":
+                self._counts["late"] += 1
+            else:
+                self._bad[reason] += 1
+
+    # ------------------------------------------------------------ the shell's decisions
+
+    def _repeat(self, offset: int | None) -> None:
+        """Take again the decisions of an earlier owner that stand at or before `offset`."""
+        while (mark := self._marks.next_due(offset)) is not None:
+            self._decide(mark)
+
+    def _decide(self, mark: Mark) -> None:
+        self._marks.add(mark)
+        if mark.watermark is not None:
+            self._watermark = max(self._watermark, mark.watermark)
+            self._release(_nothing(self.schema))
+            if mark.end:
+                self._outbox.add_cut(self._watermark, None)
+
+
+def _nothing(schema: Schema | None) -> Arrivals:
+    return Arrivals(empty_columns(schema), np.empty(0, dtype=np.int64))
+
+
+def _arrivals(
+    decoded: Decoded,
+    low: int,
+    high: int,
+    times: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    taken: NDArray[np.bool_],
+) -> Arrivals:
+    """Events low..high-1 of a batch, as far as they are taken."""
+    columns = Columns(
+        seq=np.zeros(len(decoded), dtype=np.int64),
+        ts=decoded.ts,
+        time=np.zeros(len(decoded), dtype=np.int64),
+        type=decoded.type,
+        attributes=decoded.attributes,
+    )
+    columns = replace(slice_columns(columns, low, high), time=times)
+    if taken.all():
+        return Arrivals(columns, offsets)
+    rows = np.flatnonzero(taken).astype(np.int64, copy=False)
+    return Arrivals(take_columns(columns, rows), offsets[rows])

@@ -1,0 +1,182 @@
+"""The standing queries of a partition, as `windowing` decides on them: versions, slots, texts bound or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.schema import Schema
+from saffron.engine.windows.predicate import holds
+from saffron.errors import QueryError
+from saffron.language.plan import Plan, Window
+
+Compile = Callable[[str, Schema | None, str], Plan]
+"""(text, schema, name) -> plan; QueryError where the text is wrong or, with a schema, does not fit it."""
+
+SLOTS = 64
+NO_SLOT = -1
+"""A query beyond the 64th has no bit in `Columns.dropped`: nothing is ever dropped for it alone."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What became of a query, for `query-status`; `state`: "active", "paused", "removed" or "rejected"."""
+
+    name: str
+    version: int
+    state: str
+    reason: str | None
+    position: int
+
+
+@dataclass
+class Change:
+    """Bodies of "query" controls, in order, and what to report."""
+
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+
+
+@dataclass
+class Query:
+    """One query in force. `window`: None until its text is bound to the schema."""
+
+    name: str
+    version: int
+    text: str
+    slot: int
+    paused: bool = False
+    window: Window | None = None
+
+    def opens_at(self, columns: Columns) -> list[int]:
+        """Positions (seq) of the events at which a window of this query opens."""
+        opening = None if self.window is None or self.paused else self.window.opens
+        if opening is None or opening.type not in columns.type.values:
+            return []
+        fits = np.equal(columns.type.data, columns.type.values.index(opening.type))
+        if opening.expr is not None:
+            fits &= holds(opening.expr, columns)
+        positions: list[int] = columns.seq[fits].tolist()
+        return positions
+
+
+class Standing:
+    """The queries in force, by name."""
+
+    def __init__(self, stream: str, compiler: Compile) -> None:
+        self.stream = stream
+        self.queries: dict[str, Query] = {}
+        self._compile = compiler
+
+    def change(self, name: str, wanted: Mapping[str, Any] | None, schema: Schema | None, position: int) -> Change:
+        """What a record of the `queries` topic (schemas/queries.yaml) changes; None: the query is removed.
+
+        Records of an older version, and repeats, change nothing; nor does a wrong query: the one in force stays.
+        """
+        current = self.queries.get(name)
+        if wanted is None:
+            return Change() if current is None else self._removed(current, position)
+        version, op, text = _checked(wanted)
+        if not op:
+            return Change([], [Notice(name, version, "rejected", text, position)])
+        if current is None or version > current.version:
+            if current is not None and op != "add" and text == current.text:
+                return self._switched(current, version, position, paused=op == "pause")
+            return self._put(
+                current, Query(name, version, text, NO_SLOT, paused=op == "pause"), wanted, schema, position
+            )
+        if version == current.version and text == current.text and current.paused != (op == "pause"):
+            return self._switched(current, version, position, paused=op == "pause")
+        return Change()
+
+    def bind(self, schema: Schema, position: int) -> Change:
+        """Bind all that waits for a schema; what does not fit is removed again."""
+        change = Change()
+        for query in [query for query in self.queries.values() if query.window is None]:
+            plan = self._plan(query, schema, position, change)
+            if plan is None:
+                change.bodies += self._removed(query, position).bodies
+            else:
+                query.window = plan.window
+        return change
+
+    def restore(self, records: Mapping[str, Mapping[str, Any]], schema: Schema | None) -> None:
+        """Take over what the log has in force (records as in a checkpoint)."""
+        bound = self.queries
+        self.queries = {}
+        for name, record in records.items():
+            query = Query(name, record["version"], record["text"], record["slot"], record["paused"])
+            before = bound.get(name)
+            if before is not None and before.text == query.text and before.window is not None:
+                query.window = before.window
+            elif schema is not None:
+                plan = self._plan(query, schema, 0, Change())
+                query.window = None if plan is None else plan.window
+            self.queries[name] = query
+
+    def _removed(self, query: Query, position: int) -> Change:
+        del self.queries[query.name]
+        body = {"op": "remove", "name": query.name, "version": query.version, "slot": query.slot}
+        return Change([body], [Notice(query.name, query.version, "removed", None, position)])
+
+    @staticmethod
+    def _switched(query: Query, version: int, position: int, *, paused: bool) -> Change:
+        """Paused or resumed; nothing for the log where it is so already."""
+        change = Change([], [Notice(query.name, version, "paused" if paused else "active", None, position)])
+        query.version = version
+        if query.paused != paused:
+            query.paused = paused
+            op = "pause" if paused else "resume"
+            change.bodies.append({"op": op, "name": query.name, "version": version, "slot": query.slot})
+        return change
+
+    def _put(
+        self, current: Query | None, query: Query, wanted: Mapping[str, Any], schema: Schema | None, position: int
+    ) -> Change:
+        """Add a query, in place of the current one of its name."""
+        change = Change()
+        plan = self._plan(query, schema, position, change)
+        if plan is None:
+            return change
+        if current is not None:
+            change.bodies += self._removed(current, position).bodies
+        if plan.stream != self.stream:
+            return change
+        query.slot = self._free_slot()
+        query.window = None if schema is None else plan.window
+        self.queries[query.name] = query
+        shared = {"name": query.name, "version": query.version}
+        body = {"op": "add", **shared, "text": query.text, "slot": query.slot, "from": wanted.get("from", "now")}
+        change.bodies.append(body)
+        if query.paused:
+            change.bodies.append({"op": "pause", **shared, "slot": query.slot})
+        change.notices.append(Notice(query.name, query.version, "paused" if query.paused else "active", None, position))
+        return change
+
+    def _plan(self, query: Query, schema: Schema | None, position: int, change: Change) -> Plan | None:
+        """The query's plan; None, and a notice, where the text is wrong."""
+        try:
+            return self._compile(query.text, schema, query.name)
+        except QueryError as error:
+            change.notices.append(Notice(query.name, query.version, "rejected", str(error), position))
+            return None
+
+    def _free_slot(self) -> int:
+        taken = {query.slot for query in self.queries.values()}
+        return next((slot for slot in range(SLOTS) if slot not in taken), NO_SLOT)
+
+
+def _checked(wanted: Mapping[str, Any]) -> tuple[int, str, str]:
+    """(version, op, text) of a record; op "" where it is none, `text` then says why."""
+    version, op, text = wanted.get("version"), wanted.get("op"), wanted.get("text")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        return 1, "", f"a query's version is a number from 1 up, and this is {version!r}"
+    if op not in ("add", "pause", "resume"):
+        return version, "", f"a query's op is add, pause or resume, and this is {op!r}"
+    if not isinstance(text, str):
+        return version, "", f"a query's text is a string, and this is {text!r}"
+    return version, op, text
