@@ -145,8 +145,10 @@ class KafkaConsumer:
         if max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
         if any(message.error() is not None for message in messages):
-            messages = [message for message in messages if self._good(message)]
-        if messages and self._ends:
+            messages = [
+                message for message in messages if self._good(message)
+            ]  # in order: an end is behind what it ends
+        elif self._ends:
             self._ends.difference_update({TopicPartition(m.topic(), m.partition()) for m in messages})
         if messages and self._seeks:
             messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
@@ -155,6 +157,7 @@ class KafkaConsumer:
     def _good(self, message: ck.Message) -> bool:
         error = message.error()
         if error is None:
+            self._ends.discard(TopicPartition(message.topic(), message.partition()))
             return True
         if error.code() == KafkaError._PARTITION_EOF:
             self._ends.add(TopicPartition(message.topic(), message.partition()))
