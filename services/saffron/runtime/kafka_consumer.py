@@ -145,9 +145,8 @@ class KafkaConsumer:
         if max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
         if any(message.error() is not None for message in messages):
-            messages = [
-                message for message in messages if self._good(message)
-            ]  # in order: an end is behind what it ends
+            # In order: an end is behind the messages that it ends.
+            messages = [message for message in messages if self._good(message)]
         elif self._ends:
             self._ends.difference_update({TopicPartition(m.topic(), m.partition()) for m in messages})
         if messages and self._seeks:
