@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -123,8 +124,8 @@ class System:
 def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     control_port, metrics_port = free_ports(2)
     data = tmp_path_factory.mktemp("control")
-    ports = {"control_port": control_port, "metrics_port": metrics_port}
-    system = System(Settings(data=data, snapshots=data, bootstrap=broker, prefix="control-e2e.", **ports))
+    settings = Settings(data=data, snapshots=data, bootstrap=broker, prefix="control-e2e.")
+    system = System(replace(settings, control_port=control_port, metrics_port=metrics_port))
     try:
         system.start()
         yield system

@@ -68,12 +68,11 @@ class Api:
     # ------------------------------------------------------------ queries
 
     async def list_queries(self, request: web.Request) -> web.Response:
-        queries = self._tables.queries
-        return answer({"queries": [queries.view(name) for name in queries.names()]})
+        return answer({"queries": [self._tables.query(name) for name in self._tables.queries.names()]})
 
     async def show_query(self, request: web.Request) -> web.Response:
         name = self._known(request)
-        view = self._tables.queries.view(name)
+        view = self._tables.query(name)
         checked = check(view["text"], name, self._tables.stream)
         return answer({**view, "plan": checked.explanation()})
 
@@ -128,7 +127,7 @@ class Api:
     async def _publish(self, name: str, op: str, text: str, start: str, status: int) -> web.Response:
         version = self._tables.queries.next_version(name)
         await self._write(name, {"name": name, "version": version, "op": op, "text": text, "from": start})
-        return answer(self._tables.queries.view(name), status)
+        return answer(self._tables.query(name), status)
 
     async def _write(self, name: str, message: Mapping[str, Any] | None) -> None:
         """Write to `queries`, and take it into the tables at once, so that whoever wrote it also reads it."""

@@ -77,6 +77,12 @@ class Tables:
         """What each reader of each partition last said."""
         return [self._load[key] for key in sorted(self._load)]
 
+    def query(self, name: str) -> dict[str, Any]:
+        """A standing query as the API shows it, with its live partial matches (null: no reader has said). KeyError."""
+        said = [row["partial_matches"] for row in self._load.values() if name in row.get("partial_matches", {})]
+        partial = sum(int(one[name]) for one in said) if said else None
+        return {**self.queries.view(name), "partial_matches": partial}
+
     def _apply_stream(self, key: str, value: _Row | None, at: int) -> None:
         _put(self._streams, key, value)
 
@@ -84,6 +90,8 @@ class Tables:
         _put(self._models, key, None if value is None else _model_row(value, at))
 
     def _apply_load(self, key: str, value: _Row | None, at: int) -> None:
+        if value is not None and value.get("kind") == "force":
+            return  # an order to the shedder, not what a reader says
         _put(self._load, key, value)
 
     def _apply_health(self, key: str, value: _Row | None, at: int) -> None:

@@ -45,6 +45,16 @@ def test_load_keeps_the_last_word(tables: Tables) -> None:
     assert tables.load() == [{"service": "matcher", "position": 2}]
 
 
+def test_partial_matches_of_a_query_add_up_over_partitions(tables: Tables) -> None:
+    put(tables, TOPICS.queries, "q", {"name": "q", "version": 1, "op": "add", "text": "x", "from": "now"})
+    assert tables.query("q")["partial_matches"] is None
+    put(tables, TOPICS.load, "matcher/events/0", {"partial_matches": {"q": 3, "r": 8}})
+    put(tables, TOPICS.load, "matcher/events/1", {"partial_matches": {"q": 4}})
+    put(tables, TOPICS.load, "force/events/0", {"kind": "force", "query": "q", "n": 2})
+    assert tables.query("q")["partial_matches"] == 7
+    assert len(tables.load()) == 2
+
+
 @pytest.mark.parametrize(
     ("topic", "value"),
     [

@@ -164,7 +164,8 @@ function fillCard(card, query) {
   badge.className = `badge ${query.state}`;
   const positions = query.services.filter((one) => one.service === "windowing" && one.position !== null);
   const from = positions.length === 1 ? `, from event ${positions[0].position} on` : "";
-  card.querySelector(".where").textContent = `version ${query.version}${from}`;
+  const partial = query.partial_matches === null ? "" : `, ${short(query.partial_matches)} partial matches`;
+  card.querySelector(".where").textContent = `version ${query.version}${from}${partial}`;
   card.querySelector(".why").textContent = query.reason || "";
   card.querySelector(".why").hidden = !query.reason;
   card.querySelector(".text").textContent = query.text;
