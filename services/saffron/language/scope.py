@@ -66,8 +66,11 @@ class Scope:
         return QueryError(message, stage="plan", text=self.text, start=span.start, end=span.end, hint=hint)
 
     def warn(self, message: str, span: Span, hint: str = "") -> None:
+        """Not surely meant so; the first WARNING_LIMIT are kept."""
+        if len(self.warnings) == WARNING_LIMIT:
+            return
         shown = render(message, text=self.text, start=span.start, end=span.end, hint=hint, label="query warning")
-        if len(self.warnings) < WARNING_LIMIT and shown not in self.warnings:
+        if shown not in self.warnings:
             self.warnings.append(shown)
 
     # -------------------------------------------------------- types and components
