@@ -1,7 +1,7 @@
 """The match buffer (N5): each event that a run binds is a node that points at the node before it.
 
-Runs share the nodes of what they have in common, so a node is one event in one way of having come that far. Nodes stand in a
-ring in the order of their events. A run lives no longer than its window, so the nodes of events older than the oldest
+Runs share the nodes of what they have in common, so a node is one event in one way of having come that far. Nodes
+stand in a ring in the order of their events. A run lives no longer than its window, so the nodes of events older than the oldest
 window in force are out of reach all at once: the ring's tail moves on, without counting references. (The paper's stacks
 with version numbers store an event once and a pointer per distinct predecessor; this stores both together, 9 bytes.)
 
@@ -46,7 +46,7 @@ def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # typ
     path_a, path_b = np.empty(size_a, np.int64), np.empty(size_b, np.int64)
     count_a, count_b = _suffix(a, meeting, node_before, path_a), _suffix(b, meeting, node_before, path_b)
     wrap = np.int64(0xFFFFFFFF)
-    part = 0
+    part = np.int64(0)
     for step in range(1, max(count_a, count_b) + 2):
         row_a = ((np.int64(node_row[path_a[count_a - step] & ring]) - base) & wrap) if step <= count_a else last
         row_b = ((np.int64(node_row[path_b[count_b - step] & ring]) - base) & wrap) if step <= count_b else last
@@ -54,7 +54,9 @@ def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # typ
             return row_a < row_b
         if part == 0 and step <= count_a and step <= count_b:
             # The same events, told apart by their components: the one that went on earlier comes first.
-            part = np.int64(node_part[path_b[count_b - step] & ring]) - np.int64(node_part[path_a[count_a - step] & ring])
+            part = np.int64(node_part[path_b[count_b - step] & ring]) - np.int64(
+                node_part[path_a[count_a - step] & ring]
+            )
         if step > count_a and step > count_b:
             break
     return part < 0

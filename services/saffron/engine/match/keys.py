@@ -24,10 +24,10 @@ def _hash(keys, column):  # type: ignore[no-untyped-def]
 
 @kernel(boolean(int64[:, ::1], int64, int64[:, ::1], int64))
 def _equal(a, i, b, j):  # type: ignore[no-untyped-def]
+    same = True
     for row in range(a.shape[0]):
-        if a[row, i] != b[row, j]:
-            return False
-    return True
+        same &= a[row, i] == b[row, j]
+    return same
 
 
 @kernel(int64(int64[:, ::1], boolean[::1], int64, int64[::1], int64[:, ::1], int64[::1], int64[::1], int64[::1]))

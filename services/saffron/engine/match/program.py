@@ -1,4 +1,4 @@
-"""A match plan compiled: its automaton and kernels. Compiling is slow (0.2 to 0.9 s), the cache on disk makes it quick."""
+"""A match plan compiled: its automaton and kernels. Compiling takes a second or so, the cache on disk much less."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def compile_program(plan: MatchPlan, *, compiled: bool = True) -> Program:
     `compiled` False: the same kernels as plain Python, for tests. SaffronError where the pattern is too long.
     """
     if len(plan.components) > MAX_COMPONENTS:
-        message = f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
+        message = (
+            f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
+        )
         raise SaffronError(message)
     automaton = build(plan)
     step_names, classify_names = Names(), Names()

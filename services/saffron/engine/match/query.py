@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.match import chains
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.keys import Keys
@@ -20,8 +20,6 @@ from saffron.engine.match.layout import (
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
-    LAST_ORDINAL,
-    LAST_TIME,
     LIVE,
     NODE,
     NODE_TAIL,
@@ -42,7 +40,10 @@ from saffron.language.plan import Strategy
 Array = NDArray[np.generic]
 Chosen = slice | NDArray[np.intp]
 
+_LARGE = 1 << 20  # matches; a longer list is given back after its block
+
 DTYPES = {Kind.FLOAT: np.float64, Kind.INT: np.int64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
+NULLS = {Kind.FLOAT: np.nan, Kind.INT: NULL_INT, Kind.BOOL: -1, Kind.STRING: NULL_CODE}
 
 
 def column_name(attribute: str) -> str:
@@ -53,7 +54,8 @@ def column_name(attribute: str) -> str:
 class QueryRuns:
     """The state of one query. `advance` takes the next events; `found` then holds [3, n] matches (see `chains`)."""
 
-    def __init__(self, program: Program, schema: Schema, strings: Strings) -> None:
+    def __init__(self, program: Program, schema: Schema, strings: Strings, *, slot: int = 0) -> None:
+        self.slot = slot  # the bit of `Columns.dropped` that is this query's
         self.program = program
         self.plan = program.automaton.plan
         self.schema = schema
@@ -103,11 +105,15 @@ class QueryRuns:
             if column.dtype == np.int32:
                 yield self.rows.live(name).astype(np.int32)
 
+    def forget_matches(self) -> None:
+        """The matches of the last block have been published."""
+        self.counters[FOUND] = 0
+        if self.buffer.shape[1] > _LARGE:
+            self.buffer = np.zeros((3, 256), np.int64)
+
     def begin_block(self, now: int) -> None:
         """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
-        self.counters[FOUND] = 0
-        if len(self.buffer[0]) > 1 << 20:
-            self.buffer = np.zeros((3, 256), np.int64)
+        self.forget_matches()
         self.windows.expire(now)
         freed = self.rows.expire(now, self.touched)
         if len(freed):
@@ -121,7 +127,7 @@ class QueryRuns:
         """Take the next events. `opened`: positions at which OPEN ON windows open (None: find them out here)."""
         instants = part.seq if self.plan.window.events else part.ts
         masks = self._classify(part)
-        dropped = part.dropped(self._slot)
+        dropped = part.dropped(self.slot)
         self._open(part, instants, masks, opened)
         self.clock = int(instants[-1])
         masks &= ~OPENS
@@ -137,18 +143,13 @@ class QueryRuns:
         chosen: Chosen = slice(None) if wanted.all() else np.flatnonzero(wanted)
         self._take(part, chosen, masks[chosen], ordinals[chosen], instants[chosen])
 
-    _slot = 0
-
-    def use_slot(self, slot: int) -> None:
-        """The bit of `Columns.dropped` that is this query's."""
-        self._slot = slot
-
     def _classify(self, part: Range) -> NDArray[np.int64]:
         column = part.columns.type
         codes = part.data("type")
         bits = type_bits(column, self.program.type_masks)
         if self.program.classify is None or not bits.any():
-            return bits[codes]
+            plain: NDArray[np.int64] = bits[codes]
+            return plain
         arrays: list[Array] = []
         for name, kind in self.program.classify_names.attributes.items():
             arrays.append(part.data(name))
@@ -289,6 +290,12 @@ class QueryRuns:
         for index, pool in enumerate(self.pools):
             self.counters[place(index, LIVE)] -= pool.release(np.arange(len(pool.segments)))
 
-    def note_start(self, ordinal: int, instant: int) -> None:
-        """Where the counts of observations begin."""
-        self.counters[LAST_ORDINAL], self.counters[LAST_TIME] = ordinal, instant
+    def adopt(self, schema: Schema) -> bool:
+        """Go on under a new schema, if it has all attributes that the rows hold, of the same kinds."""
+        if any(schema.kinds.get(name) is not kind for name, kind in self.schema.kinds.items()):
+            return False
+        for name, kind in schema.kinds.items():
+            if name not in self.schema.kinds:
+                self.rows.add(f".{name}", np.dtype(DTYPES[kind]), NULLS[kind])
+        self.schema = schema
+        return True

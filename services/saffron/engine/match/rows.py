@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import int64, void
@@ -16,7 +17,15 @@ SEQ, TS, TIME, TYPE, UNTIL, SLOT, NODE_AT = "#seq", "#ts", "#time", "#type", "#u
 """Names of the columns that every row has: position, event time, message time, type's code, last instant (ms or
 position) of the latest window that holds the event, key's slot, first node that this event's step may have made."""
 
-_OWN = {SEQ: np.int64, TS: np.int64, TIME: np.int64, TYPE: np.int32, UNTIL: np.int64, SLOT: np.int64, NODE_AT: np.int64}
+_OWN: dict[str, type[np.generic]] = {
+    SEQ: np.int64,
+    TS: np.int64,
+    TIME: np.int64,
+    TYPE: np.int32,
+    UNTIL: np.int64,
+    SLOT: np.int64,
+    NODE_AT: np.int64,
+}
 
 Array = NDArray[np.generic]
 
@@ -27,7 +36,7 @@ class Rows:
     def __init__(self, attributes: Mapping[str, np.dtype[np.generic]]) -> None:
         self.tail = 0
         self.head = 0
-        dtypes = {**_OWN, **attributes}
+        dtypes: dict[str, Any] = {**_OWN, **attributes}
         self.columns: dict[str, Array] = {name: np.zeros(_SMALLEST, dtype) for name, dtype in dtypes.items()}
 
     @property
@@ -63,9 +72,14 @@ class Rows:
         if places[1].stop:
             column[places[1]] = values[first:]
 
+    def add(self, name: str, dtype: np.dtype[np.generic], null: float) -> None:
+        """One more column; the rows that are there have nothing in it."""
+        self.columns[name] = np.full(self.capacity, null, dtype)
+
     def live(self, name: str) -> Array:
         """The column's values of rows [tail, head), in order (a copy)."""
-        return self.columns[name][np.arange(self.tail, self.head) & self.mask]
+        values: Array = self.columns[name][np.arange(self.tail, self.head) & self.mask]
+        return values
 
     def expire(self, now: int, touched: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give up the rows that no window holds any longer at `now`; the slots of keys that they were the last of."""

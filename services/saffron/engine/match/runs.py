@@ -1,8 +1,8 @@
 """Where runs live: per state one pool of lanes, in which each key has a contiguous segment (kernel helpers).
 
 A state's pool is three arrays with one column a lane: `floats` [features, lanes], `ints` [2 + features, lanes] (rows
-DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 5] says where each
-key's lanes are, `spare` [64] heads the lists of free segments by size class, linked through `ints[DEADLINE]`.
+DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 5] says where each key's
+lanes are, `spare` [64] heads the lists of free segments by size class, linked through `ints[DEADLINE]`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def move(floats: Any, ints: Any, heads: Any, source: int, target: int) -> None:
 
 
 @register_jitable
-def expire_ordered(ints: Any, segments: Any, slot: int, now: int) -> int:
+def expire_ordered(ints: Any, segments: Any, slot: int, now: int) -> Any:
     """Drop the runs whose window is over from the front of a segment that is in the order of starts; what is left."""
     length = segments[slot, LENGTH]
     lane = segments[slot, BASE] + segments[slot, BEGIN]
@@ -107,7 +107,7 @@ def expire_ordered(ints: Any, segments: Any, slot: int, now: int) -> int:
 
 
 @register_jitable
-def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> int:
+def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
     """Drop the runs whose window is over, keeping the order of the others; how many are left."""
     length = segments[slot, LENGTH]
     if length == 0 or segments[slot, OLDEST] >= now:
@@ -128,7 +128,7 @@ def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: in
 
 
 @register_jitable
-def append(segments: Any, slot: int, deadline: int) -> int:
+def append(segments: Any, slot: int, deadline: int) -> Any:
     """The lane of one more run of a key (room was made by `reserve`)."""
     length = segments[slot, LENGTH]
     segments[slot, LENGTH] = length + 1

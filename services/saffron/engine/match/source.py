@@ -110,7 +110,7 @@ class StepSource:
         self._epilogue()
         return (
             "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
-            f'@kernel(int64({signature}))\ndef step({names}):\n{head}{loop}{body}{tail}'
+            f"@kernel(int64({signature}))\ndef step({names}):\n{head}{loop}{body}{tail}"
         )
 
     # ---- around the states
@@ -147,8 +147,10 @@ class StepSource:
             c = state.index
             out(f"n{c} = G{c}[slot, LENGTH]")
             out(f"if n{c} > 0:")
-            call = f"expire_ordered(I{c}, G{c}, slot, t)" if self._ordered(state) else (
-                f"expire(F{c}, I{c}, H{c}, G{c}, slot, t)"
+            call = (
+                f"expire_ordered(I{c}, G{c}, slot, t)"
+                if self._ordered(state)
+                else (f"expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
             )
             out(f"    left = {call}")
             out(f"    live{c} -= n{c} - left")
@@ -492,4 +494,3 @@ class StepSource:
         own = sorted((f for f in state.features if f.component == state.index), key=lambda f: (f.what.value, -f.back))
         pairs = [(lane_array(state, feature), updated(feature, self.names, read)) for feature in own]
         return [(array, value) for array, value in pairs if value is not None]
-

@@ -1,4 +1,4 @@
-"""Strings as codes across blocks: one table for all columns of an operator, with codes freed when nothing holds them."""
+"""Strings as codes across blocks: one table for all columns of an operator; codes that nothing holds are freed."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class Strings:
         for value in self._pins:
             alive[self._codes[value]] = True
         for code in np.flatnonzero(~alive[:-1]).tolist():
-            value = self._values[code]
-            if value is not None:
-                del self._codes[value]
+            freed = self._values[code]
+            if freed is not None:
+                del self._codes[freed]
                 self._values[code] = None
                 self._free.append(code)
         self._live = len(self._codes)

@@ -46,7 +46,9 @@ class Windows:
             return np.floor_divide(instants, slide) * slide + (size - 1)
         return instants + (size - 1 if self.window.events else size)
 
-    def holding(self, positions: Instants, first: Instants, last: Instants) -> tuple[Instants, Instants, Instants] | None:
+    def holding(
+        self, positions: Instants, first: Instants, last: Instants
+    ) -> tuple[Instants, Instants, Instants] | None:
         """The windows of matches whose first events have these positions and instants, and whose last these instants.
 
         (match, low, serial): for each window of each match in turn, its number, first instant, and what tells it

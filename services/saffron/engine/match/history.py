@@ -1,0 +1,35 @@
+"""`--from earliest`: a new query sees the blocks of the past before the events from its position on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from saffron.engine.events.block import Block
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.render import Matches
+from saffron.engine.match.results import Written
+from saffron.engine.match.stream import Range
+
+
+def replay_past(runs: QueryRuns, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
+    """Take all events before `position`; the results, in the order in which they would have fired, stand there.
+
+    They are rendered block by block, so that the past need not fit in memory.
+    """
+    texts: list[bytes] = []
+    times: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
+    for block in blocks:
+        columns = block.columns
+        stop = int(np.searchsorted(columns.seq, position))
+        if stop:
+            runs.begin_block(int(columns.seq[0] if runs.plan.window.events else columns.ts[0]))
+            runs.advance(Range(columns, 0, stop), None)
+            matches = Matches(runs, name, partition)
+            texts += matches.json(np.arange(len(matches)))
+            times.append(matches.last_time)
+        if block.next_seq > position:
+            break
+    runs.forget_matches()
+    return Written(position, texts, np.concatenate(times) if times else np.zeros(0, np.int64))

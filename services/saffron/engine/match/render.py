@@ -1,0 +1,189 @@
+"""Matches of one query as JSON (design/language, "Results"): written only when asked for, a slice at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.match import chains
+from saffron.engine.match.assemble import assemble, digits, identify, seeds
+from saffron.engine.match.pieces import Pieces, cut, names
+from saffron.engine.match.query import QueryRuns, column_name
+from saffron.engine.match.returns import Evaluate, evaluator
+from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
+
+Ints = NDArray[np.int64]
+
+
+class Matches:
+    """The matches that one query found in a block, one entry for each window of each. Valid until the next block."""
+
+    def __init__(self, runs: QueryRuns, name: str, partition: int) -> None:
+        self._runs = runs
+        self._name = name
+        self._partition = partition
+        self._found = runs.found.copy()
+        self._lows: Ints | None = None
+        self._serials: Ints | None = None
+        columns, mask = runs.rows.columns, runs.rows.mask
+        first, last = self._found[0] & mask, self._found[2] & mask
+        self.position = columns[SEQ][last].astype(np.int64)
+        self.last_time = columns[TIME][last].astype(np.int64)
+        clock = columns[SEQ if runs.plan.window.events else TS]
+        windows = runs.windows.holding(columns[SEQ][first], clock[first], clock[last])
+        if windows is not None:
+            match, self._lows, self._serials = windows
+            self._found = self._found[:, match]
+            self.position, self.last_time = self.position[match], self.last_time[match]
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def json(self, chosen: Ints) -> list[bytes]:
+        """These entries as JSON objects."""
+        if not len(chosen):
+            return []
+        plan, rows, nodes = self._runs.plan, self._runs.rows, self._runs.nodes.arrays
+        found = np.ascontiguousarray(self._found[:, chosen])
+        counts = np.zeros((len(chosen), len(plan.components)), np.int64)
+        chains.measure(found, len(plan.components) - 1, *nodes, counts)
+        ends = np.cumsum(counts.sum(axis=1))
+        places = np.empty(int(ends[-1]), np.int64)
+        chains.walk(found, rows.mask, *nodes, ends, places)
+        ids = digits(self._ids(chosen, counts, rows.columns[SEQ][places].astype(np.int64)))
+        used, where = _distinct(places, rows.capacity)
+        pieces = Pieces()
+        texts, text_ends = self._events(pieces, used)
+        heads, head_ends = self._heads(chosen, found)
+        tails, tail_ends = self._tails(counts, places)
+        frame, frame_at = self._frame()
+        lengths = np.diff(text_ends, prepend=0)
+        closures = np.array([component.closure for component in plan.components], np.uint8)
+        size = int(lengths[where].sum()) + len(where) + len(heads) + len(tails)
+        out = np.empty(size + len(chosen) * (32 + len(frame) + len(closures)), np.uint8)
+        result_ends = np.empty(len(chosen), np.int64)
+        assemble(
+            ids, frame, frame_at, heads, head_ends, counts, where, closures,
+            texts, text_ends, tails, tail_ends, out, result_ends,
+        )  # fmt: skip
+        return cut(out[: result_ends[-1]], result_ends)
+
+    def _ids(self, chosen: Ints, counts: Ints, seqs: Ints) -> NDArray[np.uint64]:
+        """uint64 [n, 2]: hashes of partition, window, and the events by component."""
+        words = [np.full(len(chosen), self._partition)]
+        if self._lows is not None and self._serials is not None:
+            words += [self._lows[chosen], self._lows[chosen] + self._runs.plan.window.size]
+            if self._runs.plan.window.opens is not None:
+                words.append(self._serials[chosen])
+        ids = np.empty((len(chosen), 2), np.uint64)
+        identify(seeds(self._runs.plan.text), np.ascontiguousarray(np.stack(words)), counts, seqs, ids)
+        return ids
+
+    def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """The events at these places as JSON, one after another, and where each ends."""
+        columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
+        seq, ts = pieces.numbers(columns[SEQ][used]), pieces.numbers(columns[TS][used])
+        types = columns[TYPE][used]
+        width = 5 + 2 * max((len(attributes) for attributes in schema.types.values()), default=0)
+        order = np.full((len(used), width), pieces.literal(b""), np.int64)
+        for code in np.unique(types).tolist():
+            own = np.flatnonzero(types == code)
+            text = str(strings[code])
+            order[own, 0] = pieces.literal(b'{"seq":')
+            order[own, 1] = seq[own]
+            order[own, 2] = pieces.literal(b',"ts":')
+            order[own, 3] = ts[own]
+            opening = b',"type":' + orjson.dumps(text)
+            at = 4
+            for attribute in schema.types.get(text, ()):
+                order[own, at] = pieces.literal(opening + b"," + orjson.dumps(attribute) + b":")
+                values = columns[f".{attribute}"][used[own]]
+                order[own, at + 1] = pieces.column(schema.kinds[attribute], values, strings)
+                opening, at = b"", at + 2
+            order[own, at] = pieces.literal(opening + b"}")
+        return pieces.join(order)
+
+    def _heads(self, chosen: Ints, found: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """From after the id to before the events: query, partition, key, start, end, window."""
+        runs, plan, pieces = self._runs, self._runs.plan, Pieces()
+        columns, mask = runs.rows.columns, runs.rows.mask
+        first, last = found[0] & mask, found[2] & mask
+        opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
+        order: list[NDArray[np.int64] | int] = []
+        for name in plan.key:
+            order.append(pieces.literal(opening + orjson.dumps(name) + b":"))
+            kind = {"ts": Kind.INT, "type": Kind.STRING}.get(name) or runs.schema.kinds[name]
+            order.append(pieces.column(kind, columns[column_name(name)][first], runs.strings.values))
+            opening = b","
+        order += [
+            pieces.literal((opening if not plan.key else b"") + b'},"start":'),
+            pieces.numbers(columns[TS][first]),
+        ]
+        order += [pieces.literal(b',"end":'), pieces.numbers(columns[TS][last])]
+        if self._lows is None:
+            order.append(pieces.literal(b',"window":null'))
+        else:
+            lows = self._lows[chosen]
+            order += [pieces.literal(b',"window":['), pieces.numbers(lows)]
+            order += [pieces.literal(b","), pieces.numbers(lows + plan.window.size), pieces.literal(b"]")]
+        return pieces.join(np.stack([np.broadcast_to(np.asarray(column), len(chosen)) for column in order], axis=1))
+
+    def _frame(self) -> tuple[NDArray[np.uint8], Ints]:
+        opening = b',"events":{'
+        texts = [b'{"id":"']
+        for component in self._runs.plan.components:
+            texts.append(opening + names([component.variable])[0] + (b":[" if component.closure else b":"))
+            opening = b","
+        return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
+
+    def _tails(self, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """From after the events to the end: "return"."""
+        if not self._runs.plan.returns:
+            text = b'},"return":{}}'
+            return np.frombuffer(text * len(counts), np.uint8), np.arange(1, len(counts) + 1) * len(text)
+        items = [(item.name, evaluator(item.expr, self._value)) for item in self._runs.plan.returns]
+        texts = _returned(items, counts.tolist(), places.tolist())
+        return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(text) for text in texts])
+
+    def _value(self, attribute: str, place: int) -> Any:
+        """An attribute of the event at a place of the ring of rows."""
+        column = self._runs.rows.columns.get(column_name(attribute))
+        if column is None:
+            return None
+        value = column[place].item()
+        if attribute == "ts":
+            return value
+        kind = Kind.STRING if attribute == "type" else self._runs.schema.kinds[attribute]
+        if kind is Kind.FLOAT:
+            return None if value != value else value  # noqa: PLR0124  NaN is null
+        if kind is Kind.INT:
+            return None if value == NULL_INT else value
+        if value < 0:
+            return None
+        return self._runs.strings.values[value] if kind is Kind.STRING else bool(value)
+
+
+def _returned(items: Sequence[tuple[str, Evaluate]], counts: list[list[int]], places: list[int]) -> list[bytes]:
+    texts = []
+    at = 0
+    for row in counts:
+        bound = []
+        for count in row:
+            bound.append(places[at : at + count])
+            at += count
+        texts.append(b'},"return":' + orjson.dumps({name: evaluate(bound) for name, evaluate in items}) + b"}")
+    return texts
+
+
+def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:
+    """The distinct places, and for each place its number among them."""
+    number = np.zeros(capacity, np.int64)
+    number[places] = 1
+    used = np.flatnonzero(number)
+    number[used] = np.arange(len(used))
+    return used, number[places]

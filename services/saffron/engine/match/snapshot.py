@@ -1,0 +1,55 @@
+"""The state of a query's runs as flat arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.keys import Keys
+from saffron.engine.match.layout import FOUND, NODE, NODE_TAIL
+from saffron.engine.match.nodes import Nodes
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.rows import Rows
+
+Array = NDArray[np.generic]
+
+
+def save(runs: QueryRuns) -> dict[str, Array]:
+    """Everything that decides further results; the matches of the last block are not among it."""
+    tail, head = int(runs.counters[NODE_TAIL]), int(runs.counters[NODE])
+    arrays: dict[str, Array] = {
+        "counters": runs.counters.copy(),
+        "progress": np.array([runs.ordinal, runs.clock], np.int64),
+        "touched": runs.touched.copy(),
+        "reached": runs.reached.copy(),
+        "openers": runs.windows.openers.copy(),
+    }
+    parts: dict[str, Mapping[str, Array]] = {
+        "rows": runs.rows.arrays(),
+        "nodes": runs.nodes.live(tail, head),
+        "keys": {name: array.copy() for name, array in runs.keys.arrays().items()},
+        **{f"pool{index}": pool.saved() for index, pool in enumerate(runs.pools)},
+    }
+    return arrays | {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
+
+
+def restore(runs: QueryRuns, arrays: Mapping[str, Array]) -> None:
+    """Take over what `save` gave, into runs of the same program."""
+
+    def part(name: str) -> dict[str, Array]:
+        prefix = f"{name}."
+        return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+
+    runs.counters = np.array(arrays["counters"], np.int64)
+    runs.counters[FOUND] = 0
+    runs.ordinal, runs.clock = (int(value) for value in arrays["progress"])
+    runs.touched = np.array(arrays["touched"], np.int64)
+    runs.reached = np.array(arrays["reached"], np.int64)
+    runs.windows.openers = np.array(arrays["openers"], np.int64)
+    runs.rows = Rows.restored(part("rows"))
+    runs.nodes = Nodes.restored(part("nodes"), int(runs.counters[NODE_TAIL]), int(runs.counters[NODE]))
+    runs.keys = Keys.restored(part("keys"))
+    for index, pool in enumerate(runs.pools):
+        pool.restore(part(f"pool{index}"))
