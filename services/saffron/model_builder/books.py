@@ -10,7 +10,7 @@ import numpy as np
 
 from saffron.engine.models.markov import Matrix
 from saffron.engine.models.trainer import TransitionCounts
-from saffron.model_builder.rows import MESSAGE, PROCESSING, SHEDDING, TRANSITION, Row
+from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, TRANSITION, Row
 
 MOST_OBSERVATIONS = 1 << 32
 """Where a query's counts pass this they are halved: what is older weighs less, and sums stay far from overflow."""
@@ -73,20 +73,21 @@ class Books:
         """Apply one row; False if it is no good, which changes nothing."""
         if row.kind in (PROCESSING, SHEDDING):
             return self._add_latency(row)
+        if row.kind == REFUSED:
+            return False
         if row.query is None:
             return row.kind == MESSAGE and row.stream is not None  # a latency message has no query
         book = self._query(row)
         if book is None:
             return False
         if row.kind == TRANSITION:
-            numbers = (row.a, row.b, row.count)
-            if not all(number is not None for number in numbers):
+            if row.a is None or row.b is None or row.count is None:
                 return False
-            if not book.counts.add(row.a or 0, row.b or 0, row.count or 0, row.time or 0):
+            if not book.counts.add(row.a, row.b, row.count, row.time or 0):
                 return False
         else:
-            book.counts.events += max(0, row.count or 0)
-            book.counts.lived += max(0, row.time or 0)
+            book.counts.events += row.count or 0
+            book.counts.lived += row.time or 0
         book.touched = self.batch
         return True
 
@@ -105,14 +106,13 @@ class Books:
         return known
 
     def _add_latency(self, row: Row) -> bool:
-        numbers = (row.a, row.count, row.load, row.time)
-        if row.stream is None or any(number is None or number < 0 for number in numbers) or not row.count:
+        if row.stream is None or row.a is None or row.count is None or row.load is None or row.time is None:
             return False
         book = self.streams.setdefault(row.stream, LatencyBook())
         bins = book.processing if row.kind == PROCESSING else book.shedding
-        sums = bins.setdefault(row.a or 0, [0, 0, 0])
+        sums = bins.setdefault(row.a, [0, 0, 0])
         for index, number in enumerate((row.count, row.load, row.time)):
-            sums[index] += number or 0
+            sums[index] += number
         book.touched = self.batch
         return True
 

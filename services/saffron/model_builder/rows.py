@@ -6,6 +6,7 @@ One row for each (topic, partition, kind, identity, cell):
     kind "processing"   a = bin of partial matches; count = events, load = events * partial matches, time (ns)
     kind "shedding"     the same, for drop orders
     kind "message"      count = events applied, time = ms lived by partial matches; one of each message, good or not
+    kind "refused"      cells with numbers that no count can be; they are counted in `messages` only
 
 `next_offset` is one past the greatest offset in the group. A message that is no JSON, or has other fields, has nulls.
 """
@@ -20,7 +21,11 @@ from saffron.engine.models.latency import BINS_PER_OCTAVE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TRANSITION, PROCESSING, SHEDDING, MESSAGE = "transition", "processing", "shedding", "message"
+TRANSITION, PROCESSING, SHEDDING = "transition", "processing", "shedding"
+MESSAGE, REFUSED = "message", "refused"
+
+_MOST = 1 << 50
+"""No number in one message is larger (13 days in ns): sums of good messages stay far from overflow."""
 
 _SCHEMA = (
     "query string, query_version bigint, stream string, states bigint, window struct<size: bigint, events: boolean>,"
@@ -28,9 +33,12 @@ _SCHEMA = (
     " shedding array<array<bigint>>"
 )
 _NONE = "array()"
+_SANE = f"if({{0}} between 0 and {_MOST}, {{0}}, 0L)"
+_GOOD = f"a >= 0 and count between 1 and {_MOST} and load between 0 and {_MOST} and time between 0 and {_MOST}"
 _CELLS = f"""
 concat(
-    array(struct('{MESSAGE}' as kind, 0L as a, 0L as b, o.events as count, 0L as load, o.lived as time)),
+    array(struct('{MESSAGE}' as kind, 0L as a, 0L as b, {_SANE.format("o.events")} as count, 0L as load,
+        {_SANE.format("o.lived")} as time)),
     transform(coalesce(o.transitions, {_NONE}), c -> struct('{TRANSITION}' as kind,
         get(c, 0) as a, get(c, 1) as b, get(c, 2) as count, 0L as load, get(c, 3) as time)),
     transform(coalesce(o.processing, {_NONE}), c -> struct('{PROCESSING}' as kind,
@@ -66,14 +74,15 @@ class Row:
 
 def summed(records: DataFrame) -> DataFrame:
     """The rows of a batch of Kafka records. Nothing that a message holds makes it fail: it gives nulls instead."""
+    from pyspark.sql import functions as f
+
     parsed = records.selectExpr("topic", "partition", "offset", f"from_json(cast(value as string), '{_SCHEMA}') as o")
     cells = parsed.selectExpr(
         "topic", "partition", "offset", "o.query as query", "o.query_version as query_version", "o.stream as stream",
         "o.states as states", "o.window.size as size", "o.window.events as in_events", f"inline({_CELLS})",
     )  # fmt: skip
-    sums: Any = cells.groupBy(*_GROUP.split(", "))
-    from pyspark.sql import functions as f
-
+    checked = cells.withColumn("kind", f.expr(f"if(kind = '{MESSAGE}' or coalesce({_GOOD}, false), kind, '{REFUSED}')"))
+    sums: Any = checked.groupBy(*_GROUP.split(", "))
     summed: DataFrame = sums.agg(
         *(f.expr(f"try_sum({column})").alias(column) for column in ("count", "load", "time")),
         f.expr("count(1)").alias("messages"),
