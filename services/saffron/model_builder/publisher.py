@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Sequence
 
 from saffron.engine.models.envelope import ModelError
@@ -11,6 +10,7 @@ from saffron.engine.models.model import Model, decode
 from saffron.errors import LogError
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log, Producer
+from saffron.runtime.murmur2 import partition_of
 
 _FLUSH_SECONDS = 30.0
 _READ_SECONDS = 60.0
@@ -35,7 +35,7 @@ class Publisher:
         producer = self._producer or self._log.producer(client_id="model-builder")
         self._producer = None
         for model in models:
-            producer.send(self._topic, zlib.crc32(model.key) % partitions, model.encode(), key=model.key)
+            producer.send(self._topic, partition_of(model.key, partitions), model.encode(), key=model.key)
         producer.flush(_FLUSH_SECONDS)
         self._producer = producer
 
@@ -52,11 +52,12 @@ def newest_epoch(log: Log, topic: str) -> int:
     deadline = time.monotonic() + _READ_SECONDS
     try:
         while not follower.caught_up:
-            for record in follower.step():
-                newest = max(newest, _epoch(record.value))
+            records = follower.step()
+            newest = max([newest, *(_epoch(record.value) for record in records)])
             if time.monotonic() > deadline:
                 raise LogError(f"topic {topic} could not be read to its end within {_READ_SECONDS:g} s")
-            time.sleep(_LOOK)
+            if not records and not follower.caught_up:
+                time.sleep(_LOOK)
     finally:
         follower.close()
     return newest
