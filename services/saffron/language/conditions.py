@@ -165,7 +165,7 @@ def _check_earlier(uses: list[Use], last: int, scope: Scope) -> None:
             message = f"{name}[..i-1] is over when {later} comes"
         else:
             hint = f"Write {name}[last].x, {name}[1].x, or an aggregate such as max({name}[].x)."
-            message = f"{name}[{use.index.value}] has no meaning when {later} comes"
+            message = f"{scope.text[use.span.start : use.span.end][:60]} has no meaning when {later} comes"
         raise scope.refused(message, use.span, hint)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from saffron.language.automaton import FINAL, State
+from saffron.language.errors import printable
 from saffron.language.formulas import formula
 from saffron.language.plan import TrendPlan
 
@@ -123,7 +124,7 @@ def _draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) 
     head = f'<text class="t" x="{MARGIN // 2}" y="24">{escape(_fit(title, width - MARGIN))}</text>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
-        f"<title>{escape(_clean(title))}</title><style>{STYLE}</style>"
+        f"<title>{escape(printable(title))}</title><style>{STYLE}</style>"
         '<defs><marker id="a" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L10 5L0 10z" fill="#555"/></marker></defs>'
         f'<rect width="{width}" height="{height}" fill="#fff"/>{head}{"".join(shapes)}{"".join(texts)}</svg>\n'
@@ -141,7 +142,7 @@ def _node(position: int, node: Node) -> str:
         f'<path class="e" marker-end="url(#a)" d="M{x - RADIUS - 28} {TOP}L{x - RADIUS} {TOP}"/>' if node.entry else ""
     )
     name = node.name if len(node.name) <= LETTERS else node.name[: LETTERS - 1] + "…"
-    text = f'<text class="n" x="{x}" y="{TOP + 4}">{escape(_clean(name))}</text>'
+    text = f'<text class="n" x="{x}" y="{TOP + 4}">{escape(printable(name))}</text>'
     return f'{entry}<circle class="s" cx="{x}" cy="{TOP}" r="{RADIUS}"/>{inner}{text}'
 
 
@@ -182,7 +183,7 @@ def _legend(lines: list[str], top: int, width: int) -> tuple[list[str], int]:
     texts: list[str] = []
     y = top
     for line in lines:
-        for part in textwrap.wrap(_clean(line), columns, subsequent_indent=" " * 13) or [""]:
+        for part in textwrap.wrap(printable(line), columns, subsequent_indent=" " * 13) or [""]:
             texts.append(f'<text xml:space="preserve" x="{MARGIN // 2}" y="{y}">{escape(part)}</text>')
             y += LINE
     return texts, y + LINE
@@ -190,10 +191,5 @@ def _legend(lines: list[str], top: int, width: int) -> tuple[list[str], int]:
 
 def _fit(title: str, width: int) -> str:
     columns = int(width / CHARACTER)
-    clean = _clean(title)
+    clean = printable(title)
     return clean if len(clean) <= columns else clean[: columns - 1] + "…"
-
-
-def _clean(text: str) -> str:
-    """Without the characters that XML forbids."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)

@@ -44,15 +44,15 @@ def render(message: str, *, text: str, start: int, end: int, hint: str, label: s
 def _window(line: str, first: int, last: int) -> tuple[str, int, int]:
     """The part of `line` around [first, last) that is shown, the display column of `first`, and the carets' number."""
     left, right = _cuts(line, first, last)
-    before = (CUT if left else "") + _printable(line[left:first])
-    inside = _printable(line[first : min(last, right)])
-    after = _printable(line[max(first, min(last, right)) : right]) + (CUT if right < len(line) else "")
+    before = (CUT if left else "") + printable(line[left:first])
+    inside = printable(line[first : min(last, right)])
+    after = printable(line[max(first, min(last, right)) : right]) + (CUT if right < len(line) else "")
     return (before + inside + after).rstrip(), display_width(before), max(1, display_width(inside))
 
 
 def _cuts(line: str, first: int, last: int) -> tuple[int, int]:
     """Where a line is cut so that at most COLUMNS columns remain, the range in the middle, its start always there."""
-    if len(line) <= COLUMNS and display_width(_printable(line)) <= COLUMNS:
+    if len(line) <= COLUMNS and display_width(printable(line)) <= COLUMNS:
         return 0, len(line)
     budget = COLUMNS - 2 * len(CUT)
     right, used = first, 0
@@ -72,7 +72,7 @@ def _cuts(line: str, first: int, last: int) -> tuple[int, int]:
     return left, right
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Tabs widened; control, format and surrogate characters, which could play tricks on a terminal, replaced."""
     if text.isascii() and text.isprintable():
         return text
@@ -80,7 +80,7 @@ def _printable(text: str) -> str:
 
 
 def _width(character: str) -> int:
-    return display_width(_printable(character))
+    return display_width(printable(character))
 
 
 def display_width(text: str) -> int:
@@ -96,7 +96,7 @@ def display_width(text: str) -> int:
 def quoted(name: str) -> str:
     """A piece of the user's text in a sentence: in quotes, printable, cut when it is long."""
     short = name if len(name) <= NAME_LIMIT else name[: NAME_LIMIT - len(CUT)] + CUT
-    return f"'{_printable(short)}'"
+    return f"'{printable(short)}'"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -111,7 +111,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def listing(names: Sequence[str]) -> str:
     """Names in a row, at most LISTED of them: `symbol, price, volume`."""
-    shown = ", ".join(_printable(name) for name in names[:LISTED])
+    shown = ", ".join(printable(name) for name in names[:LISTED])
     return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from saffron.language.automaton import FINAL, Move, build, within_formula
 from saffron.language.complexity import Complexity, match_complexity, trend_complexity
 from saffron.language.drawing import draw_automaton, draw_template
+from saffron.language.errors import printable
 from saffron.language.formulas import formula, window_line
 from saffron.language.plan import MatchPlan, Plan, ReturnItem, TrendPlan, Window
 
@@ -16,7 +17,8 @@ WIDTH = 100
 
 def explain_text(plan: Plan) -> str:
     """The plan for a terminal: strategy, key, window, cost, and the automaton or the template."""
-    return "\n".join(_match_text(plan) if isinstance(plan, MatchPlan) else _trend_text(plan)) + "\n"
+    lines = _match_text(plan) if isinstance(plan, MatchPlan) else _trend_text(plan)
+    return "".join(printable(line) + "\n" for line in lines)
 
 
 def explain_json(plan: Plan) -> dict[str, Any]:

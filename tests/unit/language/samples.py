@@ -59,8 +59,8 @@ PAPERS = {
     "X closures": "PATTERN SEQ(A a, B b)+ | SEQ(A c, ~SEQ(A d, B e), C f) WITHIN 100 ms",
     "T Q1": """RETURN sector, COUNT(*) PATTERN Stock S+ WHERE [company,sector] AND S.price > NEXT(S).price
         GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds""",
-    "T Q1, variant": """RETURN sector, COUNT(*) PATTERN Stock S+ WHERE [company,sector] AND S.price * 1.05 < NEXT(S).price
-        GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds""",
+    "T Q1, variant": """RETURN sector, COUNT(*) PATTERN Stock S+ WHERE [company,sector] AND
+        S.price * 1.05 < NEXT(S).price GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds""",
     "T Q2": """RETURN mapper, SUM(M.cpu) PATTERN SEQ(Start S, Measurement M+, End E) WHERE [job,mapper] AND
         M.load < NEXT(M).load GROUP-BY mapper WITHIN 1 minute SLIDE 30 seconds""",
     "T Q3": """RETURN segment, COUNT(*), AVG(P.speed) PATTERN SEQ(NOT Accident A, Position P+)

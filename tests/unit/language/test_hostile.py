@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import pytest
@@ -72,24 +73,22 @@ def attempt(text: str, *, lenient: bool) -> str:
 def test_hostile_texts_are_understood_or_refused_at_once(name: str, lenient: bool) -> None:
     def timed() -> float:
         start = time.process_time()
-        try:
+        with contextlib.suppress(QueryError):
             bind(HOSTILE[name], LETTERS, name="q", lenient=lenient)
-        except QueryError as error:
-            assert len(str(error)) < 2_000
         return time.process_time() - start
 
     # the best of some attempts: other processes share the caches of this core
     assert any(timed() < SECONDS for _ in range(5))
-    assert attempt(HOSTILE[name], lenient=lenient)
+    assert len(attempt(HOSTILE[name], lenient=lenient)) < 2_000
 
 
 WORDS = [
     "PATTERN", "WHERE", "WITHIN", "RETURN", "SEQ", "ANY", "NOT", "AND", "OR", "IN", "GROUP BY", "SLIDE", "OPEN ON",
     "skip-till-any-match", "strict-contiguity", "A", "B", "a", "b", "a[]", "a[i].x", "a[i-1].x", "b.x", "a[..i-1].x",
-    "a[1].k", "b.flag", "b.len", "NEXT(A).x", "[k]", "[A.k]", "COUNT(*)", "sum(b[].x)", "avg(a[..i-1].x)", "abs(", "min(",
-    "(", ")", "[", "]", "{", "}", ",", ";", ".", "..", "+", "-", "*", "/", "%", "=", "!=", "<", ">=", "?", "|", "&", "~",
-    "1", "2.5", "80%", "'s'", "5 s", "1 hour", "10 EVENTS", "true", "AS n", "i", "HAVING", "OUTPUT", "ALL", "TIME STRICT",
-    "WEIGHT 2", "CONSUME a", "QUERY q", "FROM s", "INTO X", "-- c\n", "\n", "é", "∧", "\u2028",
+    "a[1].k", "b.flag", "b.len", "NEXT(A).x", "[k]", "[A.k]", "COUNT(*)", "sum(b[].x)", "avg(a[..i-1].x)", "abs(",
+    "min(", "(", ")", "[", "]", "{", "}", ",", ";", ".", "..", "+", "-", "*", "/", "%", "=", "!=", "<", ">=", "?", "|", "&",
+    "~", "1", "2.5", "80%", "'s'", "5 s", "1 hour", "10 EVENTS", "true", "AS n", "i", "HAVING", "OUTPUT", "ALL",
+    "TIME STRICT", "WEIGHT 2", "CONSUME a", "QUERY q", "FROM s", "INTO X", "-- c\n", "\n", "é", "∧", "\u2028",
 ]  # fmt: skip
 
 

@@ -38,9 +38,7 @@ def placed(condition: str, pattern: str = PATTERN) -> list[tuple[str, str, str, 
     """(variable, edge, formula, local) of each condition."""
     plan = match(f"{pattern} WHERE {condition} WITHIN 1 h")
     names = [component.variable for component in plan.components]
-    return [
-        (names[part.component], part.edge.value, formula(part.expr, names), part.local) for part in plan.conditions
-    ]
+    return [(names[part.component], part.edge.value, formula(part.expr, names), part.local) for part in plan.conditions]
 
 
 def test_the_example_of_the_language_page_in_full() -> None:
@@ -56,7 +54,11 @@ def test_the_example_of_the_language_page_in_full() -> None:
     assert plan.window == Window(3_600_000, False, None, None)
     assert plan.conditions == (
         Condition(
-            0, Edge.BEGIN, Binary(">", at(0, Which.CURRENT, "volume", Kind.INT), Const(1000)), True, "a[1].volume > 1000"
+            0,
+            Edge.BEGIN,
+            Binary(">", at(0, Which.CURRENT, "volume", Kind.INT), Const(1000)),
+            True,
+            "a[1].volume > 1000",
         ),
         Condition(
             0,
@@ -103,7 +105,10 @@ def test_the_example_of_the_language_page_in_full() -> None:
         ("c.x > b[1].x and c.y < b.len", [("c", "begin", "c.x > b[1].x", False), ("c", "begin", "c.y < b.len", False)]),
         ("b[last].x < c.x", [("c", "begin", "b[last].x < c.x", False)]),
         ("b[b.len].x < c.x", [("c", "begin", "b[last].x < c.x", False)]),
-        ("d[i].x > b[last].x", [("d", "begin", "d[i].x > b[last].x", False), ("d", "take", "d[i].x > b[last].x", False)]),
+        (
+            "d[i].x > b[last].x",
+            [("d", "begin", "d[i].x > b[last].x", False), ("d", "take", "d[i].x > b[last].x", False)],
+        ),
         ("d[last].x > b[1].x", [("d", "proceed", "d[last].x > b[1].x", False)]),
         ("a.x > 1 OR c.x > 1", [("c", "begin", "a.x > 1 OR c.x > 1", False)]),
         ("NOT b[i].x = 1", [("b", "begin", "NOT b[i].x = 1", True), ("b", "take", "NOT b[i].x = 1", True)]),
@@ -145,7 +150,8 @@ def test_a_key_asked_of_all_components_is_a_key(key: str) -> None:
     [
         ("SEQ(A a, B b, A c)", "A.k", [("a", "begin", "a.k = a.k", True), ("c", "begin", "c.k = a.k", False)]),
         ("SEQ(A a, B+ b[])", "b.k", [("b", "begin", "b[i].k = b[i].k", True), ("b", "take", "b[i].k = b[1].k", False)]),
-        ("SEQ(A+ a[], B b, A c)", "A.k", [("a", "begin", "a[i].k = a[i].k", True), ("a", "take", "a[i].k = a[1].k", False),
+        ("SEQ(A+ a[], B b, A c)", "A.k", [("a", "begin", "a[i].k = a[i].k", True),
+                                          ("a", "take", "a[i].k = a[1].k", False),
                                           ("c", "begin", "c.k = a[1].k", False)]),
     ],
 )  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from saffron.errors import QueryError
@@ -125,7 +128,9 @@ def test_strategies_without_conditions() -> None:
         assert parse(f"PATTERN A WHERE {where}{HOUR}").strategies == expected
     query = parse(f"PATTERN A WHERE strict-contiguity(a, b[ ], c[i]) AND a.x > 1{HOUR}")
     assert query.strategies == (
-        tree.StrategyUse("strict-contiguity", (tree.Target("a", False), tree.Target("b", False), tree.Target("c", True))),
+        tree.StrategyUse(
+            "strict-contiguity", (tree.Target("a", False), tree.Target("b", False), tree.Target("c", True))
+        ),
     )
     assert len(query.conditions) == 1
 
@@ -143,137 +148,14 @@ def test_names() -> None:
     assert [is_name(name) for name in ("a", "_a.b-1", "", "1a", "a b", "ä", "a" * 201)] == [True, True] + [False] * 5
 
 
-ERRORS = {
-    "no pattern": (
-        "WITHIN 1 hour",
-        "query error: the query has no PATTERN\nLINE 1: WITHIN 1 hour\n                     ^\n"
-        "Every query needs one, as in: PATTERN SEQ(A a, B b).",
-    ),
-    "no window": (
-        "PATTERN A",
-        "query error: the query has no WITHIN\nLINE 1: PATTERN A\n                 ^\n"
-        "Every query needs one, as in: WITHIN 1 hour.",
-    ),
-    "no unit": (
-        "PATTERN A WITHIN 10",
-        "query error: expected a unit after WITHIN 10, found the end of the query\nLINE 1: PATTERN A WITHIN 10\n"
-        "                           ^\nUnits: ms, s, seconds, minutes, hours, days, EVENTS.",
-    ),
-    "wrong unit": (
-        "PATTERN A WITHIN 10 minuts",
-        "query error: expected a unit after WITHIN 10, found 'minuts'\nLINE 1: PATTERN A WITHIN 10 minuts\n"
-        "                            ^^^^^^\nUnits: ms, s, seconds, minutes, hours, days, EVENTS. Did you mean 'minutes'?",
-    ),
-    "zero window": (
-        "PATTERN A WITHIN 0 s",
-        "query error: WITHIN needs a whole number of ms, from 1 to 2^53\nLINE 1: PATTERN A WITHIN 0 s\n"
-        "                         ^^^",
-    ),
-    "half an event": (
-        "PATTERN A WITHIN 1.5 EVENTS",
-        "query error: WITHIN needs a whole number of events, from 1 to 2^53\nLINE 1: PATTERN A WITHIN 1.5 EVENTS\n"
-        "                         ^^^^^^^^^^",
-    ),
-    "mixed units": (
-        "PATTERN A WITHIN 1 h SLIDE 5 EVENTS",
-        "query error: SLIDE counts in another unit than WITHIN\nLINE 1: PATTERN A WITHIN 1 h SLIDE 5 EVENTS\n"
-        "                                   ^^^^^^^^\nGive WITHIN and SLIDE both as durations or both in EVENTS.",
-    ),
-    "open bracket": (
-        "PATTERN SEQ(A a, B b\nWITHIN 1 h",
-        "query error: expected ')' or ',' after a component, found 'WITHIN'\nLINE 2: WITHIN 1 h\n        ^^^^^^",
-    ),
-    "misspelt clause": (
-        "PATTERN A WITHIN 1 h RETRUN a.x",
-        "query error: expected the next clause, or the end of the query, found 'RETRUN'\n"
-        "LINE 1: PATTERN A WITHIN 1 h RETRUN a.x\n                             ^^^^^^\nDid you mean 'return'?",
-    ),
-    "twice": (
-        "PATTERN A WITHIN 1 h WITHIN 2 h",
-        "query error: a second WITHIN\nLINE 1: PATTERN A WITHIN 1 h WITHIN 2 h\n"
-        "                             ^^^^^^\nEach clause stands once.",
-    ),
-    "two queries": (
-        "QUERY a PATTERN A WITHIN 1 h\nQUERY b PATTERN B WITHIN 1 h",
-        "query error: a second QUERY\nLINE 2: QUERY b PATTERN B WITHIN 1 h\n        ^^^^^\nA file holds one query.",
-    ),
-    "key in OR": (
-        "PATTERN A WHERE [x] OR A.y = 1 WITHIN 1 h",
-        "query error: [...] is a condition of its own\nLINE 1: PATTERN A WHERE [x] OR A.y = 1 WITHIN 1 h\n"
-        "                        ^^^\nJoin it to the others by AND, in WHERE.",
-    ),
-    "chained comparison": (
-        "PATTERN A WHERE 1 < A.x < 5 WITHIN 1 h",
-        "query error: expected the end of the comparison, found '<'\nLINE 1: PATTERN A WHERE 1 < A.x < 5 WITHIN 1 h\n"
-        "                                ^\nJoin two comparisons by AND: 1 < a.x AND a.x < 5.",
-    ),
-    "event by number": (
-        "PATTERN A+ a WHERE a[2].x = 1 WITHIN 1 h",
-        "query error: no event of a closure has the number 2\nLINE 1: PATTERN A+ a WHERE a[2].x = 1 WITHIN 1 h\n"
-        "                             ^\nIn brackets stand: 1, first, i, i-1, last, ..i-1, or nothing.",
-    ),
-    "range to i": (
-        "PATTERN A+ a WHERE max(a[..i].x) = 1 WITHIN 1 h",
-        "query error: a range runs over the events taken so far\n"
-        "LINE 1: PATTERN A+ a WHERE max(a[..i].x) = 1 WITHIN 1 h\n                                 ^^^\n"
-        "Write b[..i-1] for those, b[] for the finished closure.",
-    ),
-    "another's length": (
-        "PATTERN A+ a WHERE a[b.len].x = 1 WITHIN 1 h",
-        "query error: the length of another closure\nLINE 1: PATTERN A+ a WHERE a[b.len].x = 1 WITHIN 1 h\n"
-        "                             ^^^^^\nWrite a[last].",
-    ),
-    "star alone": (
-        "PATTERN A RETURN sum(*) WITHIN 1 h",
-        "query error: * stands in COUNT(*) only\nLINE 1: PATTERN A RETURN sum(*) WITHIN 1 h\n"
-        "                             ^",
-    ),
-    "IN an expression": (
-        "PATTERN A WHERE A.x IN (1, A.y) WITHIN 1 h",
-        "query error: IN takes literals only\nLINE 1: PATTERN A WHERE A.x IN (1, A.y) WITHIN 1 h\n"
-        "                                   ^^^\nWrite numbers, 'strings', true or false.",
-    ),
-    "bounds": (
-        "PATTERN A{3,2} WITHIN 1 h",
-        "query error: the upper bound is too small\nLINE 1: PATTERN A{3,2} WITHIN 1 h\n                 ^^^^^\n"
-        "Write {n,m} with n <= m, m > 0.",
-    ),
-    "too many of ANY": (
-        "PATTERN ANY(3, A, B) WITHIN 1 h",
-        "query error: ANY asks for 3 of 2\nLINE 1: PATTERN ANY(3, A, B) WITHIN 1 h\n                    ^\n"
-        "To take several events of one type, list it alone: ANY(3, Stock s).",
-    ),
-    "keyword as variable": (
-        "PATTERN SEQ(A in, B b) WITHIN 1 h",
-        "query error: expected a variable, found 'in'\nLINE 1: PATTERN SEQ(A in, B b) WITHIN 1 h\n"
-        "                      ^^\nIN is a keyword and cannot be a name here.",
-    ),
-    "name": (
-        "QUERY my/query PATTERN A WITHIN 1 h",
-        "query error: the name of the query is malformed\nLINE 1: QUERY my/query PATTERN A WITHIN 1 h\n"
-        "              ^^^^^^^^\nA name has letters, digits, '_', '.' and '-', and starts with a letter or '_'.",
-    ),
-    "unknown unit": (
-        "PATTERN A WHERE A.x < 5secs WITHIN 1 h",
-        "query error: unknown unit 'secs'\nLINE 1: PATTERN A WHERE A.x < 5secs WITHIN 1 h\n"
-        "                               ^^^^\nUnits: ms, s, seconds, minutes, hours, days. Did you mean 'sec'?",
-    ),
-    "nothing": (
-        "",
-        "query error: the query has no PATTERN\nLINE 1: \n        ^\n"
-        "Every query needs one, as in: PATTERN SEQ(A a, B b).",
-    ),
-    "large number": (
-        "PATTERN A WHERE A.x < 99999999999999999999 WITHIN 1 h",
-        "query error: the number is too large\nLINE 1: PATTERN A WHERE A.x < 99999999999999999999 WITHIN 1 h\n"
-        "                              ^^^^^^^^^^^^^^^^^^^^\nWhole numbers have 63 bits, others are 64-bit floats.",
-    ),
-    "confidence": (
-        "PATTERN A WITHIN 1 h CONFIDENCE >= 2",
-        "query error: CONFIDENCE is a number from 0 to 1\nLINE 1: PATTERN A WITHIN 1 h CONFIDENCE >= 2\n"
-        "                                           ^",
-    ),
-}  # fmt: skip
+def error_cases() -> dict[str, tuple[str, str]]:
+    """Title -> (query, error) of syntax_errors.txt."""
+    _, *cases = re.split(r"^# ", Path(__file__).with_name("syntax_errors.txt").read_text(), flags=re.MULTILINE)
+    split = (re.fullmatch(r"(.*?)\n(.*)\n----\n(.*?)\n+", case, re.DOTALL) for case in cases)
+    return {found[1]: (found[2], found[3]) for found in split if found}
+
+
+ERRORS = error_cases()
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -283,3 +165,12 @@ def test_errors_in_full(name: str) -> None:
         parse(text)
     assert str(caught.value) == expected
     assert caught.value.stage == "syntax"
+
+
+def test_no_error_case_is_lost() -> None:
+    assert len(ERRORS) == Path(__file__).with_name("syntax_errors.txt").read_text().count("\n# ") > 20
+
+
+def test_an_empty_text() -> None:
+    with pytest.raises(QueryError, match="the query has no PATTERN\nLINE 1: \n        \\^\n"):
+        parse(" \n")

@@ -11,7 +11,9 @@ from saffron.language.durations import UNITS
 
 KEYWORDS = {*RESERVED, *CLAUSES, *UNITS, "by", "slide", "open", "on", "into", "as", "any", "next", "true", "false",
             "distinct", "events", "event", "with"}  # fmt: skip
-names = st.from_regex(r"[A-Za-z_äж][A-Za-z0-9_é]{0,5}", fullmatch=True).filter(lambda name: name.lower() not in KEYWORDS)
+names = st.from_regex(r"[A-Za-z_äж][A-Za-z0-9_é]{0,5}", fullmatch=True).filter(
+    lambda name: name.lower() not in KEYWORDS
+)
 attributes = st.one_of(names, st.sampled_from(["from", "to", "type", "where", "and", "in", "len", "group", "ts"]))
 dotted = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,6}(-[a-z0-9]{1,3})?", fullmatch=True)
 
@@ -74,7 +76,7 @@ def _flat(kind: type, parts: list[tree.Pattern]) -> tree.Pattern:
     flat: list[tree.Pattern] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, kind) else [part])  # type: ignore[union-attr]
-    return kind(tuple(flat))
+    return tree.Conjunction(tuple(flat)) if kind is tree.Conjunction else tree.Disjunction(tuple(flat))
 
 
 def _compound_pattern(inner: st.SearchStrategy[tree.Pattern]) -> st.SearchStrategy[tree.Pattern]:

@@ -1,0 +1,251 @@
+"""Explanations: the automaton with its edges (N3), the template, cost classes (X7), and drawings."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import combinations
+from xml.etree import ElementTree
+
+import pytest
+
+from saffron.language import compile_query, explain_json, explain_svg, explain_text
+from saffron.language.complexity import match_complexity, trend_complexity
+from saffron.language.plan import MatchPlan, TrendPlan
+from tests.unit.language.samples import LETTERS, PAPERS, RALLY, STOCK
+
+RALLY_TEXT = """\
+match query rally
+  stream   events
+  strategy skip-till-next-match
+  key      [symbol], each value on its own
+  window   last.ts - first.ts <= 1 hour
+  cost     polynomial, O(W^3): a Kleene closure under skip-till-next-match: a run splits only where
+           it leaves the closure; 3 states
+
+automaton (NFA^b)
+  a[1]
+    begin    -> a[i]  type = Stock AND a[1].volume > 1000
+  a[i]
+    take     stay     type = Stock AND [symbol] AND a[i].price > avg(a[..i-1].price)
+                      AND ts - first.ts <= 1 hour
+    ignore   stay     NOT take AND ts - first.ts <= 1 hour
+    proceed  -> b     the event begins b
+  b
+    begin    -> F     type = Stock AND [symbol] AND b.volume < 0.8 * a[last].volume
+                      AND ts - first.ts <= 1 hour
+    ignore   stay     NOT begin AND ts - first.ts <= 1 hour
+  F  a match
+
+returns
+  symbol = a[1].symbol
+  gain = a[last].price - a[1].price
+  count(a[])
+"""
+
+TREND_TEXT = """\
+aggregate query down
+  stream   events
+  strategy skip-till-any-match
+  time     by (ts, arrival)
+  key      [symbol, sector], each value on its own
+  group    sector
+  window   10 minutes, one every 10 seconds
+  cost     polynomial, O(n^2): a condition on adjacent events: each event looks for its predecessors
+           among those before it; each event keeps an aggregate for each of its 60 windows
+
+template (GRETA)
+  S      type = Stock AND S.volume > 5  (start, end)
+  S -> S  S.price > NEXT(S).price
+
+returns
+  COUNT(*)
+"""
+
+DOWN = """QUERY down RETURN sector, COUNT(*) PATTERN Stock S+ WHERE [symbol,sector] AND S.price > NEXT(S).price
+    AND S.volume > 5 GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds"""
+
+
+def test_the_example_of_the_language_page() -> None:
+    assert explain_text(compile_query(RALLY, STOCK)) == RALLY_TEXT
+
+
+def test_query_1_of_greta() -> None:
+    assert explain_text(compile_query(DOWN, STOCK)) == TREND_TEXT
+
+
+def edges(strategy: str, where: str = "", within: str = "WITHIN 10 EVENTS") -> dict[str, str]:
+    """Formulas by "state edge" of a closure between two events."""
+    plan = compile_query(f"PATTERN SEQ(A a, B+ b[], C c) WHERE {strategy} {where} {within}", LETTERS)
+    return {
+        f"{state['name']} {edge['edge']}": " AND ".join(edge["conditions"])
+        for state in explain_json(plan)["states"]
+        for edge in state["edges"]
+    }
+
+
+def test_ignore_edges_tell_the_strategies_apart() -> None:
+    within = "seq - first.seq < 10"
+    ignores = {
+        strategy: [formula for name, formula in edges(strategy, where).items() if name.endswith("ignore")]
+        for strategy, where in (
+            ("strict-contiguity", "{[k]}"),
+            ("partition-contiguity", "{[k]}"),
+            ("skip-till-next-match", ""),
+            ("skip-till-any-match", ""),
+        )
+    }
+    assert ignores == {
+        "strict-contiguity": ["false"] * 3,
+        "partition-contiguity": [f"NOT [k] AND {within}"] * 3,
+        "skip-till-next-match": [f"NOT {edge} AND {within}" for edge in ("begin", "take", "begin")],
+        "skip-till-any-match": [within] * 3,
+    }
+    assert [f for name, f in edges("partition-contiguity").items() if name.endswith("ignore")] == ["false"] * 3
+
+
+def test_every_edge() -> None:
+    conditions = "{ [k] AND b[1].x > a.x AND b[i].x > b[i-1].x AND b.len > 2 AND (c.x = 1 OR c.x = 2) }"
+    assert edges("skip-till-any-match", conditions, "WITHIN 1 h SLIDE 1 s") == {
+        "a begin": "type = A",
+        "b[1] begin": "type = B AND [k] AND b[1].x > a.x AND in one window with the first event",
+        "b[1] ignore": "in one window with the first event",
+        "b[i] take": "type = B AND [k] AND b[i].x > b[i-1].x AND in one window with the first event",
+        "b[i] ignore": "in one window with the first event",
+        "b[i] proceed": "b.len > 2 AND the event begins c",
+        "c begin": "type = C AND [k] AND (c.x = 1 OR c.x = 2) AND in one window with the first event",
+        "c ignore": "in one window with the first event",
+    }
+
+
+@pytest.mark.parametrize(
+    ("pattern", "strategy", "name", "bound"),
+    [
+        ("A a", "skip-till-any-match", "linear", "O(W)"),
+        ("SEQ(A a, B b)", "skip-till-next-match", "linear", "O(W)"),
+        ("SEQ(A a, B b)", "strict-contiguity", "linear", "O(W)"),
+        ("SEQ(A a, B b, C c)", "skip-till-any-match", "polynomial", "O(W^3)"),
+        ("SEQ(A a, B+ b[], C c)", "skip-till-next-match", "polynomial", "O(W^4)"),
+        ("SEQ(A a, B+ b[], C c)", "partition-contiguity", "polynomial", "O(W^4)"),
+        ("SEQ(A a, B+ b[], C c)", "skip-till-any-match", "exponential", "O(W^2 2^W)"),
+        ("SEQ(A a, B+ b[])", "skip-till-any-match", "exponential", "O(W 2^W)"),
+        ("SEQ(A+ a[], B+ b[])", "skip-till-any-match", "exponential", "O(2^(2W))"),
+    ],
+)
+def test_cost_classes_of_match_queries(pattern: str, strategy: str, name: str, bound: str) -> None:
+    plan = compile_query(f"PATTERN {pattern} WHERE {strategy} WITHIN 1 h", LETTERS)
+    assert isinstance(plan, MatchPlan)
+    cost = match_complexity(plan)
+    assert (cost.name, cost.bound) == (name, bound)
+    assert cost.reason
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "bound"),
+    [("", "linear", "O(n)"), ("WHERE A.x > 1", "linear", "O(n)"), ("WHERE A.x < NEXT(A).x", "polynomial", "O(n^2)")],
+)
+def test_cost_classes_of_aggregate_queries(where: str, name: str, bound: str) -> None:
+    plan = compile_query(f"PATTERN A+ {where} WITHIN 1 h RETURN COUNT(*)", LETTERS)
+    assert isinstance(plan, TrendPlan)
+    cost = trend_complexity(plan)
+    assert (cost.name, cost.bound) == (name, bound)
+
+
+@pytest.mark.parametrize(
+    ("within", "line"),
+    [
+        ("WITHIN 90 s", "last.ts - first.ts <= 90 seconds"),
+        ("WITHIN 100 EVENTS", "last.seq - first.seq < 100"),
+        ("WITHIN 1 day SLIDE 1500 ms", "1 day, one every 1500 ms"),
+        ("WITHIN 2 EVENTS SLIDE 1 EVENTS", "2 events, one every 1 event"),
+        ("WITHIN 1 h SLIDE 1 h", "1 hour, one after the other"),
+        ("WITHIN 1 h OPEN ON B WHERE B.x > 1", "1 hour from each B where B.x > 1"),
+    ],
+)
+def test_windows(within: str, line: str) -> None:
+    plan = compile_query(f"PATTERN A a {within}", LETTERS)
+    assert f"\n  window   {line}\n" in explain_text(plan)
+
+
+def test_json_holds_the_whole_plan() -> None:
+    match = explain_json(compile_query(RALLY, STOCK))
+    assert json.loads(json.dumps(match)) == match
+    assert match["kind"] == "match"
+    assert match["components"][0] == {"variable": "a", "type": "Stock", "closure": True}
+    assert match["window"] == {"size": 3_600_000, "slide": None, "unit": "ms", "opens_on": None}
+    assert match["complexity"]["class"] == "polynomial"
+    assert [state["name"] for state in match["states"]] == ["a[1]", "a[i]", "b", "F"]
+    assert match["returns"][1] == {"name": "gain", "expression": "a[last].price - a[1].price"}
+    trend = explain_json(compile_query(DOWN, STOCK))
+    assert json.loads(json.dumps(trend)) == trend
+    assert (trend["kind"], trend["group"], trend["strict"]) == ("aggregate", ["sector"], False)
+    assert trend["transitions"] == [{"from": "S", "to": "S", "conditions": ["S.price > NEXT(S).price"]}]
+    assert trend["states"][0]["conditions"] == ["S.volume > 5"]
+
+
+def test_null_and_hostile_text_in_explanations() -> None:
+    text = "PATTERN A a WHERE a.z = '<&>\x07' WITHIN 1 h RETURN a.z AS v"
+    plan = compile_query(text, LETTERS, lenient=True)
+    assert "v = null" in explain_text(plan)
+    assert "\x07" not in explain_text(plan)
+    ElementTree.fromstring(explain_svg(plan))
+
+
+# ---------------------------------------------------------------- drawings
+
+DRAWN = [
+    RALLY.replace("Stock", "A").replace("symbol", "k").replace("price", "x").replace("volume", "y"),
+    "PATTERN SEQ(A a, B+ b[], C c, A+ d[], B e, C f) WITHIN 1 h",
+    "PATTERN SEQ(A a, B b, C c, A d, B e, C f, A g) WHERE skip-till-any-match WITHIN 1 h",
+    "PATTERN A+ WITHIN 1 h RETURN COUNT(*)",
+    """PATTERN (SEQ(A+, (SEQ(B, (SEQ(C, A x))+))+, B y, (SEQ(C z, A w+))+))+ WHERE A.x < NEXT(A).x
+    WITHIN 1 h RETURN COUNT(*)""",
+]
+
+SVG = "{http://www.w3.org/2000/svg}"
+Box = tuple[float, float, float, float]
+
+
+def boxes(document: ElementTree.Element) -> list[Box]:
+    """(left, top, right, bottom) of all labels, the legend's lines, and the outer circles of states."""
+    found: list[Box] = []
+    for text in document.iter(f"{SVG}text"):
+        x, y, length = float(text.attrib["x"]), float(text.attrib["y"]), len(text.text or "")
+        width = length * (6.7 if text.attrib.get("class") == "l" else 7.3)
+        if text.attrib.get("class") == "l":
+            found.append((x - width / 2, y - 10, x + width / 2, y + 2))
+        elif text.attrib.get("class") != "n":
+            found.append((x, y - 11, x + width, y + 3))
+    for circle in document.iter(f"{SVG}circle"):
+        x, y, radius = (float(circle.attrib[name]) for name in ("cx", "cy", "r"))
+        if radius == 28:
+            found.append((x - radius, y - radius, x + radius, y + radius))
+    return found
+
+
+@pytest.mark.parametrize("query", DRAWN)
+def test_drawings_are_whole_and_nothing_overlaps(query: str) -> None:
+    plan = compile_query(query, LETTERS)
+    document = ElementTree.fromstring(explain_svg(plan))
+    width, height = float(document.attrib["width"]), float(document.attrib["height"])
+    found = boxes(document)
+    for left, top, right, bottom in found:
+        assert left >= 0
+        assert top >= 0
+        assert right <= width
+        assert bottom <= height
+    for one, two in combinations(found, 2):
+        assert one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1], (one, two)
+
+
+def test_drawings_need_nothing_from_elsewhere() -> None:
+    drawing = explain_svg(compile_query(RALLY, STOCK))
+    assert re.findall(r"https?://[^\"]+", drawing) == ["http://www.w3.org/2000/svg"]
+    assert "<script" not in drawing
+
+
+@pytest.mark.parametrize("name", [name for name in PAPERS if name in ("N query 2", "X Q1", "X Q5", "X Q6, option 1")])
+def test_queries_of_the_papers_are_explained_without_a_schema(name: str) -> None:
+    plan = compile_query(PAPERS[name], None)
+    assert explain_text(plan).startswith("match query query\n")
+    assert explain_json(plan)["text"] == plan.text
