@@ -218,4 +218,11 @@ def test_it_outlives_a_restart_of_the_broker(system: System, broker_node: Broker
     )
     system.until("the table to go on", lambda: "direct" in system.states())
     assert system.ask("POST", "/api/queries/direct/pause")[0] == 200
-    assert system.end(signal.SIGTERM) == 0
+
+
+def test_it_ends_in_good_order_even_without_a_broker(system: System, broker_node: Broker) -> None:
+    broker_node.kill()
+    try:
+        assert system.end(signal.SIGTERM) == 0
+    finally:
+        broker_node.start()

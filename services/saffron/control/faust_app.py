@@ -9,6 +9,7 @@ instance reads all of them under a group of its own, acknowledges nothing (`noac
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from saffron.control.tables import Tables
 _TAIL = 2000
 """How many messages of a topic without compaction are read back at the start; older ones are of no use here."""
 _LOOK_SECONDS = 0.05
+_STOP_SECONDS = 3.0
 
 
 class Feed:
@@ -63,8 +65,13 @@ class Feed:
         await (await self._topics[topic].send(key=key, value=value))
 
     async def stop(self) -> None:
-        """Leave the group and close the clients."""
-        await self.app.stop()
+        """Leave the group and close the clients.
+
+        Without a broker Faust's consumer thread dies of its own leave request and its `stop` waits for it for ever:
+        there is nothing to leave then, so the wait is bounded.
+        """
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.app.stop(), _STOP_SECONDS)
 
     @property
     def crashed(self) -> bool:
