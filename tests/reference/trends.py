@@ -90,10 +90,8 @@ def trends(question: Question, events: Sequence[Event]) -> set[Trend]:
 
 def _matches(question: Question, pattern: Pattern, events: Mapping[int, Event]) -> set[Trend]:
     if isinstance(pattern, Leaf):
-        test = question.local.get(pattern.number, lambda event: True)
-        return {
-            ((pattern.number, seq),) for seq, event in events.items() if event["type"] == pattern.type and test(event)
-        }
+        fits = {seq for seq, event in events.items() if _is_vertex(question, pattern, event)}
+        return {((pattern.number, seq),) for seq in fits}
     if isinstance(pattern, Seq):
         found = _matches(question, pattern.parts[0], events)
         for part in pattern.parts[1:]:
@@ -117,14 +115,20 @@ def _adjacent(question: Question, before: Vertex, after: Vertex, events: Mapping
         return False
     if not (first["ts"], first["seq"]) < (second["ts"], second["seq"]):
         return False
-    return question.edge.get((before[0], after[0]), lambda one, other: True)(first, second)
+    condition = question.edge.get((before[0], after[0]))
+    return condition is None or condition(first, second)
+
+
+def _is_vertex(question: Question, leaf: Leaf, event: Event) -> bool:
+    condition = question.local.get(leaf.number)
+    return event["type"] == leaf.type and (condition is None or condition(event))
 
 
 def _starts(question: Question, event: Event) -> bool:
     leaf = question.pattern
     while not isinstance(leaf, Leaf):
         leaf = leaf.body if isinstance(leaf, Plus) else leaf.parts[0]
-    return event["type"] == leaf.type and question.local.get(leaf.number, lambda event: True)(event)
+    return _is_vertex(question, leaf, event)
 
 
 def sliding(size: int, slide: int, in_events: bool) -> Callable[[Sequence[Event]], Any]:

@@ -81,6 +81,7 @@ from saffron.engine.trends.layout import (
     TOUCHED,
     USED,
     Batch,
+    Flags,
     Ints,
     Select,
     Smalls,
@@ -122,28 +123,37 @@ def find(table: Smalls, rows: Ints, width: int, hashed: int, words: Ints, i: int
     return -1 - place
 
 
-def close(k: int, position: int, wiring: Wiring, store: Store) -> bool:
+def close(k: int, position: int, params: Ints, head: Ints, slots: Ints, entries: Ints, groups: Ints, out: Ints) -> bool:
     """Write the results of window k and free its entries; False when `out` lacks the room."""
-    head = store.head
-    slots = store.slots
     slot = k % len(slots)
-    if head[OUT] + slots[slot, S_ENTRIES] > len(store.out):
+    if head[OUT] + slots[slot, S_ENTRIES] > len(out):
         head[NEED] = NEED_OUT
         head[ROOM] = slots[slot, S_ENTRIES]
         return False
-    low = k * wiring.params[SLIDE]
+    low = k * params[SLIDE]
     seq = -1
-    if wiring.params[ON_OPEN]:
+    if params[ON_OPEN]:
         low = slots[slot, S_LOW]
         seq = slots[slot, S_SEQ]
-    if wiring.params[IN_EVENTS]:
-        position = min(position, low + wiring.params[SIZE])
+    if params[IN_EVENTS]:
+        position = min(position, low + params[SIZE])
     entry = slots[slot, S_FIRST]
     while entry >= 0:
-        if store.entries[entry, E_COUNT] > 0:
-            emit(entry, position, low, seq, wiring, store)
-        following = store.entries[entry, E_NEXT]
-        store.entries[entry, E_NEXT] = head[FREE]
+        if entries[entry, E_COUNT] > 0:
+            row = head[OUT]
+            out[row, O_POSITION] = position
+            out[row, O_LOW] = low
+            out[row, O_FIRST] = entries[entry, E_FIRST]
+            out[row, O_TIME] = entries[entry, E_TIME]
+            out[row, O_COUNT] = entries[entry, E_COUNT]
+            out[row, O_SCALE] = entries[entry, E_SCALE]
+            out[row, O_SEQ] = seq
+            for a in range(params[GROUP_WIDTH]):
+                out[row, O_WORDS + a] = groups[entries[entry, E_GROUP], 1 + a]
+            head[OUT] = row + 1
+            head[RESULTS] += 1
+        following = entries[entry, E_NEXT]
+        entries[entry, E_NEXT] = head[FREE]
         head[FREE] = entry
         entry = following
     slots[slot, S_FIRST] = -1
@@ -152,203 +162,181 @@ def close(k: int, position: int, wiring: Wiring, store: Store) -> bool:
     return True
 
 
-def emit(entry: int, position: int, low: int, seq: int, wiring: Wiring, store: Store) -> None:
-    """One result: a group's count in a window that closes."""
-    row = store.head[OUT]
-    out = store.out
-    out[row, O_POSITION] = position
-    out[row, O_LOW] = low
-    out[row, O_FIRST] = store.entries[entry, E_FIRST]
-    out[row, O_TIME] = store.entries[entry, E_TIME]
-    out[row, O_COUNT] = store.entries[entry, E_COUNT]
-    out[row, O_SCALE] = store.entries[entry, E_SCALE]
-    out[row, O_SEQ] = seq
-    group = store.entries[entry, E_GROUP]
-    for a in range(wiring.params[GROUP_WIDTH]):
-        out[row, O_WORDS + a] = store.groups[group, 1 + a]
-    store.head[OUT] = row + 1
-    store.head[RESULTS] += 1
-
-
 def close_until(point: int, position: int, wiring: Wiring, store: Store) -> bool:
-    """Close every window that ends at or before `point` (a time, or a position); its results stand at `position`."""
-    head = store.head
-    size = wiring.params[SIZE]
-    if wiring.params[ON_OPEN]:
-        while head[KLO] < head[OPENED] and store.slots[head[KLO] % len(store.slots), S_LOW] + size <= point:
-            if not close(head[KLO], position, wiring, store):
-                return False
-            head[KLO] += 1
-        return True
-    if (head[KLO] * wiring.params[SLIDE] + size if head[KLO] > NO_WINDOW else NO_WINDOW) > point:
-        return True
-    target = (point - size) // wiring.params[SLIDE] + 1
+    """Close every window that ends at or before `point` (a time, or a position); its results stand at `position`.
+
+    False when `out` lacks the room for them (`NEED`): the windows closed so far stay closed.
+    """
+    head, slots, params = store.head, store.slots, wiring.params
+    size, slide = params[SIZE], params[SLIDE]
+    target = head[KLO]
+    if params[ON_OPEN]:
+        while target < head[OPENED] and slots[target % len(slots), S_LOW] + size <= point:
+            target += 1
+    elif head[KLO] == NO_WINDOW or head[KLO] * slide + size <= point:
+        target = (point - size) // slide + 1
     while head[KLO] < target:
         if head[KLO] > head[KHI]:
             head[KLO] = target
-        else:
-            if not close(head[KLO], position, wiring, store):
-                return False
+        elif close(head[KLO], position, params, head, slots, store.entries, store.groups, store.out):
             head[KLO] += 1
+        else:
+            return False
     return True
 
 
-def open_window(low: int, seq: int, store: Store) -> bool:
+def open_window(low: int, seq: int, head: Ints, slots: Ints) -> bool:
     """OPEN ON: the next window begins at this event; False when all slots are taken."""
-    head = store.head
-    windows = len(store.slots)
-    if head[OPENED] > head[KLO] and store.slots[(head[OPENED] - 1) % windows, S_SEQ] == seq:
+    windows = len(slots)
+    if head[OPENED] > head[KLO] and slots[(head[OPENED] - 1) % windows, S_SEQ] == seq:
         return True  # opened before the kernel stopped at this event for want of room
     if head[OPENED] - head[KLO] >= windows:
         head[NEED] = NEED_WINDOWS
         return False
     slot = head[OPENED] % windows
-    store.slots[slot, S_LOW] = low
-    store.slots[slot, S_SEQ] = seq
+    slots[slot, S_LOW] = low
+    slots[slot, S_SEQ] = seq
     head[OPENED] += 1
     return True
 
 
-def add_group(place: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Any:
-    """A row for a new group (its first window is yet to come)."""
-    row = store.head[GROUPS]
-    width = wiring.params[GROUP_WIDTH]
-    store.group_table[place] = row + 1
-    store.groups[row, 0] = batch.group_hashes[i]
+def add_row(row: int, place: int, i: int, width: int, table: Smalls, rows: Ints, hashes: Ints, words: Ints) -> None:
+    """Enter a key or group; what stands behind its words is 0."""
+    table[place] = row + 1
+    rows[row, 0] = hashes[i]
     for a in range(width):
-        store.groups[row, 1 + a] = batch.group_words[a, i]
-    store.groups[row, 1 + width + GROUP_LAST] = NO_WINDOW
-    store.head[GROUPS] = row + 1
-    return row
+        rows[row, 1 + a] = words[a, i]
+    for field in range(1 + width, rows.shape[1]):
+        rows[row, field] = 0
 
 
 def add_key(place: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Any:
     """A row for a new key, or -1 when there is no room for it or its group."""
-    head = store.head
-    if head[KEYS] >= len(store.keys):
+    head, keys, groups = store.head, store.keys, store.groups
+    width = wiring.params[KEY_WIDTH]
+    group_width = wiring.params[GROUP_WIDTH]
+    row = head[KEYS]
+    if row >= len(keys):
         head[NEED] = NEED_KEYS
         return -1
-    group = find(
-        store.group_table, store.groups, wiring.params[GROUP_WIDTH], batch.group_hashes[i], batch.group_words, i
-    )
+    group = find(store.group_table, groups, group_width, batch.group_hashes[i], batch.group_words, i)
     if group < 0:
-        if head[GROUPS] >= len(store.groups):
+        if head[GROUPS] >= len(groups):
             head[NEED] = NEED_GROUPS
             return -1
-        group = add_group(-1 - group, i, wiring, store, batch)
-    row = head[KEYS]
-    width = wiring.params[KEY_WIDTH]
-    store.table[place] = row + 1
-    store.keys[row, 0] = batch.hashes[i]
-    for a in range(width):
-        store.keys[row, 1 + a] = batch.words[a, i]
-    after = 1 + width
-    for field in range(after, store.keys.shape[1]):
-        store.keys[row, field] = 0
-    store.keys[row, after + AFTER_GROUP] = group
-    store.keys[row, after + AFTER_LAST] = NO_WINDOW
+        free = -1 - group
+        group = head[GROUPS]
+        add_row(group, free, i, group_width, store.group_table, groups, batch.group_hashes, batch.group_words)
+        groups[group, 1 + group_width + GROUP_LAST] = NO_WINDOW
+        head[GROUPS] = group + 1
+    add_row(row, place, i, width, store.table, keys, batch.hashes, batch.words)
+    keys[row, 1 + width + AFTER_GROUP] = group
+    keys[row, 1 + width + AFTER_LAST] = NO_WINDOW
     head[KEYS] = row + 1
     return row
 
 
-def renew(row: int, klo: int, khi: int, ts: int, wiring: Wiring, store: Store) -> None:
-    """Zero the key's totals of windows that it has not touched yet; if strict, let earlier pending totals count."""
-    after = 1 + wiring.params[KEY_WIDTH]
-    windows = len(store.slots)
-    totals = store.totals
-    scales = store.scales
-    fresh = max(klo, store.keys[row, after + AFTER_LAST] + 1)
-    if khi >= fresh:
-        store.keys[row, after + AFTER_LAST] = khi
-        slot = fresh % windows
-        for _ in range(khi - fresh + 1):
-            for t in range(totals.shape[1]):
-                totals[row, t, slot] = 0
-                scales[row, t, slot] = 0
-            slot = slot + 1 if slot + 1 < windows else 0
-    if not wiring.params[STRICT] or store.keys[row, after + AFTER_TIME] == ts:
+def renew(row: int, after: int, klo: int, khi: int, keys: Ints, totals: Ints, scales: Smalls) -> None:
+    """Zero the key's totals of windows that it has not touched yet."""
+    windows = totals.shape[2]
+    fresh = max(klo, keys[row, after + AFTER_LAST] + 1)
+    if khi < fresh:
         return
-    store.keys[row, after + AFTER_TIME] = ts
+    keys[row, after + AFTER_LAST] = khi
+    slot = fresh % windows
+    for _ in range(khi - fresh + 1):
+        for t in range(totals.shape[1]):
+            totals[row, t, slot] = 0
+            scales[row, t, slot] = 0
+        slot = slot + 1 if slot + 1 < windows else 0
+
+
+def settle(row: int, klo: int, khi: int, totals: Ints, scales: Smalls) -> None:
+    """TIME STRICT: time has moved on, so the key's pending totals count."""
+    windows = totals.shape[2]
     half = totals.shape[1] // 2
     for t in range(half):
-        late = half + t
         slot = klo % windows
-        for _ in range(fresh - klo):
-            n, e = add(totals[row, t, slot], scales[row, t, slot], totals[row, late, slot], scales[row, late, slot])
+        for _ in range(khi - klo + 1):
+            n, e = add(
+                totals[row, t, slot], scales[row, t, slot], totals[row, half + t, slot], scales[row, half + t, slot]
+            )
             totals[row, t, slot] = n
             scales[row, t, slot] = e
-            totals[row, late, slot] = 0
-            scales[row, late, slot] = 0
+            totals[row, half + t, slot] = 0
+            scales[row, half + t, slot] = 0
             slot = slot + 1 if slot + 1 < windows else 0
 
 
-def scan(
-    row: int, t: int, s: int, i: int, klo: int, select: Select, wiring: Wiring, store: Store, batch: Batch
-) -> None:
-    """Add the counts of the vertices that a conditional transition lets event i follow (T6)."""
-    windows = len(store.slots)
-    base = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * wiring.states[wiring.transitions[t, SOURCE], LIST]
-    first = store.keys[row, base + FIRST_ROW]
-    stop = first + store.keys[row, base + USED]
-    begin = first + store.keys[row, base + EXPIRED]
-    while begin < stop and store.marks[begin, M_LAST] < klo:
+def begin_of(row: int, base: int, klo: int, keys: Ints, marks: Ints) -> Any:
+    """The first vertex of a list that is in an open window; those before it are marked expired."""
+    first = keys[row, base + FIRST_ROW]
+    stop = first + keys[row, base + USED]
+    begin = first + keys[row, base + EXPIRED]
+    while begin < stop and marks[begin, M_LAST] < klo:
         begin += 1
-    store.keys[row, base + EXPIRED] = begin - first
-    if wiring.params[STRICT]:
-        while stop > begin and store.marks[stop - 1, M_TIME] >= batch.ts[i]:
-            stop -= 1
-    condition = wiring.transitions[t, CONDITION]
-    if stop <= begin:
-        return
-    select(condition, begin, stop, i, store.values, batch.attributes, batch.ranks, store.chosen)
+    keys[row, base + EXPIRED] = begin - first
+    return begin
+
+
+def gather_chosen(
+    s: int,
+    begin: int,
+    stop: int,
+    klo: int,
+    chosen: Flags,
+    marks: Ints,
+    counts: Ints,
+    count_scales: Smalls,
+    sums: Ints,
+    scales: Smalls,
+) -> None:
+    """Add the counts of the chosen vertices, in the windows that they share with the event being taken."""
+    windows = counts.shape[1]
     first_slot = klo % windows
-    sums = store.sums
-    scales = store.sum_scales
     for v in range(begin, stop):
-        if not store.chosen[v]:
+        if not chosen[v]:
             continue
         slot = first_slot
-        plain = store.marks[v, M_SCALED] == 0
-        for _ in range(store.marks[v, M_LAST] - klo + 1):
-            n = store.counts[v, slot]
+        plain = marks[v, M_SCALED] == 0
+        for _ in range(marks[v, M_LAST] - klo + 1):
+            n = counts[v, slot]
             if plain and scales[s, slot] == 0 and sums[s, slot] <= LARGEST - n:
                 sums[s, slot] += n
             else:
-                n, e = add(sums[s, slot], scales[s, slot], n, store.count_scales[v, slot])
+                n, e = add(sums[s, slot], scales[s, slot], n, count_scales[v, slot])
                 sums[s, slot] = n
                 scales[s, slot] = e
             slot = slot + 1 if slot + 1 < windows else 0
 
 
-def gather(
-    row: int, s: int, i: int, klo: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch
-) -> bool:
-    """The counts of event i as a vertex of state s, one a window, into `sums`; False when all are zero."""
-    windows = len(store.slots)
-    sums = store.sums
-    scales = store.sum_scales
-    start = wiring.states[s, IS_START]
-    first_slot = klo % windows
-    slot = first_slot
+def gather_total(
+    s: int, row: int, total: int, klo: int, khi: int, totals: Ints, total_scales: Smalls, sums: Ints, scales: Smalls
+) -> None:
+    """Add a prefix total of the key: what all vertices of one state count."""
+    windows = totals.shape[2]
+    slot = klo % windows
+    for _ in range(khi - klo + 1):
+        n, e = add(sums[s, slot], scales[s, slot], totals[row, total, slot], total_scales[row, total, slot])
+        sums[s, slot] = n
+        scales[s, slot] = e
+        slot = slot + 1 if slot + 1 < windows else 0
+
+
+def start_sums(s: int, start: int, klo: int, khi: int, sums: Ints, scales: Smalls) -> None:
+    """The counts of an event before its predecessors are added: 1 in a start state, else 0."""
+    windows = sums.shape[1]
+    slot = klo % windows
     for _ in range(khi - klo + 1):
         sums[s, slot] = start
         scales[s, slot] = 0
         slot = slot + 1 if slot + 1 < windows else 0
-    first = wiring.states[s, ENTERING]
-    for t in range(first, first + wiring.states[s, ENTERING_SIZE]):
-        if wiring.transitions[t, CONDITION] >= 0:
-            scan(row, t, s, i, klo, select, wiring, store, batch)
-            continue
-        total = wiring.states[wiring.transitions[t, SOURCE], TOTAL]
-        slot = first_slot
-        for _ in range(khi - klo + 1):
-            n, e = add(sums[s, slot], scales[s, slot], store.totals[row, total, slot], store.scales[row, total, slot])
-            sums[s, slot] = n
-            scales[s, slot] = e
-            slot = slot + 1 if slot + 1 < windows else 0
-    if start != 0:
-        return True
-    slot = first_slot
+
+
+def is_positive(s: int, klo: int, khi: int, sums: Ints) -> bool:
+    """Whether any count of the event in state s is not 0."""
+    windows = sums.shape[1]
+    slot = klo % windows
     for _ in range(khi - klo + 1):
         if sums[s, slot] > 0:
             return True
@@ -356,176 +344,239 @@ def gather(
     return False
 
 
-def make_room(row: int, states: int, klo: int, wiring: Wiring, store: Store) -> bool:
-    """One free row at the end of the key's list for each of the states; False when the arena is full."""
-    head = store.head
-    for s in range(len(wiring.states)):
-        if (states >> s) & 1 and wiring.states[s, LIST] >= 0:
-            base = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * wiring.states[s, LIST]
-            if store.keys[row, base + USED] == store.keys[row, base + OWNED] and not lengthen(row, base, klo, store):
-                head[NEED] = NEED_ARENA
-                head[ROOM] = 2 * store.keys[row, base + OWNED] + 4
-                return False
-    return True
-
-
 def lengthen(row: int, base: int, klo: int, store: Store) -> bool:
     """Free rows of a full list: drop the expired ones if they are half of it, else move it to twice the room."""
-    keys = store.keys
-    first = keys[row, base + FIRST_ROW]
+    keys, marks, values = store.keys, store.marks, store.values
+    begin = begin_of(row, base, klo, keys, marks)
+    target = keys[row, base + FIRST_ROW]
     used = keys[row, base + USED]
-    expired = keys[row, base + EXPIRED]
-    while expired < used and store.marks[first + expired, M_LAST] < klo:
-        expired += 1
-    keys[row, base + EXPIRED] = expired
-    target = first
-    if 2 * expired < used or used == 0:
+    live = used - keys[row, base + EXPIRED]
+    if used == 0 or 2 * live > used:
         owned = max(4, 2 * used)
         target = store.head[ARENA]
-        if target + owned > len(store.marks):
+        if target + owned > len(marks):
+            store.head[NEED] = NEED_ARENA
+            store.head[ROOM] = owned
             return False
         store.head[ARENA] = target + owned
         keys[row, base + OWNED] = owned
-    for j in range(used - expired):
-        move(first + expired + j, target + j, store)
+    for j in range(live):
+        for field in range(marks.shape[1]):
+            marks[target + j, field] = marks[begin + j, field]
+        for c in range(len(values)):
+            values[c, target + j] = values[c, begin + j]
+        for slot in range(store.counts.shape[1]):
+            store.counts[target + j, slot] = store.counts[begin + j, slot]
+            store.count_scales[target + j, slot] = store.count_scales[begin + j, slot]
     keys[row, base + FIRST_ROW] = target
     keys[row, base + EXPIRED] = 0
-    keys[row, base + USED] = used - expired
+    keys[row, base + USED] = live
     return True
 
 
-def move(source: int, target: int, store: Store) -> None:
-    """Copy a vertex to another row of the arena."""
-    for field in range(store.marks.shape[1]):
-        store.marks[target, field] = store.marks[source, field]
-    for c in range(len(store.values)):
-        store.values[c, target] = store.values[c, source]
-    for slot in range(store.counts.shape[1]):
-        store.counts[target, slot] = store.counts[source, slot]
-        store.count_scales[target, slot] = store.count_scales[source, slot]
-
-
-def append(row: int, s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Store event i as a vertex of state s at the end of its key's list."""
-    base = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * wiring.states[s, LIST]
-    v = store.keys[row, base + FIRST_ROW] + store.keys[row, base + USED]
-    store.keys[row, base + USED] += 1
-    windows = len(store.slots)
+def append(
+    v: int,
+    s: int,
+    klo: int,
+    khi: int,
+    ts: int,
+    marks: Ints,
+    counts: Ints,
+    count_scales: Smalls,
+    sums: Ints,
+    scales: Smalls,
+) -> None:
+    """Store the event as a vertex of state s in row v."""
+    windows = counts.shape[1]
     scaled = 0
     slot = klo % windows
     for _ in range(khi - klo + 1):
-        store.counts[v, slot] = store.sums[s, slot]
-        store.count_scales[v, slot] = store.sum_scales[s, slot]
-        if store.sum_scales[s, slot] > 0:
+        counts[v, slot] = sums[s, slot]
+        count_scales[v, slot] = scales[s, slot]
+        if scales[s, slot] > 0:
             scaled = 1
         slot = slot + 1 if slot + 1 < windows else 0
-    store.marks[v, M_TIME] = batch.ts[i]
-    store.marks[v, M_LAST] = khi
-    store.marks[v, M_SCALED] = scaled
-    for c in range(len(store.values)):
-        store.values[c, v] = batch.attributes[c, i]
+    marks[v, M_TIME] = ts
+    marks[v, M_LAST] = khi
+    marks[v, M_SCALED] = scaled
 
 
-def accumulate(row: int, s: int, klo: int, khi: int, wiring: Wiring, store: Store) -> None:
-    """Add the event's counts to the key's prefix totals of state s (to the pending ones under TIME STRICT)."""
-    windows = len(store.slots)
-    total = wiring.states[s, TOTAL]
-    if wiring.params[STRICT]:
-        total += store.totals.shape[1] // 2
-    totals = store.totals
-    scales = store.scales
+def accumulate(
+    row: int, total: int, s: int, klo: int, khi: int, totals: Ints, total_scales: Smalls, sums: Ints, scales: Smalls
+) -> None:
+    """Add the event's counts in state s to a prefix total of its key."""
+    windows = totals.shape[2]
     slot = klo % windows
     for _ in range(khi - klo + 1):
-        n, e = add(totals[row, total, slot], scales[row, total, slot], store.sums[s, slot], store.sum_scales[s, slot])
+        n, e = add(totals[row, total, slot], total_scales[row, total, slot], sums[s, slot], scales[s, slot])
         totals[row, total, slot] = n
-        scales[row, total, slot] = e
+        total_scales[row, total, slot] = e
         slot = slot + 1 if slot + 1 < windows else 0
 
 
-def enter(group: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
+def enter(
+    group: int,
+    seq: int,
+    klo: int,
+    khi: int,
+    last: int,
+    head: Ints,
+    groups: Ints,
+    where: Smalls,
+    slots: Ints,
+    entries: Ints,
+) -> None:
     """See that the group has an entry in every window of a start vertex: it is where all its trends begin."""
-    head = store.head
-    windows = len(store.slots)
-    last = 1 + wiring.params[GROUP_WIDTH] + GROUP_LAST
-    for k in range(max(klo, store.groups[group, last] + 1), khi + 1):
+    windows = len(slots)
+    for k in range(max(klo, groups[group, last] + 1), khi + 1):
         slot = k % windows
         entry = head[FREE]
         if entry >= 0:
-            head[FREE] = store.entries[entry, E_NEXT]
+            head[FREE] = entries[entry, E_NEXT]
         else:
             entry = head[ENTRIES]
             head[ENTRIES] = entry + 1
-        store.entries[entry, E_GROUP] = group
-        store.entries[entry, E_FIRST] = batch.seq[i]
-        store.entries[entry, E_TIME] = 0
-        store.entries[entry, E_COUNT] = 0
-        store.entries[entry, E_SCALE] = 0
-        store.entries[entry, E_NEXT] = -1
-        store.where[group, slot] = entry
-        previous = store.slots[slot, S_LAST]
+        entries[entry, E_GROUP] = group
+        entries[entry, E_FIRST] = seq
+        entries[entry, E_TIME] = 0
+        entries[entry, E_COUNT] = 0
+        entries[entry, E_SCALE] = 0
+        entries[entry, E_NEXT] = -1
+        where[group, slot] = entry
+        previous = slots[slot, S_LAST]
         if previous >= 0:
-            store.entries[previous, E_NEXT] = entry
+            entries[previous, E_NEXT] = entry
         else:
-            store.slots[slot, S_FIRST] = entry
-        store.slots[slot, S_LAST] = entry
-        store.slots[slot, S_ENTRIES] += 1
-    store.groups[group, last] = max(store.groups[group, last], khi)
+            slots[slot, S_FIRST] = entry
+        slots[slot, S_LAST] = entry
+        slots[slot, S_ENTRIES] += 1
+    groups[group, last] = max(groups[group, last], khi)
     head[KHI] = max(head[KHI], khi)
 
 
-def finish(group: int, s: int, i: int, klo: int, khi: int, store: Store, batch: Batch) -> None:
+def finish(
+    group: int, s: int, time: int, klo: int, khi: int, where: Smalls, entries: Ints, sums: Ints, scales: Smalls
+) -> None:
     """Add the counts of an end vertex to its group's final counts."""
-    windows = len(store.slots)
-    entries = store.entries
+    windows = where.shape[1]
     slot = klo % windows
     for _ in range(khi - klo + 1):
-        if store.sums[s, slot] > 0:
-            entry = store.where[group, slot]
-            n, e = add(entries[entry, E_COUNT], entries[entry, E_SCALE], store.sums[s, slot], store.sum_scales[s, slot])
+        if sums[s, slot] > 0:
+            entry = where[group, slot]
+            n, e = add(entries[entry, E_COUNT], entries[entry, E_SCALE], sums[s, slot], scales[s, slot])
             entries[entry, E_COUNT] = n
             entries[entry, E_SCALE] = e
-            entries[entry, E_TIME] = max(entries[entry, E_TIME], batch.time[i])
+            entries[entry, E_TIME] = max(entries[entry, E_TIME], time)
         slot = slot + 1 if slot + 1 < windows else 0
 
 
-def take(i: int, states: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> bool:
-    """Make event i a vertex of the states whose predecessors it has; False when some array lacks room (`NEED`)."""
+def locate(i: int, starting: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> Any:
+    """The row of the event's key; -1 when the event can be no vertex, -2 when some array lacks room (`NEED`)."""
     head = store.head
-    klo = head[KLO]
-    starting = states & wiring.params[STARTS]
-    row = find(store.table, store.keys, wiring.params[KEY_WIDTH], batch.hashes[i], batch.words, i)
+    width = wiring.params[KEY_WIDTH]
+    row = find(store.table, store.keys, width, batch.hashes[i], batch.words, i)
     if row < 0:
         if starting == 0:
-            return True
+            return -1
         row = add_key(-1 - row, i, wiring, store, batch)
         if row < 0:
-            return False
-    if starting == 0 and store.keys[row, 1 + wiring.params[KEY_WIDTH] + AFTER_LAST] < klo:
-        return True  # nothing of this key is in an open window
-    if starting != 0 and head[ENTRIES] + khi - klo + 1 > len(store.entries):
+            return -2
+    if starting == 0 and store.keys[row, 1 + width + AFTER_LAST] < head[KLO]:
+        return -1  # nothing of this key is in an open window
+    if starting != 0 and head[ENTRIES] + khi - head[KLO] + 1 > len(store.entries):
         head[NEED] = NEED_ENTRIES
+        return -2
+    return row
+
+
+def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
+    """See that the key's lists of these states have a free row each; False when the arena is full (`NEED`)."""
+    lists = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS
+    for s in range(len(wiring.states)):
+        base = lists + LIST_SIZE * wiring.states[s, LIST]
+        listed = (events >> s) & 1 and wiring.states[s, LIST] >= 0
+        full = listed and store.keys[row, base + USED] == store.keys[row, base + OWNED]
+        if full and not lengthen(row, base, store.head[KLO], store):
+            return False
+    return True
+
+
+def gather(row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> None:
+    """The counts of event i as a vertex of state s, one a window, into `sums` (algorithm 2, theorem 4.3)."""
+    states, transitions, keys, marks = wiring.states, wiring.transitions, store.keys, store.marks
+    klo = store.head[KLO]
+    start_sums(s, states[s, IS_START], klo, khi, store.sums, store.sum_scales)
+    for t in range(states[s, ENTERING], states[s, ENTERING] + states[s, ENTERING_SIZE]):
+        source = transitions[t, SOURCE]
+        condition = transitions[t, CONDITION]
+        if condition < 0:
+            total = states[source, TOTAL]
+            gather_total(s, row, total, klo, khi, store.totals, store.scales, store.sums, store.sum_scales)
+            continue
+        base = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * states[source, LIST]
+        begin = begin_of(row, base, klo, keys, marks)
+        stop = keys[row, base + FIRST_ROW] + keys[row, base + USED]
+        if wiring.params[STRICT]:
+            while stop > begin and marks[stop - 1, M_TIME] >= batch.ts[i]:
+                stop -= 1
+        if begin < stop:
+            chosen = store.chosen
+            select(condition, begin, stop, i, store.values, batch.attributes, batch.ranks, chosen)
+            gather_chosen(
+                s, begin, stop, klo, chosen, marks, store.counts, store.count_scales, store.sums, store.sum_scales
+            )
+
+
+def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
+    """Event i is a vertex of state s: its counts go where later events and the window's end look for them."""
+    states, keys, sums, scales = wiring.states, store.keys, store.sums, store.sum_scales
+    klo = store.head[KLO]
+    after = 1 + wiring.params[KEY_WIDTH]
+    if states[s, TOTAL] >= 0:
+        pending = store.totals.shape[1] // 2 if wiring.params[STRICT] else 0
+        accumulate(row, pending + states[s, TOTAL], s, klo, khi, store.totals, store.scales, sums, scales)
+    if states[s, LIST] >= 0:
+        base = after + AFTER_LISTS + LIST_SIZE * states[s, LIST]
+        v = keys[row, base + FIRST_ROW] + keys[row, base + USED]
+        keys[row, base + USED] += 1
+        append(v, s, klo, khi, batch.ts[i], store.marks, store.counts, store.count_scales, sums, scales)
+        for c in range(len(store.values)):
+            store.values[c, v] = batch.attributes[c, i]
+    if states[s, IS_END]:
+        group = keys[row, after + AFTER_GROUP]
+        finish(group, s, batch.time[i], klo, khi, store.where, store.entries, sums, scales)
+
+
+def take(i: int, events: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> bool:
+    """Make event i a vertex of the states (bits of `events`) whose predecessors it has; False for want of room."""
+    params, keys = wiring.params, store.keys
+    klo = store.head[KLO]
+    starting = events & params[STARTS]
+    row = locate(i, starting, khi, wiring, store, batch)
+    if row < 0:
+        return bool(row == -1)
+    if not make_room(row, events, wiring, store):
         return False
-    if not make_room(row, states, klo, wiring, store):
-        return False
-    renew(row, klo, khi, batch.ts[i], wiring, store)
+    after = 1 + params[KEY_WIDTH]
+    renew(row, after, klo, khi, keys, store.totals, store.scales)
+    if params[STRICT] and keys[row, after + AFTER_TIME] != batch.ts[i]:
+        keys[row, after + AFTER_TIME] = batch.ts[i]
+        settle(row, klo, khi, store.totals, store.scales)
     found = 0
     for s in range(len(wiring.states)):
-        if (states >> s) & 1 and gather(row, s, i, klo, khi, select, wiring, store, batch):
-            found |= 1 << s
-    if found == 0:
-        return True
-    group = store.keys[row, 1 + wiring.params[KEY_WIDTH] + AFTER_GROUP]
+        if (events >> s) & 1:
+            gather(row, s, i, khi, select, wiring, store, batch)
+            if wiring.states[s, IS_START] or is_positive(s, klo, khi, store.sums):
+                found |= 1 << s
     if starting != 0:
-        enter(group, i, klo, khi, wiring, store, batch)
+        last = 1 + params[GROUP_WIDTH] + GROUP_LAST
+        group = keys[row, after + AFTER_GROUP]
+        enter(group, batch.seq[i], klo, khi, last, store.head, store.groups, store.where, store.slots, store.entries)
     for s in range(len(wiring.states)):
         if (found >> s) & 1:
-            if wiring.states[s, TOTAL] >= 0:
-                accumulate(row, s, klo, khi, wiring, store)
-            if wiring.states[s, LIST] >= 0:
-                append(row, s, i, klo, khi, wiring, store, batch)
-            if wiring.states[s, IS_END]:
-                finish(group, s, i, klo, khi, store, batch)
-    head[TOUCHED] += 1
+            record(row, s, i, khi, wiring, store, batch)
+    if found != 0:
+        store.head[TOUCHED] += 1
     return True
 
 
@@ -538,13 +589,12 @@ def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store,
         point = batch.seq[i] if params[IN_EVENTS] else batch.ts[i]
         if not close_until(point, batch.seq[i], wiring, store):
             return i
-        if batch.opens[i] and not open_window(point, batch.seq[i], store):
+        if batch.opens[i] and not open_window(point, batch.seq[i], head, store.slots):
             return i
-        states = batch.states[i]
-        if states == 0:
+        if batch.states[i] == 0:
             continue
         khi = head[OPENED] - 1 if params[ON_OPEN] else point // params[SLIDE]
-        if khi >= head[KLO] and not take(i, states, khi, select, wiring, store, batch):
+        if khi >= head[KLO] and not take(i, batch.states[i], khi, select, wiring, store, batch):
             return i
     return stop
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class TrendOperator:
             stop = int(np.searchsorted(seq, control.position))
             self._run(block, begin, stop, control.position)
             begin = stop
-            self._control(control, block, history)
+            self._control(control, history)
         self._run(block, begin, len(seq), block.next_seq)
         if len(seq):
             self._last_ts = int(block.columns.ts[-1])
@@ -153,31 +154,43 @@ class TrendOperator:
 
     # ---------------------------------------------------------------- controls
 
-    def _control(self, control: Control, block: Block, history: History | None) -> None:
+    def _control(self, control: Control, history: History | None) -> None:
         body = control.body
         if control.kind == "schema":
-            self._schema = schema_from_record(body["schema"])
-            self._bind_waiting(block, history, control.position)
+            self._use_schema(schema_from_record(body["schema"]))
+            self._bind_waiting(history, control.position)
         elif control.kind == "query":
-            self._change(body, block, history, control.position)
+            self._change(body, history, control.position)
         elif control.kind == "checkpoint" and self._schema is None and not self._standing:
             self._begin_at(body, control.position)
 
-    def _change(self, body: Mapping[str, Any], block: Block, history: History | None, position: int) -> None:
+    def _change(self, body: Mapping[str, Any], history: History | None, position: int) -> None:
         name, op = str(body["name"]), body["op"]
         if op == "add":
             self._batches.pop(name, None)
             self._standing[name] = Standing.from_record(dict(body))
-            self._bind_waiting(block, history, position)
+            self._bind_waiting(history, position)
         elif op == "remove":
             self._standing.pop(name, None)
-        elif name in self._standing:
+        elif op in ("pause", "resume") and name in self._standing:
             standing = self._standing[name]
             standing.paused = op == "pause"
             if standing.paused and standing.query is not None:
                 standing.query.reset()
 
-    def _bind_waiting(self, block: Block, history: History | None, position: int) -> None:
+    def _use_schema(self, schema: Schema) -> None:
+        """A new schema: queries that it leaves as they are go on, others start afresh on it."""
+        self._schema = schema
+        self._batches.clear()
+        for standing in self._standing.values():
+            before = standing.query
+            if before is not None:
+                standing.query = None
+                self._bind(standing)
+                if standing.query is not None and standing.query.is_like(before):
+                    standing.query = before
+
+    def _bind_waiting(self, history: History | None, position: int) -> None:
         """Bind what waits for a schema, if there is one; a query added `--from earliest` then sees the past."""
         for standing in self._standing.values():
             if not standing.is_waiting or self._schema is None:
@@ -185,6 +198,7 @@ class TrendOperator:
             self._bind(standing)
             query = standing.active
             if query is not None and standing.earliest and history is not None:
+                standing.earliest = False
                 replay_past(query, history(), position)
                 self._fired.append(Fired(query, query.strings, query.take_results(), PAST, position))
 
@@ -195,16 +209,20 @@ class TrendOperator:
             if not isinstance(plan, TrendPlan) or plan.stream != self.stream:
                 standing.foreign = True
                 return
+            plan = replace(plan, name=standing.name)
             standing.query = TrendQuery(plan, self._schema.kinds, standing.slot, compiled=self._compiled)
         except SaffronError as error:
             standing.refusal = str(error)
 
     def _begin_at(self, body: Mapping[str, Any], position: int) -> None:
-        """Start in the middle of the topic: what a checkpoint record says is in force."""
+        """Start in the middle of the topic: all that is in force is in the record, open windows included."""
         if body.get("schema") is not None:
             self._schema = schema_from_record(body["schema"])
         for record in body.get("queries", ()):
             standing = Standing.from_record({**record, "from": "now"})
             self._standing[standing.name] = standing
-            if self._schema is not None:
-                self._bind(standing)
+        self._bind_waiting(None, position)
+        for name, openings in body.get("windows", {}).items():
+            query = self._standing[name].active if name in self._standing else None
+            if query is not None:
+                query.reopen(openings)

@@ -61,16 +61,18 @@ def states_of(plan: TrendPlan, types: Column) -> Ints:
         for s, state in enumerate(plan.states):
             if state.type == name:
                 table[code] |= 1 << s
-    return table[types.data]
+    states: Ints = table[types.data]
+    return states
 
 
 def column_of(columns: Columns, name: str) -> Column:
-    """An attribute's column, or that of the event's own `type` or `ts`."""
+    """An attribute's column, or that of the event's own `type` or `ts`; what the stream does not have is null."""
     if name == "type":
         return columns.type
     if name == "ts":
         return Column(Kind.INT, columns.ts)
-    return columns.attributes[name]
+    column = columns.attributes.get(name)
+    return Column(Kind.FLOAT, np.full(len(columns), np.nan)) if column is None else column
 
 
 def key_words(column: Column, strings: Interner) -> tuple[Ints, Flags]:
@@ -85,7 +87,7 @@ def key_words(column: Column, strings: Interner) -> tuple[Ints, Flags]:
     return words, words == (NULL_INT if column.kind is Kind.INT else -1)
 
 
-def value_of(word: int, kind: Kind, strings: Interner) -> int | float | str | bool:
+def value_of(word: int, kind: Kind | None, strings: Interner) -> int | float | str | bool:
     """The value that a word stands for."""
     if kind is Kind.STRING:
         return strings.value(word)

@@ -24,9 +24,12 @@ from saffron.engine.trends.layout import (
     NEED_OUT,
     NEED_WINDOWS,
     ON_OPEN,
+    OPENED,
     OUT,
     RESULTS,
     S_ENTRIES,
+    S_LOW,
+    S_SEQ,
     SLIDE,
     TOUCHED,
     Batch,
@@ -51,19 +54,18 @@ class TrendQuery:
     def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int, *, compiled: bool = True) -> None:
         self.plan = plan
         self.slot = slot
-        self.group_kinds = tuple(kinds.get(name, Kind.STRING) for name in plan.group)
+        own = {"ts": Kind.INT, "type": Kind.STRING}
+        self.key_kinds = tuple(own.get(name) or kinds.get(name) for name in plan.key)
+        self.group_kinds = tuple(self.key_kinds[plan.key.index(name)] for name in plan.group)
         self.strings = Interner(())
         self._needs = source.reads(plan)
         self._wiring = wiring_of(plan)
         self._kernels = source.core(compiled=compiled)
         self._conditions = source.conditions(plan, self._needs, compiled=compiled)
         self._has_local = any(plan.local)
-        self._string_words = [
-            place for place, name in enumerate(plan.key) if name == "type" or kinds.get(name) is Kind.STRING
-        ]
-        self._string_values = [
-            row for row, (_, kind) in enumerate(self._needs.attributes[: self._needs.stored]) if kind is Kind.STRING
-        ]
+        self._string_words = [place for place, kind in enumerate(self.key_kinds) if kind is Kind.STRING]
+        stored = self._needs.attributes[: self._needs.stored]
+        self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
         self._store: Store
         self.reset()
 
@@ -102,6 +104,19 @@ class TrendQuery:
         candidates = np.asarray([name == opens.type for name in columns.type.values], dtype=np.bool_)[columns.type.data]
         self._conditions.choose_openings(candidates, batch.attributes, batch.ranks)
         return [int(position) for position in columns.seq[candidates]]
+
+    def reopen(self, openings: Sequence[Sequence[int]]) -> None:
+        """OPEN ON: the windows opened by these events, as (seq, ts), are open; what they held before is unknown."""
+        for seq, ts in openings:
+            if self._store.head[OPENED] - self._store.head[KLO] >= len(self._store.slots):
+                self._store = store.grow_windows(self._store)
+            slot = self._store.head[OPENED] % len(self._store.slots)
+            self._store.slots[slot, [S_LOW, S_SEQ]] = (seq if self.plan.window.events else ts), seq
+            self._store.head[OPENED] += 1
+
+    def is_like(self, other: TrendQuery) -> bool:
+        """Whether the two mean the same, under the schemas to which they are bound."""
+        return self.plan == other.plan and self.key_kinds == other.key_kinds
 
     def apply(self, batch: Batch, begin: int, stop: int) -> None:
         """Apply events begin..stop-1 of the batch."""
@@ -150,7 +165,7 @@ class TrendQuery:
             self.strings.collect(self._strings_in_use())
 
     def statistics(self) -> dict[str, int]:
-        """Numbers for metrics: stored vertices, windows with a trend's beginning, keys, bytes of state, results ever."""
+        """Stored vertices, windows in which a trend has begun, keys, bytes of state, results ever."""
         head = self._store.head
         rows, _ = store.live_vertices(self._store, self._wiring)
         return {

@@ -56,14 +56,15 @@ class TrendResults:
         self._fired = [part for part in fired if len(part.rows)]
         self._names = tuple(sorted({part.query.plan.name for part in self._fired}))
         columns = [self._order_of(part) for part in self._fired]
-        keys = np.concatenate(columns, axis=1) if columns else np.zeros((4, 0), dtype=np.int64)
+        keys: Ints = np.concatenate(columns, axis=1) if columns else np.zeros((4, 0), dtype=np.int64)
         order = np.lexsort(keys)
         sizes = [len(part.rows) for part in self._fired]
         self._part = np.repeat(np.arange(len(sizes)), sizes)[order]
         self._row = np.concatenate([np.arange(size) for size in sizes])[order] if sizes else order
-        self._query = keys[0, order].astype(np.int32)
+        self._query: NDArray[np.int32] = keys[0, order].astype(np.int32)
+        self._position: Ints = keys[3, order]
         times = [part.rows[:, O_TIME] for part in self._fired]
-        self._last_time = np.concatenate(times)[order] if times else np.zeros(0, dtype=np.int64)
+        self._last_time: Ints = np.concatenate(times)[order] if times else np.zeros(0, dtype=np.int64)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,6 +73,11 @@ class TrendResults:
     @property
     def query(self) -> NDArray[np.int32]:
         return self._query
+
+    @property
+    def position(self) -> Ints:
+        """[n] the position before whose event each result fires."""
+        return self._position
 
     @property
     def last_time(self) -> NDArray[np.int64]:

@@ -11,8 +11,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.language.plan import Expr, Strategy, TrendAggregate, TrendPlan, TrendState, Transition, Window
-from tests.reference.trends import Leaf, Pattern, Plus, Seq
+from saffron.language.plan import Expr, Strategy, Transition, TrendAggregate, TrendPlan, TrendState, Window
+from tests.reference.trends import Leaf, Pattern, Plus
 
 KINDS = {"k": Kind.STRING, "g": Kind.INT, "x": Kind.FLOAT, "n": Kind.INT, "f": Kind.BOOL, "h": Kind.FLOAT}
 SCHEMA = Schema(KINDS, {name: tuple(KINDS) for name in "ABCD"}, {name: frozenset() for name in "ABCD"})
