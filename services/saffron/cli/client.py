@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -85,6 +86,7 @@ class Client:
 @contextmanager
 def connection(settings: Settings) -> Iterator[Client]:
     """Connect, and say so where there is no broker (UnavailableError)."""
+    logging.getLogger("saffron.kafka").setLevel(logging.CRITICAL)  # errors reach the user by exceptions
     log = kafka_log.connect(settings)
     try:
         client = Client(settings, log)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import orjson
+
+from saffron.errors import SettingsError
 
 
 def say(line: str) -> None:
@@ -47,6 +50,17 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     for line in ([*columns], *cells):
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         print(bold(text) if line == [*columns] else text)
+
+
+def log_to_stderr(level: str) -> None:
+    """Log lines of a service, with their time; SettingsError for a level that is none."""
+    known = ("debug", "info", "warning", "error")
+    if level.lower() not in known:
+        raise SettingsError(f"setting 'log_level' is {level!r}: it must be one of {', '.join(known)}")
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=level.upper(), format=form, stream=sys.stderr)
+    for noisy in ("py4j", "numba", "aiohttp.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
 def bold(text: str) -> str:

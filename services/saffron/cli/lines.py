@@ -1,12 +1,16 @@
-"""Event files as lines of JSON, in batches: what `produce` sends is what the file says, byte for byte."""
+"""Event files as lines of JSON, in chunks: what `produce` sends and `replay` reads is what the file says.
+
+Rows of CSV and Parquet files become lines of JSON, so that all formats take one way.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
+import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,6 +18,7 @@ import orjson
 import pyarrow.parquet
 import zstandard
 
+from saffron.engine.events.raw import RawBatch, batch_of_lines
 from saffron.errors import InputError
 
 _CHUNK = 1 << 20
@@ -24,14 +29,31 @@ _TABLES = (".csv", ".parquet")
 
 def batches(files: Sequence[str]) -> Iterator[list[bytes]]:
     """Events of the files, one after another, as JSON objects without the newline; "-" is standard input."""
+    for chunk in _chunks(files):
+        if lines := [line for line in chunk.split(b"\n") if line.strip()]:
+            yield lines
+
+
+def event_batches(files: Sequence[str]) -> Iterator[RawBatch]:
+    """The same events as raw batches, numbered through all files."""
+    first = 0
+    for chunk in _chunks(files):
+        batch = batch_of_lines(chunk, first)
+        first += len(batch)
+        if len(batch):
+            yield batch
+
+
+def _chunks(files: Sequence[str]) -> Iterator[bytes]:
+    """Whole lines. InputError: a file that cannot be read, or whose name does not say what it holds."""
     for name in files:
         try:
-            yield from _batches_of(name)
-        except (OSError, zstandard.ZstdError, EOFError, pyarrow.ArrowException) as error:
+            yield from _chunks_of(name)
+        except (OSError, zstandard.ZstdError, EOFError, UnicodeDecodeError, csv.Error, pyarrow.ArrowException) as error:
             raise InputError(f"cannot read {name}: {error}") from error
 
 
-def _batches_of(name: str) -> Iterator[list[bytes]]:
+def _chunks_of(name: str) -> Iterator[bytes]:
     if name == "-":
         yield from _lines(sys.stdin.buffer)
         return
@@ -39,9 +61,8 @@ def _batches_of(name: str) -> Iterator[list[bytes]]:
     packed = path.suffix if path.suffix in (".zst", ".gz") else ""
     kind = path.with_suffix("").suffix if packed else path.suffix
     if kind not in _LINES + _TABLES:
-        raise InputError(
-            f"cannot tell what {name} holds: {', '.join(_LINES + _TABLES)}, each also .zst or .gz, can be read"
-        )
+        known = ", ".join(_LINES + _TABLES)
+        raise InputError(f"cannot tell what {name} holds: {known}, each also .zst or .gz, can be read")
     with path.open("rb") as file, _unpacked(file, packed) as stream:
         if kind == ".csv":
             yield from _csv(stream)
@@ -57,29 +78,25 @@ def _unpacked(file: BinaryIO, packed: str) -> Any:
     return gzip.open(file) if packed == ".gz" else file
 
 
-def _lines(stream: Any) -> Iterator[list[bytes]]:
-    """Whole lines as they come: a pipe's events are passed on at once, a file's in chunks."""
+def _lines(stream: Any) -> Iterator[bytes]:
+    """As they come: a pipe's events are passed on at once, a file's in chunks."""
     read = getattr(stream, "read1", stream.read)
-    rest = b""
+    rest: list[bytes] = []
     while chunk := read(_CHUNK):
-        *whole, rest = (rest + chunk).split(b"\n")
-        if lines := [line for line in whole if line.strip()]:
-            yield lines
-    if rest.strip():
-        yield [rest]
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*rest, chunk[:end]))
+            rest = []
+        rest.append(chunk[end:])
+    if last := b"".join(rest):
+        yield last + b"\n"
 
 
-def _csv(stream: Any) -> Iterator[list[bytes]]:
+def _csv(stream: Any) -> Iterator[bytes]:
     """Cells that read as a number, true or false are that; an empty one is null."""
     rows = csv.DictReader(io.TextIOWrapper(stream, "utf-8", newline=""))
-    batch = []
-    for row in rows:
-        batch.append(orjson.dumps({name: _value(cell) for name, cell in row.items()}))
-        if len(batch) == _ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+    while part := list(itertools.islice(rows, _ROWS)):
+        yield _json_lines({name: _value(cell) for name, cell in row.items()} for row in part)
 
 
 def _value(cell: str | None) -> int | float | str | bool | None:
@@ -95,7 +112,16 @@ def _value(cell: str | None) -> int | float | str | bool | None:
     return cell
 
 
-def _parquet(stream: Any) -> Iterator[list[bytes]]:
+def _parquet(stream: Any) -> Iterator[bytes]:
     file = pyarrow.parquet.ParquetFile(io.BytesIO(stream.read()))
     for batch in file.iter_batches(batch_size=_ROWS):
-        yield [orjson.dumps(row) for row in batch.to_pylist()]
+        yield _json_lines(batch.to_pylist())
+
+
+def _json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Timestamps of a table become ISO 8601 text, which an event's `ts` may be."""
+    option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NAIVE_UTC
+    try:
+        return b"".join(orjson.dumps(row, option=option) for row in rows)
+    except TypeError as error:
+        raise InputError(f"a row cannot be an event: {error}") from error

@@ -11,44 +11,53 @@ import sys
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from saffron.errors import QueryError, SaffronError, SettingsError, UnavailableError
 
 _COMMANDS = {
-    "demo": "demo",
-    "replay": "replay",
-    "explain": "explain",
-    "up": "up",
-    "down": "down",
-    "status": "status",
-    "stream": "stream",
-    "query": "query",
-    "produce": "produce",
-    "tail": "tail",
-    "run": "run",
-    "doctor": "doctor",
-    "config": "config",
-    "bench": "bench",
+    "demo": "One command: everything up, a real data set, two queries, complex events on the screen.",
+    "replay": "Run queries over files, without Kafka.",
+    "explain": "Print the plan of a query.",
+    "up": "Start a Kafka broker, the topics, and all services.",
+    "down": "End everything that `up` started.",
+    "status": "Show what runs.",
+    "stream": "Sources: topic, key, schema, and bounds of a stream.",
+    "query": "Standing queries: check, add, list, show, pause, resume, replace, remove.",
+    "produce": "Events from files or standard input to a stream.",
+    "tail": "Complex events, trends, dead letters as they come.",
+    "run": "One service in the foreground, as in a container.",
+    "doctor": "What is wrong, and the fix.",
+    "config": "Settings: values, and where they come from.",
+    "bench": "The project's own benchmarks.",
 }
-"""Command -> module of this package that holds it, as `app` (a group) or as the function of that name."""
+"""Command -> what it does; module `saffron.cli.COMMAND` holds it, as `app` (a group) or as a function of its name."""
 
 
 class _Commands(TyperGroup):
-    """Imports a command when it is asked for: `saffron replay` need not load Kafka's client, nor `status` Numba."""
+    """Imports a command when it is called: `saffron replay` need not load Kafka's client, nor `status` Numba."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"saffron.cli.{_COMMANDS[cmd_name]}")
+        if self._listing:
+            return TyperCommand(cmd_name, help=_COMMANDS[cmd_name])
+        module = importlib.import_module(f"saffron.cli.{cmd_name}")
         if hasattr(module, "app"):
             return typer.main.get_command(module.app)
         app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
         app.command(cmd_name)(getattr(module, cmd_name))
         return typer.main.get_command(app)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands comes from the table above."""
+        self._listing = True
+        super().format_help(ctx, formatter)
 
 
 app = typer.Typer(

@@ -39,8 +39,8 @@ def produce(
 ) -> None:
     """Produce events to a stream. Messages are stamped now; an event's own `ts` stays as it is.
 
-    Files: `.ndjson`, `.jsonl`, `.csv`, `.parquet`, each also `.zst` or `.gz`. With `--close`, events produced later whose `ts`
-    lies before the end of these would be late.
+    Files: `.ndjson`, `.jsonl`, `.csv`, `.parquet`, each also `.zst` or `.gz`. With `--close`, events produced later
+    whose `ts` lies before the end of these would be late.
 
     Examples:
 

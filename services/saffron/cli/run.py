@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from saffron.cli import options
+from saffron.cli import console, options
 from saffron.runtime.state import SERVICES
 
 
@@ -32,5 +32,6 @@ def run(
     if name not in SERVICES:
         raise typer.BadParameter(f"there is no service {service!r}; there are {', '.join(SERVICES)}")
     settings = options.connected(data, brokers, prefix)
+    console.log_to_stderr(settings.log_level)
     module = importlib.import_module(f"saffron.{name}.main")
     raise typer.Exit(int(module.main(settings)))
