@@ -23,6 +23,10 @@ class Results(Protocol):
         """[n] index into `names` of each result's query."""
 
     @property
+    def position(self) -> NDArray[np.int64]:
+        """[n] position (seq) at which each result fires, ascending: a deadline before that event, a match with it."""
+
+    @property
     def last_time(self) -> NDArray[np.int64]:
         """[n] message time (ms) of the last contributing event: start of the detection latency."""
 

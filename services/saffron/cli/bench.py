@@ -1,0 +1,41 @@
+"""`saffron bench`: the project's own benchmarks, which live in tools/bench of a checkout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from saffron.errors import InputError
+
+_FOLDER = Path(__file__).parents[3] / "tools" / "bench"
+
+
+def bench(
+    name: Annotated[str | None, typer.Argument(help="Which benchmark; without a name, all of them.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each; medians are printed.")] = 5,
+    json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
+) -> None:
+    """Measure, print a table, and write JSON. Nothing else should run on the machine meanwhile.
+
+    Examples:
+
+        saffron bench engine
+
+        saffron bench path --runs 3 --json path.json
+    """
+    known = sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_"))
+    if not known:
+        raise InputError(f"there are no benchmarks at {_FOLDER}: run this command from a checkout of the project")
+    if name is not None and name not in known:
+        raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(known)}")
+    failed = 0
+    for one in [name] if name else known:
+        command = [sys.executable, str(_FOLDER / f"{one}.py"), "--runs", str(runs)]
+        if json is not None:
+            command += ["--json", str(json if name else json.with_stem(f"{json.stem}-{one}"))]
+        failed |= subprocess.run(command, check=False).returncode
+    raise typer.Exit(1 if failed else 0)

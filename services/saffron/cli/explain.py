@@ -1,0 +1,36 @@
+"""`saffron explain`: the plan of a query, before anything runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import orjson
+import typer
+
+from saffron.cli.queries import read_schema, read_texts
+from saffron.language import compile_query, explain_json, explain_svg, explain_text
+
+
+def explain(
+    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")] = None,
+    text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
+    format: Annotated[Literal["text", "json", "svg"], typer.Option(help="How to print the plan.")] = "text",
+    schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
+) -> None:
+    """Print the plan: automaton or template, conditions on each edge, strategy, window, key, complexity and why.
+
+    Examples:
+
+        saffron explain -q rally.saf
+
+        saffron explain -e 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour' --format svg > plan.svg
+    """
+    known = read_schema(schema) if schema else None
+    for one in read_texts(query or [], text or []):
+        plan = compile_query(one.text, known, name=one.name, lenient=known is None)
+        if format == "json":
+            sys.stdout.write(orjson.dumps(explain_json(plan), option=orjson.OPT_INDENT_2).decode() + "\n")
+        else:
+            sys.stdout.write((explain_text(plan) if format == "text" else explain_svg(plan)) + "\n")

@@ -1,0 +1,47 @@
+"""Query files and schema files, as the commands take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import typer
+
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.schema import Schema
+from saffron.errors import InputError, SchemaError
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """A query as given: `name` is the file's stem, unless the text names itself (QUERY name)."""
+
+    name: str
+    text: str
+
+
+def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
+    """Queries from files and from `-e`; a usage error if there is none."""
+    queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
+    queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
+    if not queries:
+        raise typer.BadParameter("no query: name a file with -q, or give the text with -e")
+    return queries
+
+
+def read_schema(path: Path) -> Schema:
+    """A stream's JSON Schema from a file."""
+    try:
+        document = orjson.loads(_read(path))
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{path} is not JSON: {error}") from error
+    return from_json_schema(document)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error

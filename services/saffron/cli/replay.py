@@ -1,0 +1,82 @@
+"""`saffron replay`: the fused engine over files. It needs no broker."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from saffron.cli import console
+from saffron.cli.durations import milliseconds
+from saffron.cli.queries import read_schema, read_texts
+from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
+
+
+def replay(
+    events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
+    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")] = None,
+    text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="Print the number of results per query instead.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Print figures as one JSON object to standard error.")] = False,
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON Schema of the events; else inferred from the first 10,000.")
+    ] = None,
+    lenient: Annotated[bool, typer.Option(help="Unknown names in a query are warnings, not errors.")] = False,
+    disorder: Annotated[str, typer.Option(metavar="DURATION", help="How late an event may be.")] = "0",
+    dead_letters: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write bad and late events here: reason, position, line.")
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="Stop at the first bad line, with status 1.")] = False,
+    partitions: Annotated[int, typer.Option(min=1, help="Split the stream as producers would (murmur2).")] = 1,
+    key: Annotated[str | None, typer.Option(metavar="ATTR", help="Attribute by which to split.")] = None,
+) -> None:
+    """Run queries over files of events; results are JSON lines (a table on a terminal).
+
+    Files: `.ndjson`, `.jsonl`, `.csv`, `.parquet`, each also `.zst` or `.gz`; several are one stream, one after
+    another.
+
+    Examples:
+
+        saffron replay -q rally.saf stock_quotes.ndjson.zst
+
+        saffron replay -e 'RETURN COUNT(*) PATTERN Quote+ WITHIN 1 hour' quotes.csv --stats
+
+        zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
+    """
+    if (partitions > 1) != (key is not None):
+        raise typer.BadParameter("--partitions N and --key ATTR go together")
+    queries = read_texts(query or [], text or [])
+    known = read_schema(schema) if schema else None
+    held = milliseconds(disorder, "--disorder")
+
+    from saffron.cli.lines import event_batches
+    from saffron.runtime.fused import Query
+    from saffron.runtime.replay import Replay  # after the cheap checks: this loads Numba
+
+    run = Replay([Query(one.name, one.text) for one in queries], schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)
+    sink = _sink(count)
+    with DeadLetterFile(dead_letters, strict) as letters:
+        try:
+            for merged in run.results(event_batches(events)):
+                letters.write(run.dead_letters())
+                sink.take(merged)
+            letters.write(run.dead_letters())
+            sink.close(run.names)
+        finally:
+            for warning in run.warnings:
+                console.say(f"warning: {warning}")
+    sys.stdout.flush()
+    if stats:
+        print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
+    elif letters.written and dead_letters is None:
+        console.say(f"{letters.written:,} events were bad or late: --dead-letters FILE keeps them, with the reason")
+
+
+def _sink(count: bool) -> Sink:
+    if count:
+        return Counts()
+    return Table() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()

@@ -1,0 +1,148 @@
+"""The fused mode: the services' operators chained in one process, without a log (`saffron replay`).
+
+    RawBatch -> WindowingOperator -> MatchOperator, TrendOperator -> results in published order
+
+There is one chain a partition, as on Kafka, and nothing between the operators is encoded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events import RawBatch, Schema
+from saffron.engine.events.block import Block
+from saffron.engine.events.schema import END_OF_TIME
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.results import Results
+from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.language.plan import Plan
+
+BLOCK_EVENTS = 65_536
+"""Events in a block: larger than on Kafka, since nothing waits for a block to fill up."""
+
+NO_CHECKPOINTS = 2**62
+DEFAULT_STREAM = "events"
+
+Compiler = Callable[[str, Schema | None, str], Plan]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that binds (the caller has checked it)."""
+
+    name: str
+    text: str
+
+
+@dataclass
+class Seconds:
+    """Where the time of a replay went."""
+
+    decode: float = 0.0
+    compile: float = 0.0
+    processing: float = 0.0
+
+
+class Chain:
+    """One partition: windowing and both engines."""
+
+    def __init__(
+        self, queries: Sequence[Query], schema: Schema, compiler: Compiler, *, partition: int, disorder: int
+    ) -> None:
+        self.seconds = Seconds()
+        self.windowing = WindowingOperator(
+            partition,
+            DEFAULT_STREAM,
+            schema,
+            disorder_ms=disorder,
+            max_block_events=BLOCK_EVENTS,
+            checkpoint_every=NO_CHECKPOINTS,
+            compiler=compiler,
+        )
+        self.matcher = MatchOperator(partition=partition, compiler=compiler)
+        self.trends = TrendOperator(partition=partition, compiler=compiler)
+        started = time.perf_counter()
+        for query in queries:
+            self.windowing.query(query.name, {"name": query.name, "version": 1, "op": "add", "text": query.text, "from": "now"})
+        for block in self.windowing.flush():
+            self._engines(block)
+        self.seconds.compile += time.perf_counter() - started
+
+    def feed(self, batch: RawBatch) -> Iterator[Merged]:
+        """Results that the batch completes, block by block."""
+        started = time.perf_counter()
+        self.windowing.ingest(batch)
+        self.seconds.decode += time.perf_counter() - started
+        yield from self._released()
+
+    def finish(self) -> Iterator[Merged]:
+        """What the end of the stream completes: an infinite watermark."""
+        self.windowing.advance_watermark(END_OF_TIME, end=True)
+        yield from self._released()
+
+    def _released(self) -> Iterator[Merged]:
+        started = time.perf_counter()
+        for block in self.windowing.flush():
+            merged = self._engines(block)
+            self.seconds.processing += time.perf_counter() - started
+            yield merged
+            started = time.perf_counter()
+        self.seconds.processing += time.perf_counter() - started
+
+    def _engines(self, block: Block) -> Merged:
+        return Merged((self.trends.apply(block), self.matcher.apply(block)))
+
+    def dead_letters(self) -> Iterable[DeadLetter]:
+        """Bad and late events since the last call."""
+        return self.windowing.take_dead_letters()
+
+    def statistics(self) -> Mapping[str, Any]:
+        """Those of the three operators: `windowing`, `matcher`, `greta`."""
+        return {
+            "windowing": self.windowing.statistics(),
+            "matcher": self.matcher.statistics(),
+            "greta": self.trends.statistics(),
+        }
+
+
+class Merged:
+    """Results of both engines over one block, by the position at which they fire; deadlines fire before events."""
+
+    def __init__(self, parts: Sequence[Results]) -> None:
+        self.parts = [part for part in parts if len(part)]
+        positions = [part.position for part in self.parts]
+        sizes = [len(part) for part in self.parts]
+        order = np.argsort(np.concatenate(positions), kind="stable") if positions else np.zeros(0, dtype=np.int64)
+        self._part = np.repeat(np.arange(len(sizes)), sizes)[order]
+        self._row = np.concatenate([np.arange(size) for size in sizes])[order] if sizes else order
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def counts(self) -> dict[str, int]:
+        """Number of results by query."""
+        counts: dict[str, int] = {}
+        for part in self.parts:
+            by_query: NDArray[np.int64] = np.bincount(part.query, minlength=len(part.names))
+            counts |= {name: counts.get(name, 0) + int(n) for name, n in zip(part.names, by_query, strict=True)}
+        return counts
+
+    def json(self, chunk: int = 4096) -> Iterator[list[bytes]]:
+        """The results as JSON objects, some thousand at a time."""
+        if len(self.parts) == 1:
+            for start in range(0, len(self), chunk):
+                yield self.parts[0].json(start, min(start + chunk, len(self)))
+            return
+        cuts = np.flatnonzero(np.diff(self._part)) + 1
+        for rows in np.split(np.arange(len(self)), cuts) if len(self) else ():
+            part = self.parts[int(self._part[rows[0]])]
+            first, last = int(self._row[rows[0]]), int(self._row[rows[-1]]) + 1
+            for start in range(first, last, chunk):
+                yield part.json(start, min(start + chunk, last))

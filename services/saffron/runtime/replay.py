@@ -1,0 +1,129 @@
+"""A replay: checked queries over raw events, through one fused chain a partition, with figures at the end."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.events import RawBatch, Schema, infer_schema
+from saffron.engine.events.infer import INFER_EVENTS
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.windows.operator import DeadLetter
+from saffron.errors import InputError
+from saffron.language import bind, compile_query
+from saffron.language.plan import Plan
+from saffron.runtime.event_keys import keys_of
+from saffron.runtime.fused import Chain, Merged, Query
+from saffron.runtime.murmur2 import partition_of
+
+
+class Replay:
+    """Queries over one stream of events. `names`, `warnings`: of the queries, once results have begun."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        *,
+        schema: Schema | None = None,
+        lenient: bool = False,
+        disorder: int = 0,
+        partitions: int = 1,
+        key: str | None = None,
+    ) -> None:
+        self.names: list[str] = []
+        self.warnings: list[str] = []
+        self._given = queries
+        self._schema = schema
+        self._lenient = lenient
+        self._disorder = disorder
+        self._partitions = partitions
+        self._key = key
+        self._chains: list[Chain] = []
+        self._results: Counter[str] = Counter()
+        self._peak = 0
+
+    def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
+        """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
+        source = iter(batches)
+        head = _first_events(source)
+        schema = self._schema or infer_schema(head)
+        queries = self._bound(schema)
+        self._chains = [
+            Chain(queries, schema, self._compile, partition=partition, disorder=self._disorder)
+            for partition in range(self._partitions)
+        ]
+        for batch in itertools.chain(head, source):
+            for chain, part in self._split(batch):
+                yield from self._counted(chain, chain.feed(part))
+        for chain in self._chains:
+            yield from self._counted(chain, chain.finish())
+
+    def dead_letters(self) -> Iterator[DeadLetter]:
+        """Bad and late events since the last call."""
+        for chain in self._chains:
+            yield from chain.dead_letters()
+
+    def figures(self) -> dict[str, Any]:
+        """What `--stats` prints."""
+        windowing = [chain.statistics()["windowing"] for chain in self._chains]
+        events = sum(one["events"] for one in windowing)
+        seconds = sum(chain.seconds.processing for chain in self._chains)
+        dropped = [chain.statistics()["matcher"]["dropped_partial_matches"] for chain in self._chains]
+        return {
+            "events": events,
+            "dead_letters": sum(one["late"] + sum(one["bad"].values()) for one in windowing),
+            "mistyped_values": sum(one["mistyped"] for one in windowing),
+            "results": {name: self._results[name] for name in self.names},
+            "seconds": round(seconds, 6),
+            "decode_seconds": round(sum(chain.seconds.decode for chain in self._chains), 6),
+            "compile_seconds": round(sum(chain.seconds.compile for chain in self._chains), 6),
+            "events_per_second": round(events / seconds) if seconds else 0,
+            "peak_partial_matches": self._peak,
+            "dropped_events": 0,
+            "dropped_partial_matches": sum(dropped),
+        }
+
+    def _bound(self, schema: Schema) -> list[Query]:
+        queries = []
+        for query in self._given:
+            bound = bind(query.text, schema, name=query.name, lenient=self._lenient)
+            self.warnings += bound.warnings
+            name = bound.plan.name
+            if name in self.names:
+                raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
+            self.names.append(name)
+            queries.append(Query(name, query.text))
+        return queries
+
+    def _compile(self, text: str, schema: Schema | None, name: str) -> Plan:
+        return compile_query(text, schema, name=name, lenient=self._lenient)
+
+    def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
+        if self._key is None:
+            yield self._chains[0], batch
+            return
+        values = [batch.value(row) for row in range(len(batch))]
+        target = np.array([partition_of(key or b"", self._partitions) for key in keys_of(values, self._key)])
+        for partition, chain in enumerate(self._chains):
+            rows = np.flatnonzero(target == partition)
+            if len(rows):
+                yield chain, batch_of_values([values[row] for row in rows.tolist()], batch.offsets[rows])
+
+    def _counted(self, chain: Chain, merged: Iterable[Merged]) -> Iterator[Merged]:
+        for one in merged:
+            self._results.update(one.counts())
+            live = chain.statistics()
+            self._peak = max(self._peak, *(sum(live[name]["partial_matches"].values()) for name in ("matcher", "greta")))
+            yield one
+
+
+def _first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
+    """Batches until there are events enough to infer a schema from."""
+    head: list[RawBatch] = []
+    while sum(map(len, head)) < INFER_EVENTS and (batch := next(source, None)) is not None:
+        head.append(batch)
+    return head

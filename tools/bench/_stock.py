@@ -1,0 +1,44 @@
+"""The workload of the benchmarks: the shipped stock quotes, and the query whose numbers the project quotes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import saffron
+from saffron.engine.events import Block, Columns, Control, Schema, schema_to_record, slice_columns
+
+QUOTES = Path(saffron.__file__).parent / "data" / "stock_quotes.ndjson.zst"
+EVENTS = 702_000
+RESULTS = 104_439
+QUERY = """PATTERN SEQ(Quote+ a[], Quote b)
+WHERE skip-till-next-match {
+  [symbol] AND a[i].price > avg(a[..i-1].price) AND b.price < 0.99 * a[last].price }
+WITHIN 1 hour"""
+TRENDS = """RETURN sector, COUNT(*)
+PATTERN Quote Q+
+WHERE [symbol] AND Q.price > NEXT(Q).price
+GROUP BY sector
+WITHIN 10 minutes SLIDE 1 minute"""
+PLAIN = "RETURN COUNT(*) PATTERN Quote+ WITHIN 10 minutes"
+
+
+def ndjson() -> bytes:
+    """The quotes as plain text."""
+    import zstandard
+
+    return zstandard.ZstdDecompressor().stream_reader(QUOTES.open("rb")).read()
+
+
+def opening(schema: Schema, columns: Columns, text: str) -> Block:
+    """The block that puts a query in force before the first event."""
+    body = {"op": "add", "name": "q", "version": 1, "text": text, "slot": 0, "from": "now"}
+    controls = (Control(0, "schema", {"schema": schema_to_record(schema)}), Control(0, "query", body))
+    return Block(slice_columns(columns, 0, 0), 0, 0, watermark=int(columns.ts[0]), controls=controls)
+
+
+def blocks(columns: Columns, size: int) -> list[Block]:
+    """All events in blocks of `size`."""
+    return [
+        Block(part, int(part.seq[0]), int(part.seq[-1]) + 1, watermark=int(part.ts[-1]))
+        for part in (slice_columns(columns, start, start + size) for start in range(0, len(columns), size))
+    ]

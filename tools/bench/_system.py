@@ -1,0 +1,102 @@
+"""A whole system for a benchmark: started as a user would, in a directory of its own, and ended with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from saffron.runtime.config import Settings, load
+from saffron.runtime.kafka_log import connect
+from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.state import read_state
+
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class System:
+    """A running system: its settings, its processes, and commands against it."""
+
+    def __init__(self, data: Path) -> None:
+        state = read_state(data)
+        assert state is not None
+        self._data = data
+        self.settings: Settings = load({"data": data, "bootstrap": state.bootstrap, "prefix": state.prefix}).settings
+        self._pids = {one.name: one.process.pid for one in state.services if one.process is not None}
+        if state.broker is not None:
+            self._pids["broker"] = state.broker.pid
+
+    def command(self, *words: str) -> str:
+        """Run `saffron WORDS` against this system; its standard output."""
+        return command(*words, "--data", str(self._data))
+
+    def cpu(self) -> Mapping[str, float]:
+        """Processor seconds of each process so far, its ended children included."""
+        return {name: _cpu_seconds(pid) for name, pid in self._pids.items()}
+
+    def memory(self) -> Mapping[str, int]:
+        """Resident bytes of each process."""
+        return {name: _resident(pid) for name, pid in self._pids.items()}
+
+    def read(self, topic: str, count: int, seconds: float) -> list[Record]:
+        """The first `count` committed records of partition 0; fewer when none came for `seconds`."""
+        log = connect(self.settings)
+        consumer = log.consumer("bench", committed_only=True, client_id="bench")
+        consumer.assign({TopicPartition(self.settings.topic(topic), 0): 0})
+        records: list[Record] = []
+        last = time.monotonic()
+        while len(records) < count and time.monotonic() - last < seconds:
+            if batch := consumer.poll(2000, 0.2):
+                records += batch
+                last = time.monotonic()
+        consumer.close()
+        log.close()
+        return records
+
+
+@contextmanager
+def system(**settings: object) -> Iterator[System]:
+    """Everything started with these settings (as SAFFRON_* variables), then ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = {f"SAFFRON_{name.upper()}": str(value) for name, value in settings.items()}
+        data = Path(folder)
+        command("up", "--data", folder, environment=names)
+        try:
+            yield System(data)
+        finally:
+            command("down", "--data", folder)
+
+
+def command(*words: str, environment: Mapping[str, str] | None = None) -> str:
+    """Run `saffron WORDS`; what it printed, or SystemExit with its errors."""
+    run = subprocess.run(
+        [sys.executable, "-m", "saffron", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **(environment or {})},
+    )
+    if run.returncode:
+        raise SystemExit(f"saffron {' '.join(words)}: status {run.returncode}\n{run.stderr}")
+    return run.stdout
+
+
+def parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+def _cpu_seconds(pid: int) -> float:
+    # The name in brackets may hold blanks; what follows the last bracket does not.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(fields[i]) for i in (11, 12, 13, 14)) * _TICK
+
+
+def _resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

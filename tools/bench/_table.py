@@ -1,0 +1,48 @@
+"""What every benchmark here shares: its arguments, medians, the table and the JSON file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def arguments(description: str, **extra: Any) -> argparse.Namespace:
+    """`--runs`, `--json`, and for each of `extra` an option of that name with that default."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    for name, default in extra.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+    return parser.parse_args()
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None) -> None:
+    """Print the rows as a table and write them, with what machine it was, as JSON."""
+    table = Table(title=title, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
+    for row in rows:
+        table.add_row(*(_text(value) for value in row.values()))
+    Console(width=max(100, Console().width)).print(table)
+    if path is not None:
+        machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
+        path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
