@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from saffron.errors import QueryError
 
 TEXT_LIMIT = 64 * 1024
 """Longest query, in bytes of UTF-8."""
-TOKEN_LIMIT = 8192
+TOKEN_LIMIT = 4096
 """Most tokens of a query; with it, every text is understood or refused within a tenth of a second."""
 NUMBER_LIMIT = 40
 """Longest number, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`kind`: "word", "number", "string", "symbol" or "end".
 
     `value`: a symbol's canonical spelling; a word as it is written but for hyphenated keywords, which are in lower
     case with hyphens; a number's digits; a string's content. [start, end) are its offsets in the text.
+    `lower`: a word in lower case, to compare with keywords; for other tokens the empty string, equal to none.
     """
 
     kind: str
     value: str
     start: int
     end: int
-
-    @property
-    def lower(self) -> str:
-        """The word in lower case, to compare with keywords; for other tokens the empty string, equal to none."""
-        return self.value.lower() if self.kind == "word" else ""
+    lower: str = ""
 
     def is_symbol(self, *symbols: str) -> bool:
         return self.kind == "symbol" and self.value in symbols
@@ -97,13 +93,16 @@ def tokenize(text: str) -> list[Token]:
 
 def _token(kind: str, value: str, start: int, text: str) -> Token:
     end = start + len(value)
+    if kind == "word":
+        return Token(kind, value, start, end, value.lower())
     if kind == "symbol":
         return Token(kind, SPELLINGS.get(value, value), start, end)
     if kind == "string":
         content = value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1]
         return Token(kind, content, start, end)
     if kind == "keyword":
-        return Token("word", re.sub(_DASH, "-", value.lower()), start, end)
+        word = re.sub(_DASH, "-", value.lower())
+        return Token("word", word, start, end, word)
     if kind == "number" and len(value) > NUMBER_LIMIT:
         raise QueryError(
             f"a number of {len(value)} characters", stage="syntax", text=text, start=start, end=end,

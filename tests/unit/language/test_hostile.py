@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 
 import pytest
@@ -19,40 +20,40 @@ SECONDS = 0.1
 HOSTILE = {
     "a megabyte": "a" * 1_000_000,
     "64 kB of spaces": " " * 65_536,
-    "open brackets": "PATTERN " + "(" * 8_000,
-    "nested SEQ": "PATTERN " + "SEQ(" * 2_000 + "A" + ")" * 2_000 + HOUR,
+    "open brackets": "PATTERN " + "(" * 3_000,
+    "nested SEQ": "PATTERN " + "SEQ(" * 1_000 + "A" + ")" * 1_000 + HOUR,
     "10,000 levels": "PATTERN A a WHERE " + "(" * 10_000 + "1" + ")" * 10_000 + "=1" + HOUR,
-    "nested expression": "PATTERN A a WHERE " + "(" * 3_000 + "1" + ")" * 3_000 + "=1" + HOUR,
-    "nots": "PATTERN A a WHERE " + "not " * 7_000 + "true" + HOUR,
-    "negations": "PATTERN " + "!" * 7_000 + "A" + HOUR,
-    "minus signs": "PATTERN A a WHERE " + "- " * 7_000 + "1=1" + HOUR,
-    "calls": "PATTERN A a WHERE " + "abs(" * 2_000 + "1" + ")" * 2_000 + "=1" + HOUR,
-    "a long sum": "PATTERN A a WHERE " + "+".join(["1"] * 4_000) + "=1" + HOUR,
+    "nested expression": "PATTERN A a WHERE " + "(" * 1_500 + "1" + ")" * 1_500 + "=1" + HOUR,
+    "nots": "PATTERN A a WHERE " + "not " * 3_000 + "true" + HOUR,
+    "negations": "PATTERN " + "!" * 3_000 + "A" + HOUR,
+    "minus signs": "PATTERN A a WHERE " + "- " * 3_000 + "1=1" + HOUR,
+    "calls": "PATTERN A a WHERE " + "abs(" * 1_000 + "1" + ")" * 1_000 + "=1" + HOUR,
+    "a long sum": "PATTERN A a WHERE " + "+".join(["1"] * 2_000) + "=1" + HOUR,
     "a sum as deep as can be": "PATTERN A a WHERE " + "+".join(["a.x"] * 62) + "=1" + HOUR,
-    "many ANDs": "PATTERN A a WHERE " + " and ".join(["a.x=1"] * 1_300) + HOUR,
-    "many ORs": "PATTERN A a WHERE " + " or ".join(["a.x=1 and a.x=2"] * 650) + HOUR,
-    "many pluses": "PATTERN A" + "+" * 8_000 + HOUR,
-    "many components": "PATTERN SEQ(" + ",".join(["A"] * 4_000) + ")" + HOUR,
+    "many ANDs": "PATTERN A a WHERE " + " and ".join(["a.x=1"] * 650) + HOUR,
+    "many ORs": "PATTERN A a WHERE " + " or ".join(["a.x=1 and a.x=2"] * 330) + HOUR,
+    "many pluses": "PATTERN A" + "+" * 3_000 + HOUR,
+    "many components": "PATTERN SEQ(" + ",".join(["A"] * 2_000) + ")" + HOUR,
     "many states": "PATTERN SEQ(" + ",".join(["A"] * 64) + ")+" + HOUR + " RETURN COUNT(*)",
-    "many choices": "PATTERN A a WHERE a.x IN (" + ",".join(["1"] * 4_000) + ")" + HOUR,
-    "many items": "PATTERN A a RETURN " + ",".join(f"a.x AS x{i}" for i in range(1_300)) + HOUR,
-    "many keys": "PATTERN A a WHERE [" + ",".join(["k"] * 4_000) + "]" + HOUR,
+    "many choices": "PATTERN A a WHERE a.x IN (" + ",".join(["1"] * 2_000) + ")" + HOUR,
+    "many items": "PATTERN A a RETURN " + ",".join(f"a.x AS x{i}" for i in range(650)) + HOUR,
+    "many keys": "PATTERN A a WHERE [" + ",".join(["k"] * 2_000) + "]" + HOUR,
     "quotes": "PATTERN A a WHERE a.k = '" + "''" * 30_000,
     "comments": "-- x\n" * 13_000,
     "digits": "PATTERN A a WHERE a.x = " + "9" * 60_000 + HOUR,
     "an exponent": "PATTERN A a WHERE a.x = 1e999999999 s" + HOUR,
     "a long type": "PATTERN " + "A" * 60_000 + HOUR,
     "a long attribute": "PATTERN A a WHERE a." + "x" * 60_000 + " = 1" + HOUR,
-    "a long name": "QUERY " + "a-" * 4_000 + " PATTERN A" + HOUR,
+    "a long name": "QUERY " + "a-" * 1_000 + " PATTERN A" + HOUR,
     "null bytes": "PATTERN A\0" + HOUR,
     "half a character": "PATTERN A \ud800" + HOUR,
     "written backwards": "PATTERN \u202eA\u202c" + HOUR,
     "zero width": "PATTERN\u200bA" + HOUR,
     "Hebrew": "PATTERN א ב" + HOUR,
-    "full width": "PATTERN A a WHERE a.x > 5" + HOUR,
+    "full width": "PATTERN A a WHERE a.x > ５" + HOUR,
     "nested pluses": "PATTERN " + "(" * 60 + "A" + ")+" * 60 + HOUR + " RETURN COUNT(*)",
     "nested SEQs": "PATTERN " + "SEQ(A," * 60 + "A" + ")+" * 60 + HOUR + " RETURN COUNT(*)",
-    "unknown names": "PATTERN A a WHERE " + " or ".join(f"a.q{i}=1" for i in range(1_300)) + HOUR,
+    "unknown names": "PATTERN A a WHERE " + " or ".join(f"a.q{i}=1" for i in range(650)) + HOUR,
 }
 
 
@@ -82,31 +83,53 @@ def test_hostile_texts_are_understood_or_refused_at_once(name: str, lenient: boo
     assert len(attempt(HOSTILE[name], lenient=lenient)) < 2_000
 
 
+DEEPEST = {
+    "brackets": "PATTERN A a WHERE " + "(" * 62 + "a.x" + ")" * 62 + "=1" + HOUR,
+    "calls": "PATTERN A a WHERE " + "abs(" * 62 + "a.x" + ")" * 62 + "=1" + HOUR,
+    "and in or": "PATTERN A a WHERE " + "(a.flag or (a.flag and " * 31 + "a.flag" + "))" * 31 + HOUR,
+    "patterns": "PATTERN " + "SEQ(A,(" * 31 + "A" + "))+" * 31 + HOUR + " RETURN COUNT(*)",
+}
+
+
+@pytest.mark.parametrize("name", DEEPEST)
+def test_the_deepest_queries_need_half_of_the_stack(name: str) -> None:
+    frames, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        frames, frame = frames + 1, frame.f_back
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(frames + 500)
+    try:
+        assert attempt(DEEPEST[name], lenient=False) == "plan"
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 WORDS = [
     "PATTERN", "WHERE", "WITHIN", "RETURN", "SEQ", "ANY", "NOT", "AND", "OR", "IN", "GROUP BY", "SLIDE", "OPEN ON",
     "skip-till-any-match", "strict-contiguity", "A", "B", "a", "b", "a[]", "a[i].x", "a[i-1].x", "b.x", "a[..i-1].x",
     "a[1].k", "b.flag", "b.len", "NEXT(A).x", "[k]", "[A.k]", "COUNT(*)", "sum(b[].x)", "avg(a[..i-1].x)", "abs(",
-    "min(", "(", ")", "[", "]", "{", "}", ",", ";", ".", "..", "+", "-", "*", "/", "%", "=", "!=", "<", ">=", "?", "|", "&",
+    "min(", "(", ")", "[", "]", "{", "}", ",", ";", ".", "..", "+", "-", "*", "/", "%", "=", "!=", "<", ">=", "?", "|",
+    "&",
     "~", "1", "2.5", "80%", "'s'", "5 s", "1 hour", "10 EVENTS", "true", "AS n", "i", "HAVING", "OUTPUT", "ALL",
     "TIME STRICT", "WEIGHT 2", "CONSUME a", "QUERY q", "FROM s", "INTO X", "-- c\n", "\n", "é", "∧", "\u2028",
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.booleans())
 def test_words_at_random_only_ever_raise_query_errors(text: str, lenient: bool) -> None:
     assert attempt("PATTERN SEQ(A+ a[], B b) WITHIN 1 h WHERE " + text, lenient=lenient)
     assert attempt(text, lenient=lenient)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.text(max_size=60), st.booleans())
 def test_characters_at_random_only_ever_raise_query_errors(text: str, lenient: bool) -> None:
     assert attempt(text, lenient=lenient)
     assert attempt("PATTERN A a WITHIN 1 h RETURN a.x AS " + text, lenient=lenient)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.sampled_from([RALLY, *PAPERS.values()]), st.data())
 def test_queries_with_a_piece_cut_out_only_ever_raise_query_errors(query: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(query)))

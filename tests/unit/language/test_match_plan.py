@@ -253,7 +253,7 @@ def test_weight_is_kept() -> None:
 
 
 def test_many_conditions_joined_by_or_make_a_shallow_expression() -> None:
-    plan = match("PATTERN A a WHERE " + " OR ".join(f"a.x = {i}" for i in range(1000)) + " WITHIN 1 h")
+    plan = match("PATTERN A a WHERE " + " OR ".join(f"a.x = {i}" for i in range(500)) + " WITHIN 1 h")
 
     def depth(expr: Expr) -> int:
         return 1 + max(depth(expr.left), depth(expr.right)) if isinstance(expr, Binary) else 0
