@@ -17,6 +17,8 @@ from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.ownership import Ownership, Standing
 
 _RENEW_MS = 100
+_FAILURES = 5
+"""New producers in a row, without a block written, before the error is passed on."""
 _CLAIM_MS = 30_000
 """A claim that has not come by after this long is not coming: its producer lost it."""
 
@@ -90,6 +92,7 @@ class InnerHop:
         self._topics: tuple[str, ...] = ()
         self.chains: dict[TopicPartition, Chain] = {}
         self.losses = 0
+        self._failures = 0
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """Some progress; True if there was any. Waits up to `wait` seconds for input if there is nothing to do."""
@@ -105,11 +108,16 @@ class InnerHop:
             for chain in list(self.chains.values()):
                 moved |= self._advance(chain, now_ms)
         except LogError as error:
-            if self._fatal(error):
+            self._failures += 1
+            if isinstance(error, GapError) or self._failures > _FAILURES:
                 raise
             self._renew(now_ms)
             moved = True
         return moved
+
+    def at_end(self, where: TopicPartition) -> bool:
+        """Whether an input partition has been read to its end."""
+        return self._consumer.at_end(where)
 
     def close(self) -> None:
         """Write what there is and leave the group."""
@@ -197,6 +205,7 @@ class InnerHop:
             tag = chain.ownership.tag(carries=carries)
             value = self._wiring.encode(replace(block, claim=tag.claim))
             self._producer.send(chain.output.topic, chain.output.partition, value, headers=tag.headers())
+            self._failures = 0
 
     def _stop(self, chain: Chain, retry_at: int) -> None:
         """Drop everything; claim again at `retry_at`, if the partition is still assigned then."""
@@ -206,10 +215,6 @@ class InnerHop:
         self._feed(chain, hungry=False)
 
     # ------------------------------------------------------------ failures
-
-    @staticmethod
-    def _fatal(error: LogError) -> bool:
-        return isinstance(error, GapError)
 
     def _renew(self, now_ms: int) -> None:
         """Something sent may or may not have landed: a new producer and new claims find out from the log."""

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime.kafka_consumer import KafkaConsumer, offsets_of
 from saffron.runtime.kafka_errors import translate
-from saffron.runtime.log import Committed, TopicPartition
+from saffron.runtime.log import Committed, Consumer, TopicPartition
 
 _TIMEOUT = 30.0
 _SERVE_EVERY = 500
@@ -83,7 +83,8 @@ class KafkaProducer:
         self._check()
         self._call("beginning a transaction", self._producer.begin_transaction)
 
-    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: KafkaConsumer) -> None:
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: Consumer) -> None:
+        assert isinstance(consumer, KafkaConsumer)
         metadata = consumer.group_metadata()
         if metadata is None:
             raise LogError("positions can only be committed by a member of a group")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+from saffron.runtime.chain_plan import ChainPlan, Limits
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.result_chain import ChainPlan, Limits, ResultChain
+from saffron.runtime.result_chain import ResultChain
 
 
 class LastHop:

@@ -15,7 +15,7 @@ import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import AbortableError, LogError, UnavailableError
-from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker, Transaction, Wire
 from saffron.runtime.murmur2 import partition_of
 
@@ -296,7 +296,8 @@ class MemoryProducer:
         self._broker.check_epoch(self._id, self.wire.epoch)
         self._transaction = self._broker.begin(self._id)
 
-    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: MemoryConsumer) -> None:
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: Consumer) -> None:
+        assert isinstance(consumer, MemoryConsumer)
         self._log.run("send_offsets", lambda: self._send_offsets(positions, consumer))
 
     def commit(self) -> None:

@@ -1,87 +1,31 @@
 """One partition of the last hop (`matcher`, `greta`): blocks in, results and position out in one transaction.
 
 take over:  a producer with the partition's transactional id (ends the predecessor's transaction, fences it), then
-            the committed position C, then the newest snapshot S <= C; blocks from S to C are applied without output
-run:        results go into a transaction, with the position reached: (offset of the block, index of the next
-            result in it), for one event may complete more results than a transaction should hold
+            the committed place C, then the newest snapshot S <= C; blocks from S to C are applied without output
+run:        results go into a transaction, with the place reached: (offset of the block, index of the next result
+            in it), for one event may complete more results than a transaction should hold
 in doubt:   whatever happens to a transaction, state that is ahead of the log is dropped: take over again
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any
-
-import numpy as np
-import orjson
-from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
 from saffron.errors import FencedError, GapError, LogError
-from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
-from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
+from saffron.runtime.block_reader import BlockReader, ReaderState
+from saffron.runtime.chain_plan import ChainPlan, Limits, Observer, Pending, Place, Tally, history
+from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.snapshots import Snapshot, Snapshots
 
 _DOUBT_MS = 50
-_HISTORY_BATCH = 64
-
-Message = tuple[str, bytes, bytes]
-"""(topic, key, value) of an observation."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Times in ms; `results`: most results in one transaction; `queue`: blocks held before the input is paused."""
-
-    commit_ms: int = 20
-    position_ms: int = 1000
-    snapshot_ms: int = 10_000
-    retry_ms: int = 3000
-    results: int = 20_000
-    queue: int = 64
-
-
-@dataclass(frozen=True)
-class ChainPlan:
-    """What a chain is made of. `observe`: the operator's rows since the last call as messages."""
-
-    where: TopicPartition
-    output: TopicPartition
-    transactional_id: str
-    group: str
-    directory: Path
-    operator: Callable[[], ResultOperator]
-    decode: Decode
-    headers: tuple[tuple[str, bytes], ...]
-    observe: Callable[[ResultOperator], Sequence[Message]]
-
-
-@dataclass
-class Tally:
-    """What has been done since `drain`; for `load`, metrics and the digest."""
-
-    events: int = 0
-    results: int = 0
-    processing_ns: int = 0
-    commits: int = 0
-    aborts: int = 0
-    snapshot_bytes: int = 0
-    latencies: list[NDArray[np.int64]] = field(default_factory=list)
-
-
-@dataclass
-class _Progress:
-    """A block whose results are being written: `index` of the next one; those below `skip` were committed before."""
-
-    offset: int
-    results: Results
-    index: int
+_ID = slice(7, 39)
+"""Where the id stands in a result: {"id":"..."""
 
 
 class ResultChain:
@@ -94,22 +38,33 @@ class ResultChain:
         self._limits = limits
         self._snapshots = Snapshots(plan.directory)
         self._producer: Producer | None = None
+        self._observer: Observer = plan.observer()
+        self._reader = BlockReader(plan.decode)
         self._retry_at = 0
         self._paused = True
         self._queue: deque[Record] = deque()
-        self._pending: _Progress | None = None
-        self._reader = BlockReader(plan.decode)
-        self._committed = Committed(0)
-        self._skip = 0
+        self._pending: Pending | None = None
+        self._place = Place(0, 0, 0)
         self._open = False
         self._sent = 0
-        self._committed_at = self._snapshot_at = 0
+        self._committed_at = self._observed_at = self._snapshot_at = 0
         self.tally = Tally()
         self.operator: ResultOperator | None = None
         self.position = 0
         self.watermark: int | None = None
         self.next_seq = 0
-        self.replaying = False
+        self.schema: Mapping[str, Any] | None = None
+
+    @property
+    def replaying(self) -> bool:
+        """Whether blocks are applied whose results stand in the log already."""
+        return self.position < self._place.offset
+
+    @property
+    def _behind(self) -> bool:
+        """Whether the log is further than this chain: the index in a block still to be gone on with must stand."""
+        begun = self._place.index > 0 or self._place.said > self._place.offset
+        return self.replaying or (self.position == self._place.offset and begun)
 
     # ------------------------------------------------------------ what the shell calls
 
@@ -121,16 +76,23 @@ class ResultChain:
     def step(self, now_ms: int) -> bool:
         """One step of work: take over, apply one block, write a slice of results, or commit."""
         if self.operator is None:
-            if now_ms < self._retry_at:
-                return False
-            return self._guarded(now_ms, self._take_over)
+            return now_ms >= self._retry_at and self._guarded(now_ms, self._take_over)
         return self._guarded(now_ms, self._advance)
+
+    def due(self, now_ms: int) -> int:
+        """In how many ms a commit is due (0 or less: now), if nothing else comes."""
+        waited = now_ms - self._committed_at
+        if self._open:
+            return self._limits.commit_ms - waited
+        if self.operator is None or self._behind or self._place == Place(self.position, 0, self.position):
+            return self._limits.position_ms
+        return self._limits.position_ms - waited
 
     def release(self, now_ms: int) -> None:
         """The partition goes to another member in good order: commit what has been written, keep a snapshot."""
 
         def finish(now: int) -> bool:
-            self._commit(now)
+            self._commit(now, observe=True)
             self._snapshot(now)
             return True
 
@@ -172,24 +134,26 @@ class ResultChain:
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
         committed = self._consumer.committed(plan.where)
         low, _ = self._consumer.watermarks(plan.where)
-        self._committed = Committed(low) if committed is None else committed
-        self._skip = int(orjson.loads(self._committed.metadata)["index"]) if self._committed.metadata else 0
-        snapshot = self._snapshots.newest(self._committed.offset) if committed is not None else None
-        self.operator = plan.operator()
+        self._place = Place(low, 0, low) if committed is None else Place.of(committed)
+        self.operator, self._observer = plan.operator(), plan.observer()
+        self.position, self.next_seq, self.watermark, self.schema = low, 0, None, None
         state = ReaderState(counter=0 if low == 0 else None)
-        self.position = low
+        snapshot = None if committed is None else self._snapshots.newest(self._place.offset)
         if snapshot is not None and snapshot.position >= low:
-            self.operator.restore(snapshot.state)
-            self.position = snapshot.position
-            state = ReaderState(snapshot.reader["claim"], snapshot.reader["counter"])
-            self.next_seq, self.watermark = snapshot.reader["next_seq"], snapshot.reader["watermark"]
+            state = self._restore(self.operator, snapshot)
         self._reader = BlockReader(plan.decode, state)
         self._sent = 0
-        self._committed_at = self._snapshot_at = now_ms
-        self.replaying = self.position < self._committed.offset
+        self._committed_at = self._observed_at = self._snapshot_at = now_ms
         self._consumer.seek(plan.where, self.position)
         self._pause(False)
         return True
+
+    def _restore(self, operator: ResultOperator, snapshot: Snapshot) -> ReaderState:
+        operator.restore(snapshot.state)
+        reader = snapshot.reader
+        self.position = snapshot.position
+        self.next_seq, self.watermark, self.schema = reader["next_seq"], reader["watermark"], reader["schema"]
+        return ReaderState(reader["claim"], reader["counter"])
 
     # ------------------------------------------------------------ work
 
@@ -198,8 +162,9 @@ class ResultChain:
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:
-            self._commit(now_ms)
-            if now_ms - self._snapshot_at >= self._limits.snapshot_ms:
+            snapshot = now_ms - self._snapshot_at >= self._limits.snapshot_ms
+            self._commit(now_ms, observe=snapshot or now_ms - self._observed_at >= self._limits.observe_ms)
+            if snapshot:
                 self._snapshot(now_ms)
         elif self._queue:
             self._apply(self._queue.popleft())
@@ -207,56 +172,53 @@ class ResultChain:
             return False
         return True
 
-    def due(self, now_ms: int) -> int:
-        """In how many ms a commit is due (0 or less: now), if nothing else comes."""
-        waited = now_ms - self._committed_at
-        if self._open:
-            return self._limits.commit_ms - waited
-        if self.operator is not None and not self.replaying and self.position > self._committed.offset:
-            return self._limits.position_ms - waited
-        return self._limits.position_ms
-
     def _apply(self, record: Record) -> None:
         if record.offset < self.position:
             return  # fetched before the seek
         assert self.operator is not None
         block = self._reader.accept(record)
         if block is not None:
-            started = perf_counter_ns()
-            results = self.operator.apply(block, lambda: self._history(record.offset))
-            self.tally.processing_ns += perf_counter_ns() - started
-            self.tally.events += len(block.columns)
-            self.next_seq, self.watermark = block.next_seq, block.watermark
-            if record.offset >= self._committed.offset:
-                index = self._skip if record.offset == self._committed.offset else 0
-                self._pending = _Progress(record.offset, results, index) if index < len(results) else None
+            results = self._run(self.operator, block, record.offset)
+            if record.offset >= self._place.offset:
+                index = self._place.index if record.offset == self._place.offset else 0
+                pending = Pending(record.offset, results, index)
+                self._pending = None if pending.done else pending
         self.position = record.offset + 1
-        said_up_to = self._committed.offset + (1 if self._committed.metadata else 0)
-        if record.offset < said_up_to and self.position >= said_up_to:
-            self._plan.observe(self.operator)  # the predecessor has said it
-        self.replaying = self.position < self._committed.offset
+        if record.offset < self._place.said <= self.position:
+            self._observer.messages(self.operator)  # the predecessor has said it
 
-    def _write(self, pending: _Progress, now_ms: int) -> None:
+    def _run(self, operator: ResultOperator, block: Block, offset: int) -> Results:
+        started = perf_counter_ns()
+        results = operator.apply(block, lambda: history(self._log, self._plan, offset))
+        nanoseconds = perf_counter_ns() - started
+        self._observer.applied(block, operator, nanoseconds)
+        self.tally.processing_ns += nanoseconds
+        self.tally.events += len(block.columns)
+        self.next_seq, self.watermark = block.next_seq, block.watermark
+        for control in block.controls:
+            if control.kind in ("schema", "checkpoint"):
+                self.schema = control.body["schema"]
+        return results
+
+    def _write(self, pending: Pending, now_ms: int) -> None:
         """A slice of the pending results, at most what the transaction still holds."""
         assert self._producer is not None
         self._begin()
-        stop = min(len(pending.results), pending.index + self._limits.results - self._sent)
+        start, results = pending.index, pending.results
+        stop = min(len(results), start + self._limits.results - self._sent)
         detected = b',"detected_at":%d}' % now_ms
         topic, partition = self._plan.output.topic, self._plan.output.partition
-        names = [name.encode() for name in pending.results.names]
-        queries = pending.results.query[pending.index : stop].tolist()
-        for query, body in zip(queries, pending.results.json(pending.index, stop), strict=True):
-            identity = ("ce_id", body[7:39])
-            headers = (*self._plan.headers, identity)
+        names = [name.encode() for name in results.names]
+        for query, body in zip(results.query[start:stop].tolist(), results.json(start, stop), strict=True):
+            headers = (*self._plan.headers, ("ce_id", body[_ID]))
             self._producer.send(topic, partition, body[:-1] + detected, key=names[query], headers=headers)
-        self.tally.latencies.append(now_ms - pending.results.last_time[pending.index : stop])
-        self.tally.results += stop - pending.index
-        self._sent += stop - pending.index
+        self.tally.wrote(results, start, stop, now_ms)
+        self._sent += stop - start
         pending.index = stop
-        if stop == len(pending.results):
+        if pending.done:
             self._pending = None
         if self._sent >= self._limits.results:
-            self._commit(now_ms)
+            self._commit(now_ms, observe=False)
 
     # ------------------------------------------------------------ transactions
 
@@ -266,28 +228,32 @@ class ResultChain:
             self._producer.begin()
             self._open = True
 
-    def _commit(self, now_ms: int) -> None:
-        """End the transaction with the position reached (begin one if only the position has moved)."""
-        assert self._producer is not None and self.operator is not None
-        reached = Committed(self.position)
+    def _commit(self, now_ms: int, *, observe: bool) -> None:
+        """End the transaction with the place reached (begin one if only the position has moved)."""
+        assert self._producer is not None
+        assert self.operator is not None
+        if self._behind and not self._open:
+            return
+        said = self.position if observe else self._place.said
+        reached = Place(self.position, 0, said)
         if self._pending is not None:
-            reached = Committed(self._pending.offset, orjson.dumps({"index": self._pending.index}).decode())
-        if not self._open and (reached == self._committed or self.position <= self._committed.offset):
-            return  # nothing new; above all, the index in a block that is still to be gone on with stands
+            reached = Place(self._pending.offset, self._pending.index, said)
+        if reached == self._place and not self._open:
+            return
         self._begin()
-        # Those of a block in progress, too: `_apply` knows that they were said, for the position is inside it.
-        for topic, key, value in self._plan.observe(self.operator):
+        for topic, key, value in self._observer.messages(self.operator) if observe else ():
             self._producer.send(topic, self._plan.output.partition, value, key=key)
-        self._producer.send_offsets({self._plan.where: reached}, self._consumer)
+        self._producer.send_offsets({self._plan.where: reached.committed()}, self._consumer)
         self._producer.commit()
-        self._open, self._sent, self._skip = False, 0, 0
-        self._committed, self._committed_at = reached, now_ms
+        self._open, self._sent = False, 0
+        self._place, self._committed_at = reached, now_ms
+        self._observed_at = now_ms if observe else self._observed_at
         self.tally.commits += 1
 
     def _snapshot(self, now_ms: int) -> None:
-        """The state at the committed position (nothing is pending then)."""
+        """The state at the committed place, if that is between two blocks and everything observed has been said."""
         assert self.operator is not None
-        if self._pending is not None or self.position != self._committed.offset:
+        if self._place != Place(self.position, 0, self.position):
             return
         state = self._reader.state
         reader: Mapping[str, Any] = {
@@ -295,26 +261,12 @@ class ResultChain:
             "counter": state.counter,
             "next_seq": self.next_seq,
             "watermark": self.watermark,
+            "schema": self.schema,
         }
         self.tally.snapshot_bytes = self._snapshots.write(Snapshot(self.position, reader, self.operator.snapshot()))
         self._snapshot_at = now_ms
 
-    def _history(self, until: int) -> Iterator[Block]:
-        """The partition's blocks from the earliest one up to and including the one at `until`."""
-        consumer = self._log.consumer(f"{self._plan.group}-history", committed_only=False)
-        low, _ = consumer.watermarks(self._plan.where)
-        reader = BlockReader(self._plan.decode, ReaderState(counter=0 if low == 0 else None))
-        consumer.assign({self._plan.where: low})
-        position = low
-        try:
-            while position <= until:
-                for record in consumer.poll(_HISTORY_BATCH, 1.0):
-                    position = record.offset + 1
-                    block = reader.accept(record) if record.offset <= until else None
-                    if block is not None:
-                        yield block
-        finally:
-            consumer.close()
+    # ------------------------------------------------------------ input
 
     def _feed(self) -> None:
         """Pause and resume with some distance between: each costs the client what it has fetched ahead."""

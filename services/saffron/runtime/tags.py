@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import orjson
+import pyarrow as pa
+
 from saffron.errors import LogError
 from saffron.runtime.log import Record
 
@@ -42,6 +45,15 @@ class BlockTag:
             ("checkpoint", b"%d" % self.checkpoint),
             ("carries", b"%d" % self.carries),
         )
+
+
+def claim_value(nonce: str) -> bytes:
+    """The value of a claim: like a block's, an Arrow stream whose metadata say what it is, but without events."""
+    header = orjson.dumps({"kind": "claim", "nonce": nonce})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([], metadata={b"saffron": header})):
+        pass
+    return sink.getvalue().to_pybytes()
 
 
 def read_tag(record: Record) -> ClaimTag | BlockTag:

@@ -18,7 +18,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema import Kind
-from saffron.engine.operator import History, State
+from saffron.engine.operator import History, ResultOperator, State
 
 
 def encode(block: Block) -> bytes:
@@ -42,10 +42,12 @@ def columns(seqs: Sequence[int], values: Sequence[int], times: Sequence[int]) ->
 class FakeResults:
     """Results as (hash, number of the result at its event)."""
 
-    names = ("fake",)
-
     def __init__(self, rows: list[tuple[str, int]]) -> None:
         self._rows = rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("fake",)
 
     @property
     def query(self) -> NDArray[np.int32]:
@@ -53,6 +55,10 @@ class FakeResults:
 
     @property
     def last_time(self) -> NDArray[np.int64]:
+        return np.zeros(len(self._rows), dtype=np.int64)
+
+    @property
+    def position(self) -> NDArray[np.int64]:
         return np.zeros(len(self._rows), dtype=np.int64)
 
     def __len__(self) -> int:
@@ -110,8 +116,19 @@ class FakeOperator:
         return {"observations.latency": [{"events": said}]} if said else {}
 
 
+class FakeObserver:
+    """Says how many events were applied."""
+
+    def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
+        """Nothing measured."""
+
+    def messages(self, operator: ResultOperator) -> list[tuple[str, bytes, bytes]]:
+        rows = operator.observations().get("observations.latency", [])
+        return [("observations.latency", b"k", orjson.dumps(row)) for row in rows]
+
+
 class FakeWindowing:
-    """Numbers events in the order of arrival; cuts blocks wherever it is asked to; a checkpoint every `every` blocks."""
+    """Numbers events as they arrive, cuts blocks wherever it is asked to; a checkpoint every `every` blocks."""
 
     def __init__(self, cuts: Iterator[int], bursts: Iterator[int], every: int = 5) -> None:
         self._cuts = cuts
@@ -152,7 +169,7 @@ class FakeWindowing:
             Control(self._next_seq, "keep", {"query": "fake", "n": n, "utility": []}) for n in [next(self._bursts)] if n
         ]
         if self._blocks % self._every == 0:
-            controls.insert(0, Control(self._next_seq, "checkpoint", {"queries": []}))
+            controls.insert(0, Control(self._next_seq, "checkpoint", {"schema": None, "queries": []}))
         self._blocks += 1
         self._position = taken[-1][0] + 1
         seqs = range(self._next_seq, self._next_seq + len(taken))

@@ -14,17 +14,17 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.block_reader import BlockReader
+from saffron.runtime.chain_plan import ChainPlan, Limits
 from saffron.runtime.inner_hop import Hop, InnerHop
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.result_chain import ChainPlan, Limits
 from saffron.shedder.hop import ShedderHop
-from tests.unit.runtime.fakes import FakeOperator, FakeWindowing, decode, encode
+from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing, decode, encode
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
-LIMITS = Limits(commit_ms=10, position_ms=40, snapshot_ms=60, retry_ms=700, results=7, queue=8)
+LIMITS = Limits(commit_ms=10, position_ms=40, observe_ms=25, snapshot_ms=60, retry_ms=700, results=7, queue=8)
 
 
 class Wiring:
@@ -98,10 +98,7 @@ def matcher(world: World, log: MemoryLog) -> LastHop:
             directory=world.snapshots / str(where.partition),
             operator=FakeOperator,
             decode=decode,
-            headers=(),
-            observe=lambda operator: [
-                (topic, b"k", orjson.dumps(row)) for topic, rows in operator.observations().items() for row in rows
-            ],
+            observer=FakeObserver,
         )
 
     return LastHop(log, "matcher", topics=lambda: ["admitted"], plan=plan, limits=LIMITS, poll_records=8)
@@ -157,16 +154,20 @@ def _all(results: Any) -> list[bytes]:
 @pytest.mark.parametrize("chunk", range(10))
 def test_every_result_stands_exactly_once_whatever_dies(chunk: int, tmp_path: Path) -> None:
     for seed in range(chunk * 20, chunk * 20 + 20):
-        world = make_world(seed, tmp_path / str(seed))
-        draw = random.Random(seed + 1)
-        counter = itertools.count()
-        try:
-            world.run(400, lambda: produce(world, draw, 3) if next(counter) % 6 == 0 else None)
-            world.settle(lambda: _done(world))
-            for partition in range(PARTITIONS):
-                check(world, partition)
-        except BaseException as error:
-            raise AssertionError(f"seed {seed}: {error!r}\n" + "\n".join(world.history[-40:])) from error
+        live(seed, tmp_path / str(seed))
+
+
+def live(seed: int, directory: Path) -> None:
+    """One seed: a life full of faults, then rest, then the reckoning."""
+    world = make_world(seed, directory)
+    draw, counter = random.Random(seed + 1), itertools.count()
+    try:
+        world.run(400, lambda: produce(world, draw, 3) if next(counter) % 6 == 0 else None)
+        world.settle(lambda: _done(world))
+        for partition in range(PARTITIONS):
+            check(world, partition)
+    except BaseException as error:
+        raise AssertionError(f"seed {seed}: {error!r}\n" + "\n".join(world.history[-40:])) from error
 
 
 def _done(world: World) -> bool:
@@ -174,7 +175,7 @@ def _done(world: World) -> bool:
     for partition in range(PARTITIONS):
         where = TopicPartition("admitted", partition)
         committed = world.broker.offsets.get(("matcher", where))
-        if committed is None or committed.offset < world.broker.partition(where).high or committed.metadata:
+        if committed is None or committed.offset < world.broker.partition(where).high:
             return False
         events = world.broker.partition(TopicPartition("events", partition)).high
         if sum(len(block.columns) for block in blocks(world, "admitted", partition)) != events:

@@ -1,0 +1,40 @@
+"""`saffron run greta`: aggregate queries over `admitted`, results to `trends`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saffron.engine.events.block import Block
+from saffron.engine.operator import ResultOperator
+from saffron.engine.trends.operator import TrendOperator
+from saffron.runtime.chain_plan import Message
+from saffron.runtime.config import Settings
+from saffron.runtime.metric_names import TRENDS
+from saffron.runtime.result_service import Kind, ResultService
+from saffron.runtime.service import run
+
+
+class NoObserver:
+    """Aggregate queries build no partial matches that a model could rate."""
+
+    def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
+        """Nothing to keep."""
+
+    def messages(self, operator: ResultOperator) -> Sequence[Message]:
+        return ()
+
+
+GRETA = Kind(
+    service="greta",
+    output="trends",
+    operator="saffron.engine.trends.operator:TrendOperator",
+    make=lambda partition, stream: TrendOperator(partition=partition, stream=stream),
+    trends=True,
+    results=TRENDS,
+    observe=lambda topics, stream, partition: NoObserver(),
+)
+
+
+def main(settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT; the exit status."""
+    return run("greta", settings, lambda *parts: ResultService(GRETA, *parts))

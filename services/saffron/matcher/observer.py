@@ -1,0 +1,41 @@
+"""What the matcher tells the model builder: transitions of partial matches, and what the work on them cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saffron.engine.events.block import Block
+from saffron.engine.models.latency import LatencySamples
+from saffron.engine.models.observations import latency_message, transition_messages
+from saffron.engine.operator import ResultOperator
+from saffron.runtime.chain_plan import Message
+from saffron.runtime.topics import Topics
+
+_TRANSITIONS = "observations.transitions"
+
+
+class MatcherObserver:
+    """An `Observer` of one chain."""
+
+    def __init__(self, topics: Topics, stream: str, partition: int) -> None:
+        self._topics = topics
+        self._stream = stream
+        self._partition = partition
+        self._samples = LatencySamples()
+
+    def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
+        if len(block.columns):
+            live = sum(operator.statistics()["partial_matches"].values())
+            self._samples.processed(live, len(block.columns), nanoseconds)
+
+    def messages(self, operator: ResultOperator) -> Sequence[Message]:
+        rows = operator.observations().get(_TRANSITIONS, ())
+        messages: list[Message] = [
+            (self._topics.observations_transitions, key, value)
+            for key, value in transition_messages(rows, stream=self._stream, partition=self._partition)
+        ]
+        samples = self._samples.drain()
+        if any(samples.values()):
+            key, value = latency_message(samples, stream=self._stream, partition=self._partition)
+            messages.append((self._topics.observations_latency, key, value))
+        return messages

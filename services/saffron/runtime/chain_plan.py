@@ -1,0 +1,150 @@
+"""What a chain of the last hop is made of, and the small things it keeps book of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.block import Block
+from saffron.engine.operator import ResultOperator
+from saffron.engine.results import Results
+from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.log import Committed, Log, TopicPartition
+
+_HISTORY_BATCH = 64
+
+Message = tuple[str, bytes, bytes]
+"""(topic, key, value) of an observation."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Times in ms; `results`: most results in one transaction; `queue`: blocks held before the input is paused.
+
+    `commit_ms`: between transactions with results; `position_ms`: between those that only move the position.
+    `retry_ms`: after being fenced, until the group has said whose the partition is.
+    """
+
+    commit_ms: int = 20
+    position_ms: int = 1000
+    observe_ms: int = 500
+    snapshot_ms: int = 10_000
+    retry_ms: int = 3000
+    results: int = 20_000
+    queue: int = 64
+
+
+class Observer(Protocol):
+    """What is told to the model builder about one chain."""
+
+    def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
+        """A block has been applied in so much time."""
+
+    def messages(self, operator: ResultOperator) -> Sequence[Message]:
+        """The operator's rows, and what was measured, since the last call."""
+
+
+@dataclass(frozen=True)
+class ChainPlan:
+    """The parts of one chain. `headers`: those that all its results share."""
+
+    where: TopicPartition
+    output: TopicPartition
+    transactional_id: str
+    group: str
+    directory: Path
+    operator: Callable[[], ResultOperator]
+    observer: Callable[[], Observer]
+    decode: Decode
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a chain has come: all blocks before `offset`, and `index` results of the block there.
+
+    `said`: observations of the blocks before this offset stand in the log.
+    """
+
+    offset: int
+    index: int
+    said: int
+
+    def committed(self) -> Committed:
+        """As it is kept with the group; the metadata is left out where it says nothing."""
+        if self.index == 0 and self.said == self.offset:
+            return Committed(self.offset)
+        return Committed(self.offset, orjson.dumps({"index": self.index, "said": self.said}).decode())
+
+    @classmethod
+    def of(cls, committed: Committed) -> Place:
+        """The place that was kept."""
+        if not committed.metadata:
+            return cls(committed.offset, 0, committed.offset)
+        body = orjson.loads(committed.metadata)
+        return cls(committed.offset, body["index"], body["said"])
+
+
+@dataclass
+class Pending:
+    """A block whose results are being written: `index` of the next one."""
+
+    offset: int
+    results: Results
+    index: int
+
+    @property
+    def done(self) -> bool:
+        return self.index >= len(self.results)
+
+
+@dataclass
+class Tally:
+    """What has been done so far; for `load`, metrics and the digest."""
+
+    events: int = 0
+    results: int = 0
+    processing_ns: int = 0
+    commits: int = 0
+    aborts: int = 0
+    snapshot_bytes: int = 0
+    latencies: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict)
+
+    def wrote(self, results: Results, start: int, stop: int, now_ms: int) -> None:
+        """Results start..stop-1 were written: their number, and detection latencies by query (no loop over results)."""
+        self.results += stop - start
+        queries = results.query[start:stop]
+        waited = (now_ms - results.last_time[start:stop]).astype(np.float64)
+        for index, name in enumerate(results.names):
+            mine = waited[queries == index]
+            if len(mine):
+                self.latencies.setdefault(name, []).append(mine)
+
+    def drain_latencies(self) -> dict[str, NDArray[np.float64]]:
+        """By query, in ms, since the last call."""
+        drained, self.latencies = self.latencies, {}
+        return {name: np.concatenate(parts) for name, parts in drained.items()}
+
+
+def history(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:
+    """The partition's blocks from the earliest one up to and including the one at offset `until`."""
+    consumer = log.consumer(f"{plan.group}-history", committed_only=False, client_id="history")
+    low, _ = consumer.watermarks(plan.where)
+    reader = BlockReader(plan.decode, ReaderState(counter=0 if low == 0 else None))
+    consumer.assign({plan.where: low})
+    position = low
+    try:
+        while position <= until:
+            for record in consumer.poll(_HISTORY_BATCH, 1.0):
+                position = record.offset + 1
+                block = reader.accept(record) if record.offset <= until else None
+                if block is not None:
+                    yield block
+    finally:
+        consumer.close()

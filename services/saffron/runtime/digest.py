@@ -1,0 +1,67 @@
+"""A digest of each partition on the `health` topic, once a second, for people and the live page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from saffron.runtime.histogram import Buckets
+from saffron.runtime.log import Producer
+from saffron.runtime.topics import Topics
+
+INTERVAL_MS = 1_000
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What one partition did in the interval that ends at `at` (schemas/health.yaml)."""
+
+    service: str
+    stream: str
+    partition: int
+    at: int
+    interval_ms: int
+    events: int
+    results: int = 0
+    latency: Buckets | None = None
+    partial_matches: int = 0
+    watermark: int | None = None
+    lag: int | None = None
+
+    def body(self) -> bytes:
+        """The message's value."""
+        fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name != "latency"}
+        measured = self.latency is not None and bool(self.latency.counts.any())
+        latency = None
+        if self.latency is not None and measured:
+            latency = {"p50": _finite(self.latency.quantile(0.5)), "p99": _finite(self.latency.quantile(0.99))}
+        return orjson.dumps({**fields, "latency_ms": latency})
+
+
+def send(producer: Producer, topics: Topics, digest: Digest) -> None:
+    """Write one digest."""
+    key = f"{digest.service}/{digest.stream}/{digest.partition}".encode()
+    producer.send(topics.health, 0, digest.body(), key=key)
+
+
+class Every:
+    """Says when the next interval is over; `due` gives its length in ms, or 0."""
+
+    def __init__(self, interval_ms: int) -> None:
+        self._interval = interval_ms
+        self._last: int | None = None
+
+    def due(self, now_ms: int) -> int:
+        if self._last is None:
+            self._last = now_ms
+            return 0
+        passed = now_ms - self._last
+        if passed < self._interval:
+            return 0
+        self._last = now_ms
+        return passed
+
+
+def _finite(value: float) -> float:
+    return round(min(value, 1e9), 3)

@@ -1,0 +1,232 @@
+"""`matcher` and `greta` on a log: the shared shell, load reports, compilation ahead of time, numbers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from saffron.engine import jit
+from saffron.engine.events.codec import decode_block
+from saffron.engine.operator import ResultOperator
+from saffron.runtime.chain_plan import ChainPlan, Limits, Observer
+from saffron.runtime.config import Settings, user_cache_directory
+from saffron.runtime.digest import INTERVAL_MS, Digest, Every, send
+from saffron.runtime.health import Health
+from saffron.runtime.histogram import Buckets
+from saffron.runtime.last_hop import LastHop
+from saffron.runtime.log import Log, TopicPartition
+from saffron.runtime.metric_names import (
+    DETECTION_LATENCY,
+    EVENTS_APPLIED,
+    PARTIAL_MATCHES,
+    STATE_BYTES,
+    TRANSACTION_ABORTS,
+    WATERMARK,
+    Counter,
+)
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.readiness import Readiness
+from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.statuses import Statuses
+from saffron.runtime.streams import Streams
+from saffron.runtime.topics import Topics
+from saffron.runtime.warm import Warming
+
+_LOG = logging.getLogger(__name__)
+_LOAD_MS = 20
+_IDLE_LOAD_MS = 500
+_FLUSH_SECONDS = 10.0
+
+Observe = Callable[[Topics, str, int], Observer]
+"""(topics, stream, partition) -> the observer of a chain."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What tells the two services apart. `output`: name of the result topic's file in schemas/.
+
+    `operator`: "module:Class"; `make` builds it for a partition and stream. `trends`: it runs aggregate queries.
+    """
+
+    service: str
+    output: str
+    operator: str
+    make: Callable[[int, str], ResultOperator]
+    trends: bool
+    results: Counter
+    observe: Observe
+
+
+class ResultService:
+    """All chains of this member. A `Service` of `runtime.service`."""
+
+    def __init__(self, kind: Kind, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
+        kernels = user_cache_directory() / "kernels"
+        jit.use_directory(kernels)
+        self._kind = kind
+        self._log = log
+        self._settings = settings
+        self._metrics = metrics
+        self._health = health
+        self._topics = Topics(settings.prefix)
+        self._streams = Streams(log, self._topics, self._topics.admitted_of)
+        self._producer = log.producer(client_id=f"{kind.service}-side")
+        self._readiness = Readiness(
+            log,
+            self._topics,
+            kind.service,
+            kind.operator,
+            Warming(kernels),
+            Statuses(self._producer, self._topics),
+            trends=kind.trends,
+        )
+        self._output = self._topics.named(kind.output)
+        self._outputs = log.partitions(self._output) or 1
+        self._look, self._load, self._digest = Every(_LOAD_MS), Every(_LOAD_MS), Every(INTERVAL_MS)
+        self._reports: dict[TopicPartition, _Report] = {}
+        limits = Limits(
+            commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
+        )
+        self.shell = LastHop(
+            log, settings.group(kind.service), topics=self._subscription, plan=self._plan, limits=limits
+        )
+        health.waiting("streams", "reading streams and queries from the beginning")
+
+    def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        if not self._readiness.caught_up or self._look.due(now_ms):
+            self._streams.step(now_ms)
+            self._readiness.step({(self._streams.of(w.topic), w.partition): c for w, c in self.shell.chains.items()})
+        moved = self.shell.step(now_ms, min(wait, _LOAD_MS / 1000))
+        if self._load.due(now_ms):
+            self._tell_load(now_ms)
+        if interval := self._digest.due(now_ms):
+            self._tell_numbers(now_ms, interval)
+        return moved
+
+    def close(self, now_ms: int) -> None:
+        self.shell.close(now_ms)
+        self._readiness.close()
+        self._streams.close()
+        self._producer.flush(_FLUSH_SECONDS)
+        self._producer.close()
+
+    # ------------------------------------------------------------ wiring
+
+    def _subscription(self) -> Sequence[str]:
+        if not (self._streams.ready and self._readiness.caught_up):
+            return []
+        self._health.done("streams")
+        self._health.done("start")
+        return self._streams.topics
+
+    def _plan(self, where: TopicPartition) -> ChainPlan:
+        kind, stream = self._kind, self._streams.of(where.topic)
+        source = f"/saffron/{kind.service}/{stream}/{where.partition}"
+        return ChainPlan(
+            where=where,
+            output=TopicPartition(self._output, where.partition % self._outputs),
+            transactional_id=f"{self._settings.prefix}{kind.service}.{stream}.{where.partition}",
+            group=self._settings.group(kind.service),
+            directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
+            operator=lambda: kind.make(where.partition, stream),
+            decode=decode_block,
+            headers=(
+                ("ce_specversion", b"1.0"),
+                ("ce_source", source.encode()),
+                ("ce_type", f"saffron.{kind.output}".encode()),
+                ("content-type", b"application/json"),
+            ),
+            observer=lambda: kind.observe(self._topics, stream, where.partition),
+        )
+
+    # ------------------------------------------------------------ numbers
+
+    def _tell_load(self, now_ms: int) -> None:
+        """Advice to the shedder: at once when something was applied, twice a second when idle."""
+        for where, chain in self.shell.chains.items():
+            report = self._reports.setdefault(where, _Report())
+            if chain.operator is None or chain.replaying:
+                continue
+            events, nanoseconds = chain.tally.events - report.events, chain.tally.processing_ns - report.processing_ns
+            if not events and now_ms - report.at < _IDLE_LOAD_MS:
+                continue
+            report.events, report.processing_ns, report.at = chain.tally.events, chain.tally.processing_ns, now_ms
+            stream = self._streams.of(where.topic)
+            body = {
+                "service": self._kind.service,
+                "stream": stream,
+                "partition": where.partition,
+                "offset": chain.position,
+                "position": chain.next_seq,
+                "processing_ns": max(0, nanoseconds),
+                "events": max(0, events),
+                "partial_matches": dict(_counts(chain)),
+                "at": now_ms,
+            }
+            key = f"{self._kind.service}/{stream}/{where.partition}".encode()
+            self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
+
+    def _tell_numbers(self, now_ms: int, interval: int) -> None:
+        for where, chain in self.shell.chains.items():
+            report = self._reports.setdefault(where, _Report())
+            stream, partition = self._streams.of(where.topic), str(where.partition)
+            buckets = Buckets()
+            for query, latencies in chain.tally.drain_latencies().items():
+                self._metrics.observe(DETECTION_LATENCY, latencies, query)
+                self._metrics.add(self._kind.results, len(latencies), query)
+                buckets.observe(latencies)
+            applied, results, aborts = report.grown(chain)
+            self._metrics.add(EVENTS_APPLIED, applied, stream, partition)
+            self._metrics.add(TRANSACTION_ABORTS, aborts)
+            partial = _counts(chain)
+            for query, count in partial.items():
+                self._metrics.set(PARTIAL_MATCHES, count, query, partition)
+            if chain.operator is not None:
+                self._metrics.set(STATE_BYTES, chain.operator.statistics().get("state_bytes", 0), partition)
+            if chain.watermark is not None:
+                self._metrics.set(WATERMARK, chain.watermark / 1000, stream, partition)
+            digest = Digest(
+                self._kind.service,
+                stream,
+                where.partition,
+                now_ms,
+                interval,
+                applied,
+                results,
+                buckets,
+                sum(partial.values()),
+                chain.watermark,
+            )
+            send(self._producer, self._topics, digest)
+        self._reports = {where: self._reports[where] for where in self.shell.chains}
+        self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
+
+
+@dataclass
+class _Report:
+    """What of a chain's tally has been told: in `load` (with `at`), and in metrics and digests (`told`)."""
+
+    events: int = 0
+    processing_ns: int = 0
+    at: int = 0
+    told: tuple[int, int, int] = (0, 0, 0)
+
+    def grown(self, chain: ResultChain) -> tuple[int, int, int]:
+        """(events, results, aborts) since the last call."""
+        now = (chain.tally.events, chain.tally.results, chain.tally.aborts)
+        grown = (now[0] - self.told[0], now[1] - self.told[1], now[2] - self.told[2])
+        # A chain that went away and came back counts from 0 again.
+        self.told = now
+        return max(0, grown[0]), max(0, grown[1]), max(0, grown[2])
+
+
+def _counts(chain: ResultChain) -> Mapping[str, int]:
+    """Partial matches by query; all queries of this service that are in force are named."""
+    if chain.operator is None:
+        return {}
+    found: Mapping[str, Any] = chain.operator.statistics()["partial_matches"]
+    return {query: int(count) for query, count in found.items()}

@@ -1,0 +1,104 @@
+"""The frame of a service's process: connect, turn the loop, answer probes, end in good order on SIGTERM."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from saffron.errors import GapError, LogError, SaffronError
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health, HealthServer
+from saffron.runtime.kafka_log import connect
+from saffron.runtime.log import Log
+from saffron.runtime.metric_names import BUSY, RESTARTS
+from saffron.runtime.metrics import Metrics
+
+_LOG = logging.getLogger(__name__)
+_IDLE_WAIT = 0.01
+_AGAIN_SECONDS = 1.0
+_BUSY_SECONDS = 1.0
+
+
+class Service(Protocol):
+    """A service on a log: `step` makes some progress and never waits longer than `wait` seconds."""
+
+    def step(self, now_ms: int, wait: float = 0.0) -> bool: ...
+
+    def close(self, now_ms: int) -> None: ...
+
+
+Make = Callable[[Log, Settings, Metrics, Health], Service]
+
+
+def run(name: str, settings: Settings, make: Make) -> int:
+    """Run a service until SIGTERM or SIGINT. Exit status: 0 ended when told to; 1 something that it cannot mend.
+
+    Where the log fails (no broker, topics missing), the service is made anew until it works; /readyz says why.
+    """
+    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stop = _Stop()
+    health, metrics = Health(name), Metrics()
+    server = HealthServer(health, metrics, settings.host, settings.metrics_port)
+    try:
+        while not stop.asked:
+            log = connect(settings)
+            try:
+                _serve(make(log, settings, metrics, health), health, metrics, stop)
+            except GapError:
+                raise
+            except LogError as error:
+                _LOG.warning("%s: %s; starting again in %g s", name, error, _AGAIN_SECONDS)
+                health.waiting("log", str(error))
+                metrics.add(RESTARTS, 1)
+                stop.wait(_AGAIN_SECONDS, health)
+            finally:
+                log.close()
+    except SaffronError as error:
+        _LOG.error("%s: %s", name, error)
+        return 1
+    finally:
+        server.close()
+    return 0
+
+
+def now_ms() -> int:
+    """The wall clock: ms since 1970 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> None:
+    health.done("log")
+    busy, since = 0.0, time.monotonic()
+    moved = True
+    while not stop.asked:
+        started = time.monotonic()
+        moved = service.step(now_ms(), 0.0 if moved else _IDLE_WAIT)
+        ended = time.monotonic()
+        busy += ended - started if moved else 0.0
+        health.beat()
+        if ended - since > _BUSY_SECONDS:
+            metrics.set(BUSY, min(1.0, busy / (ended - since)))
+            busy, since = 0.0, ended
+    service.close(now_ms())
+
+
+class _Stop:
+    """SIGTERM and SIGINT, as a flag that the loop looks at."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: object) -> None:
+        self.asked = True
+
+    def wait(self, seconds: float, health: Health) -> None:
+        """Wait, the loop being alive, until it is time or the end is asked for."""
+        deadline = time.monotonic() + seconds
+        while not self.asked and time.monotonic() < deadline:
+            health.beat()
+            time.sleep(0.05)

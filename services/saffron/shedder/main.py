@@ -1,0 +1,12 @@
+"""`saffron run shedder`: what may pass to the engines, and when."""
+
+from __future__ import annotations
+
+from saffron.runtime.config import Settings
+from saffron.runtime.service import run
+from saffron.shedder.service import ShedderService
+
+
+def main(settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT; the exit status."""
+    return run("shedder", settings, ShedderService)

@@ -1,0 +1,129 @@
+"""One chain of `windowing`: records go to the operator as they come, blocks leave it every few milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.infer import INFER_EVENTS
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.errors import SchemaError
+from saffron.windowing.activation import Activation
+from saffron.windowing.desk import Desk
+
+_NEVER = -(2**62)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """When blocks leave: `block_events` are there, or the oldest has waited `flush_ms`.
+
+    `infer_ms`: a stream without a schema waits this long for more events to infer it from.
+    """
+
+    block_events: int = 8192
+    flush_ms: int = 5
+    infer_ms: int = 1_000
+
+
+@dataclass(frozen=True)
+class Outlets:
+    """Where what is no block goes. `letters` returns once they are acknowledged; `complain`: a sentence for the log."""
+
+    letters: Callable[[list[DeadLetter]], None]
+    say: Callable[[str, int, str, str | None, int | None], None]
+    complain: Callable[[str], None]
+
+
+class WindowingHop:
+    """A `Hop` of `runtime.inner_hop`."""
+
+    def __init__(self, operator: WindowingOperator, desk: Desk, pace: Pace, outlets: Outlets) -> None:
+        self.operator = operator
+        self.heard_at = _NEVER
+        self._desk = desk
+        self._pace = pace
+        self._outlets = outlets
+        self._activation = Activation(operator, desk, outlets.say)
+        self._pending = 0
+        self._waiting_since: int | None = None
+        self._configured: object = None
+        self._fresh = True
+
+    # ------------------------------------------------------------ the shell's side
+
+    @property
+    def hungry(self) -> bool:
+        return True
+
+    def resume(self, block: Block) -> None:
+        self.operator.resume(block)
+        self._activation.seen(block.controls)
+
+    def position(self) -> int | None:
+        return self.operator.position()
+
+    def take(self, batch: RawBatch, now_ms: int) -> None:
+        self.operator.ingest(batch)
+        self.heard_at = now_ms
+        self._pending += len(batch)
+        self._await(now_ms)
+
+    def emit(self, now_ms: int, *, flush: bool) -> Sequence[Block]:
+        if self._fresh:
+            self._fresh = False
+            self.heard_at = now_ms
+            self._activation.report()
+        self._configure(now_ms)
+        if self._activation.step(now_ms):
+            self._await(now_ms)
+        if not (flush or self._due(now_ms)):
+            return []
+        if self.operator.schema is None and self._pending and flush:
+            return []  # the next owner infers the schema, from more events
+        self._pending, self._waiting_since = 0, None
+        blocks = self.operator.flush(self._desk.positions)
+        self._report(blocks)
+        return blocks
+
+    def follow(self, watermark: int, now_ms: int) -> None:
+        """The partition is silent and follows the others' watermark."""
+        if watermark > self.operator.watermark:
+            self.operator.advance_watermark(watermark)
+            self._await(now_ms)
+
+    # ------------------------------------------------------------ inside
+
+    def _await(self, now_ms: int) -> None:
+        if self._waiting_since is None:
+            self._waiting_since = now_ms
+
+    def _due(self, now_ms: int) -> bool:
+        if self._waiting_since is None:
+            return False
+        waited = now_ms - self._waiting_since
+        if self.operator.schema is None and self._pending:
+            return self._pending >= INFER_EVENTS or waited >= self._pace.infer_ms
+        return self._pending >= self._pace.block_events or waited >= self._pace.flush_ms
+
+    def _configure(self, now_ms: int) -> None:
+        settings = self._desk.settings(self.operator.stream)
+        if settings is self._configured or not settings:
+            return
+        self._configured = settings
+        try:
+            self.operator.configure(settings)
+        except SchemaError as error:
+            self._outlets.complain(f"stream {self.operator.stream}: {error}")
+        self._await(now_ms)
+
+    def _report(self, blocks: Sequence[Block]) -> None:
+        letters = self.operator.take_dead_letters()
+        if letters:
+            self._outlets.letters(letters)
+        for block in blocks:
+            self._activation.seen(block.controls)
+        for notice in self.operator.take_notices():
+            self._outlets.say(notice.name, notice.version, notice.state, notice.reason, notice.position)

@@ -1,0 +1,12 @@
+"""`saffron run windowing`: raw events to ordered, numbered blocks."""
+
+from __future__ import annotations
+
+from saffron.runtime.config import Settings
+from saffron.runtime.service import run
+from saffron.windowing.service import WindowingService
+
+
+def main(settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT; the exit status."""
+    return run("windowing", settings, WindowingService)

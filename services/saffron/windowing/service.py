@@ -1,0 +1,219 @@
+"""The `windowing` service on a log: chains by the shared shell, queries and streams from the desk."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import secrets
+from collections.abc import Sequence
+
+import orjson
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.runtime.config import Settings
+from saffron.runtime.digest import INTERVAL_MS, Digest, Every, send
+from saffron.runtime.health import Health
+from saffron.runtime.inner_hop import Chain, InnerHop
+from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.runtime.metric_names import BLOCKS, DEAD_LETTERS, EVENTS_IN, LATE_EVENTS, MISTYPED_VALUES, WATERMARK
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.tags import claim_value
+from saffron.runtime.topics import DEFAULT_STREAM, Topics
+from saffron.windowing.desk import Desk
+from saffron.windowing.hop import Outlets, Pace, WindowingHop
+
+_LOG = logging.getLogger(__name__)
+_LOOK_MS = 20
+_FLUSH_SECONDS = 10.0
+_COUNTERS = (("events", EVENTS_IN), ("late", LATE_EVENTS), ("mistyped", MISTYPED_VALUES))
+
+
+class WindowingService:
+    """All chains of this member. A `Service` of `runtime.service`."""
+
+    def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
+        self._log = log
+        self._settings = settings
+        self._metrics = metrics
+        self._health = health
+        self._topics = Topics(settings.prefix)
+        self._desk = Desk(log, self._topics)
+        self._producer = log.producer(client_id="windowing-side")
+        self._statuses = Statuses(self._producer, self._topics)
+        self._pace = Pace(settings.block_events, settings.flush_ms)
+        self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
+        self._counted: dict[TopicPartition, dict[str, int]] = {}
+        self._sources: tuple[str, ...] = ()
+        self._sources_version = -1
+        self._letters = log.partitions(self._topics.dead_letters) or 1
+        self.shell = InnerHop(
+            log,
+            settings.group("windowing"),
+            self,
+            nonce=lambda: secrets.token_hex(16),
+            retry_ms=settings.session_ms // 2,
+        )
+        health.waiting("queries", "reading queries, statuses and streams from the beginning")
+
+    def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        moved = False
+        if not self._desk.ready or self._look.due(now_ms):
+            moved = self._desk.step()
+            self._idle(now_ms)
+        moved |= self.shell.step(now_ms, wait)
+        if interval := self._digest.due(now_ms):
+            self._report(now_ms, interval)
+        return moved
+
+    def close(self, now_ms: int) -> None:
+        self.shell.close()
+        self._producer.flush(_FLUSH_SECONDS)
+        self._producer.close()
+        self._desk.close()
+
+    # ------------------------------------------------------------ wiring
+
+    def topics(self) -> Sequence[str]:
+        """The sources whose internal topics exist; none before the desk has read everything."""
+        if self._desk.ready and self._sources_version != self._desk.version:
+            self._health.done("queries")
+            self._health.done("start")
+            self._sources_version = self._desk.version
+            wanted = [t for t, s in self._desk.sources.items() if s == DEFAULT_STREAM or self._exists(t, s)]
+            self._sources = tuple(sorted(wanted))
+        return self._sources
+
+    def output(self, where: TopicPartition) -> TopicPartition:
+        return TopicPartition(self._topics.windows_of(self._desk.sources[where.topic]), where.partition)
+
+    def chain(self, where: TopicPartition) -> WindowingHop:
+        stream = self._desk.sources[where.topic]
+        settings = self._settings
+        operator = WindowingOperator(
+            where.partition,
+            stream,
+            disorder_ms=settings.disorder_ms if stream == DEFAULT_STREAM else 0,
+            max_block_events=settings.block_events,
+            checkpoint_every=settings.checkpoint_events,
+            max_future=settings.max_future_ms,
+        )
+        self._statuses.forget(stream, where.partition)
+        outlets = Outlets(
+            letters=lambda letters: self._send_letters(where, letters),
+            say=lambda name, version, state, reason, position: self._statuses.say(
+                Status(name, version, "windowing", stream, where.partition, state, reason, position)
+            ),
+            complain=lambda sentence: _LOG.error("%s", sentence),
+        )
+        return WindowingHop(operator, self._desk, self._pace, outlets)
+
+    def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
+        return consumer.poll_raw(self._settings.poll_records, min(wait, self._settings.flush_ms / 1000))
+
+    def encode(self, block: Block) -> bytes:
+        self._metrics.add(BLOCKS, 1, "windows")
+        return encode_block(block)
+
+    def decode(self, value: bytes) -> Block:
+        return decode_block(value)
+
+    def claim(self, nonce: str) -> bytes:
+        return claim_value(nonce)
+
+    # ------------------------------------------------------------ inside
+
+    def _exists(self, topic: str, stream: str) -> bool:
+        missing = [t for t in (topic, self._topics.windows_of(stream)) if self._log.partitions(t) is None]
+        if missing:
+            _LOG.error("stream %s: topic %s is missing; `saffron stream add` creates it", stream, missing[0])
+        return not missing
+
+    def _send_letters(self, where: TopicPartition, letters: list[DeadLetter]) -> None:
+        """Written and acknowledged before the block that says that these records have been dealt with."""
+        for letter in letters:
+            key = f"{where.topic}/{where.partition}/{letter.offset}".encode()
+            self._producer.send(
+                self._topics.dead_letters, where.partition % self._letters, _letter(where, letter), key=key
+            )
+            self._metrics.add(DEAD_LETTERS, 1, letter.reason)
+        self._producer.flush(_FLUSH_SECONDS)
+
+    def _idle(self, now_ms: int) -> None:
+        """A silent partition that has been read to its end follows the slowest of its stream that is not silent."""
+        for stream, chains in self._by_stream().items():
+            bound = self._desk.settings(stream).get("idle")
+            if bound is None and stream == DEFAULT_STREAM:
+                bound = self._settings.idle_ms or None
+            if bound is None:
+                continue
+            silent = [c for c in chains if now_ms - _hop(c).heard_at >= bound and self.shell.at_end(c.where)]
+            others = [_hop(chain).operator.watermark for chain in chains if chain not in silent]
+            if others and min(others) > NO_WATERMARK:
+                for chain in silent:
+                    _hop(chain).follow(min(others), now_ms)
+
+    def _by_stream(self) -> dict[str, list[Chain]]:
+        found: dict[str, list[Chain]] = {}
+        for chain in self.shell.chains.values():
+            if isinstance(chain.hop, WindowingHop):
+                found.setdefault(chain.hop.operator.stream, []).append(chain)
+        return found
+
+    def _report(self, now_ms: int, interval: int) -> None:
+        for chain in self.shell.chains.values():
+            if not isinstance(chain.hop, WindowingHop):
+                continue
+            operator = chain.hop.operator
+            labels = (operator.stream, str(operator.partition))
+            numbers = operator.statistics()
+            before = self._counted.get(chain.where, {})
+            grown = {name: max(0, numbers[name] - before.get(name, 0)) for name, _ in _COUNTERS}
+            self._counted[chain.where] = {name: numbers[name] for name, _ in _COUNTERS}
+            for name, metric in _COUNTERS:
+                self._metrics.add(metric, grown[name], *labels)
+            watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
+            self._metrics.set(WATERMARK, (watermark or 0) / 1000, *labels)
+            send(
+                self._producer,
+                self._topics,
+                Digest(
+                    "windowing",
+                    operator.stream,
+                    operator.partition,
+                    now_ms,
+                    interval,
+                    grown["events"],
+                    watermark=watermark,
+                ),
+            )
+        self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
+
+
+def _hop(chain: Chain) -> WindowingHop:
+    assert isinstance(chain.hop, WindowingHop)
+    return chain.hop
+
+
+def _letter(where: TopicPartition, letter: DeadLetter) -> bytes:
+    """The message of a dead letter (schemas/dead-letters.yaml)."""
+    try:
+        value, encoding = letter.value.decode(), "utf-8"
+    except UnicodeDecodeError:
+        value, encoding = base64.b64encode(letter.value).decode(), "base64"
+    return orjson.dumps(
+        {
+            "topic": where.topic,
+            "partition": where.partition,
+            "offset": letter.offset,
+            "timestamp": letter.timestamp,
+            "reason": letter.reason,
+            "detail": letter.detail,
+            "value": value,
+            "encoding": encoding,
+        }
+    )
