@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
+import jsonschema
 import numpy as np
 import orjson
 import pytest
+import yaml
 
 from saffron.engine.models.envelope import ModelError, seal, unseal
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel, Model, TransitionModel, decode
 from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.runtime.topics import schema_folder
 
 OFFSETS = {"saffron.observations.transitions": {"0": 17, "3": 4}}
 
@@ -37,6 +41,13 @@ def test_a_model_comes_back_as_it_went(model: Model) -> None:
     assert same(found, model)
     assert found.version == (5, 2)
     assert found.trained_through == OFFSETS
+
+
+@pytest.mark.parametrize("model", [transition_model(), latency_model()])
+def test_a_model_is_as_its_schema_says(model: Model) -> None:
+    topic = yaml.safe_load((schema_folder() / "models.yaml").read_text("utf-8"))
+    jsonschema.validate(orjson.loads(model.encode()), topic["schema"])
+    assert re.fullmatch(topic["key"]["pattern"], model.key.decode())
 
 
 def test_equal_models_are_equal_bytes() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import jsonschema
 import numpy as np
 import pytest
+import yaml
 
 from saffron.engine.events.block import Block
 from saffron.engine.shed import ShedderOperator
 from saffron.errors import InputError
+from saffron.runtime.topics import schema_folder
 from tests.unit.engine.shed.blocks import (
     block,
     body,
@@ -92,6 +95,14 @@ def test_an_order_for_a_query_that_goes_at_the_same_position_is_void() -> None:
     shedder.order("q", 3)
     passed = shedder.apply(block(5, 3, 6, query(5, "remove", "q")), now_ms=0)
     assert kinds(passed) == [(5, "query")]
+
+
+def test_what_the_shedder_says_is_as_the_schema_of_admitted_says() -> None:
+    definitions = yaml.safe_load((schema_folder() / "admitted.yaml").read_text("utf-8"))["schema"]["$defs"]
+    for made in journey(operator()):
+        for control in made.controls:
+            message = {"position": control.position, "kind": control.kind, "body": dict(control.body)}
+            jsonschema.validate(message, definitions["control"])
 
 
 def test_a_later_order_replaces_one_that_waits() -> None:
