@@ -62,7 +62,7 @@ def encode_block(block: Block) -> bytes:
         fields.append((_SEQ, _whole(columns.seq)))
     fields += [("$ts", _whole(columns.ts)), ("$time", _whole(columns.time)), ("$type", _arrow(columns.type))]
     if columns.dropped is not None:
-        fields.append(("$dropped", pa.array(columns.dropped)))
+        fields.append(("$dropped", pa.Array.from_buffers(pa.uint64(), n, [None, _buffer(columns.dropped)], 0)))
     fields += [(name, _arrow(column)) for name, column in columns.attributes.items()]
     metadata: Any = {_VERSION_KEY: str(VERSION).encode(), _KEY: orjson.dumps(_header(block))}
     schema = pa.schema([pa.field(name, array.type) for name, array in fields], metadata=metadata)
@@ -169,7 +169,16 @@ def _arrow(column: Column) -> Any:
     array: Any = pa.Array.from_buffers(_ARROW[column.kind], len(data), [validity, _buffer(data)], count)
     if column.kind is not Kind.STRING:
         return array
-    return pa.DictionaryArray.from_arrays(array, pa.array(column.values, type=pa.utf8()), safe=False)
+    return pa.DictionaryArray.from_arrays(array, _texts(column.values), safe=False)
+
+
+def _texts(values: tuple[str, ...]) -> Any:
+    """The strings as an array. (`pa.array` would import pandas, if it is there, which takes a second.)"""
+    encoded = [value.encode() for value in values]
+    bounds = np.zeros(len(encoded) + 1, dtype=np.int32)
+    np.cumsum([len(value) for value in encoded], out=bounds[1:])
+    buffers = [None, _buffer(bounds), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.utf8(), len(encoded), buffers, 0)
 
 
 def _nulls(kind: Kind, data: NDArray[Any]) -> Any:
@@ -207,6 +216,7 @@ def _column(array: Any) -> Column:
         dtype = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8}[kind]
         return Column(kind, _copy(array, np.dtype(dtype)))
     codes = _copy(array.indices, np.dtype(np.int32))
+    array.dictionary.validate(full=True)
     values = tuple(array.dictionary.to_pylist())
     if len(codes) and not NULL_CODE <= int(codes.min()) <= int(codes.max()) < len(values):
         raise LogError("a block's string codes lie outside its dictionary")

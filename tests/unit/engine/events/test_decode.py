@@ -15,7 +15,14 @@ from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import column_values
 
 INFERRED = Schema(
-    kinds={"symbol": Kind.STRING, "price": Kind.FLOAT, "n": Kind.INT, "up": Kind.BOOL, "seq": Kind.INT, "time": Kind.STRING},
+    kinds={
+        "symbol": Kind.STRING,
+        "price": Kind.FLOAT,
+        "n": Kind.INT,
+        "up": Kind.BOOL,
+        "seq": Kind.INT,
+        "time": Kind.STRING,
+    },
     types={"Stock": ("symbol", "price", "n", "up"), "Näws": ("symbol", "seq", "time")},
     required={"Stock": frozenset(), "Näws": frozenset()},
 )
@@ -268,12 +275,29 @@ def test_batch_parts_share_the_buffer() -> None:
 # ---------------------------------------------------------------- random events
 
 NAMES = ["type", "ts", "symbol", "price", "n", "up", "seq", "time", "other", "pri\\u0063e", "ünknown", ""]
-NUMBERS = ["0", "-0", "-0.0", "1", "-17", "3.25", "0.1", "46.83", "1e5", "1E-7", "123456789012345678", "1234567890123456789",
-           "9223372036854775807", "-9223372036854775808", "18446744073709551616", "0.30000000000000004", "5e-324",
-           "1.7976931348623157e308", "1e400", "2.2250738585072011e-308", "9007199254740993", "9007199254740993.0",
-           "0.000001234567890123456", "123456.789e22", "12e-25", "00", "1.", "-", "1e", "7.0", "1e2", "0e7", "-0e1"]  # fmt: skip
-STRINGS = ['"IBM"', '"Stock"', '"Näws"', '"$watermark"', '"$x"', '""', '"a\\nb"', '"日本"', '"\\ud83d\\ude00"', '"x y"', '"\\ud800"',
-           '"1970-01-01T00:00:05Z"', '"' + "long" * 40 + '"']  # fmt: skip
+NUMBERS = [
+    "0",
+    "-0",
+    "-0.0",
+    "1",
+    "-17",
+    "3.25",
+    "0.1",
+    "46.83",
+    "1e5",
+    "1E-7",
+    "7.0",
+    "1e2",
+    "0e7",
+    "-0e1",
+    "00",
+    "1.",
+]
+NUMBERS += ["-", "1e", "123456789012345678", "1234567890123456789", "9223372036854775807", "-9223372036854775808"]
+NUMBERS += ["18446744073709551616", "0.30000000000000004", "5e-324", "1.7976931348623157e308", "1e400", "12e-25"]
+NUMBERS += ["2.2250738585072011e-308", "9007199254740993", "9007199254740993.0", "0.000001234567890123456", "123.7e22"]
+STRINGS = ['"Stock"', '"Näws"', '"IBM"', '"$watermark"', '"$x"', '""', '"a\\nb"', '"日本"', '"\\ud83d\\ude00"', '"x y"']
+STRINGS += ['"\\ud800"', '"1970-01-01T00:00:05Z"', '"' + "long" * 40 + '"']
 OTHERS = ["null", "true", "false", "nul", "[1]", "{}", "NaN", "Infinity", "truee"]
 
 
@@ -281,7 +305,7 @@ def random_event(rng: random.Random) -> bytes:
     blank = rng.choice(["", "", "", " ", "\t", "\n "])
     fields = []
     if rng.random() < 0.95:
-        fields.append(f'"type"{blank}:{rng.choice(STRINGS[1:3] if rng.random() < 0.9 else STRINGS)}')
+        fields.append(f'"type"{blank}:{rng.choice(STRINGS[:2] if rng.random() < 0.9 else STRINGS)}')
     if rng.random() < 0.95:
         fields.append(f'"ts":{blank}{rng.choice(["1700000000000", "5", rng.choice(NUMBERS), rng.choice(STRINGS)])}')
     for _ in range(rng.randrange(6)):
@@ -310,7 +334,7 @@ def mutated(value: bytes, rng: random.Random) -> bytes:
 @pytest.mark.parametrize("timed", [False, True])
 def test_scanner_agrees_with_the_exact_path(name: str, timed: bool) -> None:
     rng = random.Random(f"{name}{timed}")
-    for _ in range(12):
+    for _ in range(60):
         values = [random_event(rng) for _ in range(200)]
         values = [mutated(value, rng) if rng.random() < 0.3 else value for value in values]
         times = [rng.choice([-1, 0, 10, 1700000000000]) for _ in values] if timed else None
@@ -321,7 +345,7 @@ def test_floats_are_exact() -> None:
     rng = random.Random(7)
     texts = [repr(rng.choice([rng.random(), rng.gauss(0, 1e6), rng.uniform(0, 1) * 10.0 ** rng.randrange(-300, 300)]))
              for _ in range(2000)]  # fmt: skip
-    texts += [f"{rng.randrange(10**rng.randrange(1, 19))}e{rng.randrange(-30, 30)}" for _ in range(2000)]
+    texts += [f"{rng.randrange(10 ** rng.randrange(1, 19))}e{rng.randrange(-30, 30)}" for _ in range(2000)]
     texts += [f"{rng.randrange(10**6)}.{rng.randrange(10**12):012d}" for _ in range(2000)]
     values = [f'{{"type":"Stock","ts":1,"price":{text}}}'.encode() for text in texts]
     decoded = Decoder(INFERRED).decode(batch_of_values(values))

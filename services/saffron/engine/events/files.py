@@ -1,0 +1,177 @@
+"""Files of events as raw batches, for `replay` and `produce`: NDJSON, CSV and Parquet, each also packed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from saffron.engine.events.raw import RawBatch, batch_of_values, split_lines
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.tabular import csv_events, parquet_events
+from saffron.errors import InputError
+
+Codec = Literal["zstd", "gzip"]
+
+STANDARD_INPUT = "-"
+CHUNK_BYTES = 2 << 20
+MAX_LINE_BYTES = 64 << 20
+"""A line beyond this is not a line of events; reading it whole would only fill the memory."""
+
+_PACKED: dict[str, Codec] = {".zst": "zstd", ".gz": "gzip"}
+_FORMATS = (".ndjson", ".jsonl", ".csv", ".parquet")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some events of one file. `batch.offsets` count the events of all files from 0, bad ones included.
+
+    `name`: of the file, as given. `lines`: int64 [n], 1-based numbers of the line, or row, that each event stands in
+    (CSV: the header is line 1).
+    """
+
+    name: str
+    batch: RawBatch
+    lines: NDArray[np.int64]
+
+
+def read_events(
+    names: Sequence[str | Path],
+    *,
+    schema: Schema | None = None,
+    stdin: BinaryIO | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Iterator[Chunk]:
+    """The events of all files, one after another, some MiB at a time; "-" is standard input (NDJSON).
+
+    `schema`: if given, says which cells of a CSV file are strings. Raises InputError, with the file and a hint, for a
+    file that cannot be read; every name is checked before the first chunk.
+    """
+    for name in names:
+        _check(str(name))
+    position = 0
+    for name in names:
+        for chunk in _read(str(name), schema, stdin, chunk_bytes):
+            batch = replace(chunk.batch, offsets=np.arange(position, position + len(chunk.batch), dtype=np.int64))
+            position += len(batch)
+            yield replace(chunk, batch=batch)
+
+
+def _check(name: str) -> None:
+    if name == STANDARD_INPUT:
+        return
+    path = Path(name)
+    if _format(path)[0] not in _FORMATS:
+        known = ", ".join(_FORMATS)
+        raise InputError(
+            f"{name}: unknown kind of file; known are {known}, each also .zst or .gz ('-': NDJSON on stdin)"
+        )
+    if path.is_dir():
+        raise InputError(f"{name}: is a directory; name the files in it (a shell's *.ndjson does)")
+    if not path.exists():
+        raise InputError(f"{name}: no such file{_similar(path)}")
+
+
+def _similar(path: Path) -> str:
+    """A hint: a file beside it that is named like it but for its endings."""
+    stem = path.name.split(".")[0]
+    if not stem or not path.parent.is_dir():
+        return ""
+    found = sorted(item.name for item in path.parent.iterdir() if item.name.split(".")[0] == stem)
+    return f"; did you mean {path.with_name(found[0])}?" if found else ""
+
+
+def _format(path: Path) -> tuple[str, Codec | None]:
+    """(ending of the format, codec or None)."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = _PACKED.get(suffixes[-1]) if suffixes else None
+    if packed is not None:
+        suffixes.pop()
+    return (suffixes[-1] if suffixes else "", packed)
+
+
+def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes: int) -> Iterator[Chunk]:
+    if name == STANDARD_INPUT:
+        source = stdin if stdin is not None else sys.stdin.buffer
+        # read1 gives what is there: events on a live pipe are not kept waiting for a full chunk.
+        read1: Callable[[int], bytes] = getattr(source, "read1", source.read)
+        yield from _lines(name, _blocks(lambda: read1(chunk_bytes)))
+        return
+    ending, codec = _format(Path(name))
+    with _opened(name, codec) as stream:
+        if ending == ".parquet":
+            yield from _rows(name, parquet_events(name, stream.read() if codec else Path(name)))
+        elif ending == ".csv":
+            yield from _rows(name, csv_events(name, _blocks(lambda: stream.read(chunk_bytes)), schema))
+        else:
+            yield from _lines(name, _blocks(lambda: stream.read(chunk_bytes)))
+
+
+@contextmanager
+def _opened(name: str, codec: Codec | None) -> Iterator[pa.NativeFile]:
+    """The unpacked file; what goes wrong while it is read becomes an InputError."""
+    try:
+        with pa.OSFile(name, mode="r") as file:
+            if codec is None:
+                yield file
+            else:
+                with pa.CompressedInputStream(file, codec) as stream:
+                    yield stream
+    except PermissionError as error:
+        raise InputError(f"{name}: may not be read ({error.strerror}); see its permissions") from error
+    except (OSError, pa.ArrowException) as error:
+        hint = f"; is it really {codec}?" if codec else ""
+        raise InputError(f"{name}: cannot be read: {error}{hint}") from error
+
+
+def _blocks(read: Callable[[], bytes]) -> Iterator[bytes]:
+    while block := read():
+        yield block
+
+
+def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
+    """NDJSON: chunks that end at line ends."""
+    line = 1
+    for data in _whole_lines(name, blocks):
+        buffer = np.frombuffer(data, dtype=np.uint8)
+        starts, ends, numbers, count = split_lines(buffer)
+        if len(starts):
+            yield Chunk(name, RawBatch(buffer, starts, ends, numbers), numbers + line)
+        line += count
+
+
+def _whole_lines(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    waiting = 0
+    first = True
+    for block in blocks:
+        if first and block.startswith(_BYTE_ORDER_MARK):
+            block = block[len(_BYTE_ORDER_MARK) :]
+        first = False
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*rest, block[:end]])
+            rest, waiting = [], 0
+        rest.append(block[end:])
+        waiting += len(block) - end
+        if waiting > MAX_LINE_BYTES:
+            raise InputError(
+                f"{name}: a line of more than {MAX_LINE_BYTES >> 20} MiB; is there one event on each line?"
+            )
+    if waiting:
+        yield b"".join(rest)
+
+
+def _rows(name: str, batches: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Chunk]:
+    """Rows that were made JSON, with their numbers."""
+    for events, lines in batches:
+        if events:
+            yield Chunk(name, batch_of_values(events), np.array(lines, dtype=np.int64))

@@ -1,0 +1,141 @@
+"""Blocks as bytes: everything comes back, and what is torn or foreign says so."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.codec import decode_block, encode_block, peek_header
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.events.tables import column_values, concat_columns, prune_columns, slice_columns, take_columns
+from saffron.errors import LogError
+
+
+def columns(n: int, first: int = 0, *, dropped: bool = False, seed: int = 0) -> Columns:
+    rng = random.Random(seed)
+    words = tuple(f"wörd{seed}{i}" for i in range(5))
+    return Columns(
+        seq=np.arange(first, first + n, dtype=np.int64),
+        ts=np.sort(np.array([rng.randrange(100) for _ in range(n)], dtype=np.int64)),
+        time=np.array([rng.randrange(2**50) for _ in range(n)], dtype=np.int64),
+        type=Column(Kind.STRING, np.array([rng.randrange(2) for _ in range(n)], dtype=np.int32), ("A", "B")),
+        attributes={
+            "seq": Column(Kind.INT, np.array([rng.choice([NULL_INT, -1, 2**62]) for _ in range(n)], dtype=np.int64)),
+            "$seq": Column(Kind.FLOAT, np.array([rng.choice([math.nan, -0.0, math.inf, 0.1]) for _ in range(n)])),
+            "$dropped": Column(Kind.BOOL, np.array([rng.choice([-1, 0, 1]) for _ in range(n)], dtype=np.int8)),
+            "$ts": Column(Kind.STRING, np.array([rng.randrange(-1, 5) for _ in range(n)], dtype=np.int32), words),
+        },
+        dropped=np.array([rng.randrange(2**64) for _ in range(n)], dtype=np.uint64) if dropped else None,
+    )
+
+
+def block(events: Columns, **parts: Any) -> Block:
+    n = len(events)
+    first = int(events.seq[0]) if n else 7
+    return Block(events, first, first + n, watermark=-(2**62), **parts)
+
+
+def assert_same(left: Columns, right: Columns) -> None:
+    assert left.seq.tolist() == right.seq.tolist()
+    assert left.ts.tolist() == right.ts.tolist()
+    assert left.time.tolist() == right.time.tolist()
+    assert (left.dropped is None) == (right.dropped is None)
+    if left.dropped is not None and right.dropped is not None:
+        assert left.dropped.tolist() == right.dropped.tolist()
+    assert list(left.attributes) == list(right.attributes)
+    pairs = [(left.type, right.type)] + [(left.attributes[name], right.attributes[name]) for name in left.attributes]
+    for ours, theirs in pairs:
+        assert ours.kind is theirs.kind
+        assert ours.data.dtype == theirs.data.dtype
+        assert list(map(repr, column_values(ours))) == list(map(repr, column_values(theirs)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_round_trip(n: int, dropped: bool) -> None:
+    original = block(
+        columns(n, 7, dropped=dropped),
+        claim=3,
+        counter=11,
+        end=True,
+        controls=(Control(7, "query", {"op": "remove", "name": "q"}),),
+        opened={"q": (7, 8)},
+        input={"released": [1, 2], "lowest_held": None},
+    )
+    message = encode_block(original)
+    found = decode_block(message)
+    assert replace(found, columns=original.columns) == original
+    assert_same(found.columns, original.columns)
+    assert found.columns.ts.flags.writeable
+    header = peek_header(message)
+    assert (header.counter, header.next_counter, header.controls) == (11, original.next_counter, original.controls)
+
+
+def test_events_dropped_whole() -> None:
+    events = take_columns(columns(10, 7), np.array([1, 4, 5]))
+    original = Block(events, 7, 17, 0)
+    found = decode_block(encode_block(original))
+    assert found.columns.seq.tolist() == [8, 11, 12]
+    assert (found.first_seq, found.next_seq) == (7, 17)
+
+
+def test_any_arrow_reader_opens_it() -> None:
+    with pa.ipc.open_stream(encode_block(block(columns(3)))) as reader:
+        table = reader.read_all()
+    assert table.num_rows == 3
+    table.validate(full=True)
+
+
+def test_torn_and_foreign_messages() -> None:
+    message = encode_block(block(columns(100, dropped=True)))
+    for length in (0, 1, 8, 100, len(message) // 2):
+        with pytest.raises(LogError, match="no whole block"):
+            decode_block(message[:length])
+    with pytest.raises(LogError, match="no block"):
+        peek_header(b"{}")
+    sink = pa.BufferOutputStream()
+    batch = pa.RecordBatch.from_pydict({"a": [1]})
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    with pytest.raises(LogError, match="without a header"):
+        decode_block(sink.getvalue().to_pybytes())
+
+
+def test_mutated_messages_never_surprise() -> None:
+    rng = random.Random(5)
+    message = encode_block(block(columns(20)))
+    for _ in range(300):
+        data = bytearray(message)
+        for _ in range(rng.randrange(1, 5)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        with contextlib.suppress(LogError):
+            decode_block(bytes(data))
+
+
+def test_unknown_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saffron.engine.events.codec.VERSION", 9)
+    message = encode_block(block(columns(1)))
+    monkeypatch.undo()
+    for read in (decode_block, peek_header):
+        with pytest.raises(LogError, match="format 9, and this version of Saffron reads 1: upgrade"):
+            read(message)
+
+
+def test_concat_slice_prune() -> None:
+    parts = [columns(5, 0, seed=1), columns(4, 5, seed=2, dropped=True), columns(3, 9, seed=1)]
+    whole = concat_columns(parts)
+    assert_same(replace(slice_columns(whole, 0, 5), dropped=None), parts[0])
+    assert_same(slice_columns(whole, 5, 9), parts[1])
+    few = prune_columns(slice_columns(whole, 5, 7))
+    assert_same(few, slice_columns(whole, 5, 7))
+    assert len(few.attributes["$ts"].values) <= 2
+    assert concat_columns(parts[:1]) is parts[0]
