@@ -26,7 +26,7 @@ from saffron.language.windows import bind_window
 def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     """A match query as a plan; raises QueryError."""
     refuse_pattern(query.pattern, scope, nested=False)
-    scope.declare(flat_components(query.pattern))
+    scope.declare(flat_components(query.pattern), plan.MAX_COMPONENTS)
     refuse_clauses(query, scope, aggregate=False)
     strategy = bind_strategy(query, scope, plan.Strategy.NEXT)
     keys = bind_keys(query.conditions, (), scope)

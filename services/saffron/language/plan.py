@@ -16,6 +16,12 @@ from saffron.engine.events.schema import Kind
 
 DEFAULT_STREAM = "events"
 """The stream of a query without FROM."""
+MAX_COMPONENTS = 30
+"""Most components of a match query: its engine keeps two bits of an int64 for each."""
+MAX_STATES = 62
+"""Most states of an aggregate query: its engine keeps a bit of an int64 for each."""
+MAX_WINDOWS = 10_000
+"""Most windows that an event of an aggregate query lies in: it keeps an aggregate for each (T5)."""
 
 
 class Which(Enum):

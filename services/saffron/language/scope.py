@@ -19,8 +19,6 @@ OWN: dict[str, tuple[str, Kind]] = {
 """What every event has, beside the attributes of its type: spelling -> name and kind."""
 
 WARNING_LIMIT = 20
-COMPONENT_LIMIT = 64
-"""Most components of a pattern: the engines compile code for each."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +83,12 @@ class Scope:
             return
         raise self.wrong(message, span, known_names("The stream has", list(self.schema.types), name))
 
-    def declare(self, events: Sequence[tuple[Event, bool]]) -> None:
-        """Take up the pattern's components, (event, closure) in pattern order."""
-        if len(events) > COMPONENT_LIMIT:
+    def declare(self, events: Sequence[tuple[Event, bool]], limit: int) -> None:
+        """Take up the pattern's components, (event, closure) in pattern order; more than `limit` are refused."""
+        if len(events) > limit:
             hint = "Repeat with a plus: A+ a[]."
-            message = f"a pattern has at most {COMPONENT_LIMIT} components, this one has {len(events)}"
-            raise self.refused(message, events[COMPONENT_LIMIT][0].span, hint)
+            message = f"a pattern of this kind has at most {limit} components, this one has {len(events)}"
+            raise self.refused(message, events[limit][0].span, hint)
         taken: set[str] = set()
         for event, _ in events:
             if event.variable is not None and event.variable in taken:

@@ -37,7 +37,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     """An aggregate query as a plan; raises QueryError."""
     refuse_pattern(query.pattern, scope, nested=True)
     template = build(query.pattern)
-    scope.declare(template.events)
+    scope.declare(template.events, plan.MAX_STATES)
     refuse_clauses(query, scope, aggregate=True)
     strategy = bind_strategy(query, scope, plan.Strategy.ANY)
     if strategy is not plan.Strategy.ANY:

@@ -18,6 +18,10 @@ def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Wind
         scope.warn("SLIDE is longer than WITHIN: events between two windows are never looked at", within.slide.span)
     if tumbling and slide is None and within.opening is None:
         slide = within.size.amount
+    if tumbling and slide is not None and -(-within.size.amount // slide) > plan.MAX_WINDOWS:
+        count = -(-within.size.amount // slide)
+        hint = f"Each event keeps a count for each of its windows, at most {plan.MAX_WINDOWS}: slide by more."
+        raise scope.refused(f"{count} windows overlap", within.span, hint)
     opens = None if within.opening is None else _opening(within.opening, scope)
     return plan.Window(within.size.amount, within.size.events, slide, opens)
 

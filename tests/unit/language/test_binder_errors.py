@@ -117,7 +117,9 @@ PLAN_ERRORS = {
     PATTERN + "WHERE c.x > avg(b[..i-1].x)": ("b[..i-1] is over when c comes", "avg(b[..i-1].x)"),
     PATTERN + "WHERE b[i].x < b[last].x": (
         "a condition on each event cannot know the end of its closure", "b[last].x"),
-    "PATTERN SEQ(" + "A, " * 64 + "A)": ("a pattern has at most 64 components, this one has 65", "A"),
+    "PATTERN SEQ(" + "A, " * 30 + "A)": ("a pattern of this kind has at most 30 components, this one has 31", "A"),
+    "RETURN COUNT(*) PATTERN SEQ(" + "A, " * 62 + "A)": (
+        "a pattern of this kind has at most 62 components, this one has 63", "A"),
 }  # fmt: skip
 
 

@@ -34,7 +34,7 @@ HOSTILE = {
     "many ORs": "PATTERN A a WHERE " + " or ".join(["a.x=1 and a.x=2"] * 330) + HOUR,
     "many pluses": "PATTERN A" + "+" * 3_000 + HOUR,
     "many components": "PATTERN SEQ(" + ",".join(["A"] * 2_000) + ")" + HOUR,
-    "many states": "PATTERN SEQ(" + ",".join(["A"] * 64) + ")+" + HOUR + " RETURN COUNT(*)",
+    "many states": "PATTERN SEQ(" + ",".join(["A"] * 62) + ")+" + HOUR + " RETURN COUNT(*)",
     "many choices": "PATTERN A a WHERE a.x IN (" + ",".join(["1"] * 2_000) + ")" + HOUR,
     "many items": "PATTERN A a RETURN " + ",".join(f"a.x AS x{i}" for i in range(650)) + HOUR,
     "many keys": "PATTERN A a WHERE [" + ",".join(["k"] * 2_000) + "]" + HOUR,
@@ -52,7 +52,7 @@ HOSTILE = {
     "Hebrew": "PATTERN א ב" + HOUR,
     "full width": "PATTERN A a WHERE a.x > ５" + HOUR,
     "nested pluses": "PATTERN " + "(" * 60 + "A" + ")+" * 60 + HOUR + " RETURN COUNT(*)",
-    "nested SEQs": "PATTERN " + "SEQ(A," * 60 + "A" + ")+" * 60 + HOUR + " RETURN COUNT(*)",
+    "nested SEQs": "PATTERN " + "SEQ(A," * 59 + "A" + ")+" * 59 + HOUR + " RETURN COUNT(*)",
     "unknown names": "PATTERN A a WHERE " + " or ".join(f"a.q{i}=1" for i in range(650)) + HOUR,
 }
 

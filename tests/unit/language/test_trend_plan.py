@@ -135,6 +135,12 @@ def test_a_window_alone_tumbles(within: str, window: Window) -> None:
     assert trend(f"PATTERN A+ {within} RETURN COUNT(*)").window == window
 
 
+def test_windows_that_overlap_beyond_all_measure_are_refused() -> None:
+    assert trend("PATTERN A+ WITHIN 10 s SLIDE 1 ms RETURN COUNT(*)").window.slide == 1
+    with pytest.raises(QueryError, match="query error: 3600000 windows overlap\n"):
+        trend("PATTERN A+ WITHIN 1 h SLIDE 1 ms RETURN COUNT(*)")
+
+
 def test_groups_are_part_of_the_key_and_strict_time_is_kept() -> None:
     plan = trend("PATTERN A+ WHERE [k] GROUP BY y, k TIME STRICT WITHIN 1 h RETURN y, k, COUNT(*) AS n, COUNT(*)")
     assert (plan.key, plan.group, plan.strict) == (("k", "y"), ("y", "k"), True)
