@@ -157,7 +157,7 @@ class Run:
         assert self.late == set(twin.late)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_any_batching_gives_the_same_stream(seed: int) -> None:
     rng = random.Random(seed)
     run = Run(rng, script(rng, 150), rng.choice([0, 5, 40]))
@@ -165,8 +165,9 @@ def test_any_batching_gives_the_same_stream(seed: int) -> None:
     run.check()
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", [*range(110), 490, 1233])
 def test_restart_from_any_block_goes_on_exactly(seed: int) -> None:
+    """Seeds 490 and 1233 are those that notice a restart during a restart, and one right behind an end."""
     rng = random.Random(1000 + seed)
     run = Run(rng, script(rng, 120), rng.choice([0, 5, 40]))
     for _ in range(rng.randrange(1, 5)):
