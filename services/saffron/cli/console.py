@@ -32,6 +32,11 @@ def step(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
+def is_live() -> bool:
+    """Whether a progress line can be shown."""
+    return _progress.enabled
+
+
 def done() -> None:
     """Remove the progress line."""
     _progress.clear()

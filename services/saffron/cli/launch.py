@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import typer
@@ -17,7 +17,7 @@ from saffron.errors import SaffronError
 from saffron.runtime import jars, jvm
 from saffron.runtime.config import Settings, environment_of
 from saffron.runtime.state import SERVICES, SystemState, read_state
-from saffron.runtime.supervisor import end_leftovers, require_broker
+from saffron.runtime.supervisor import claim, end_leftovers, require_broker
 
 _LOOK = 0.05
 _DOWN_SECONDS = 90.0
@@ -40,10 +40,14 @@ def prepare(settings: Settings) -> None:
     jars.ensure(jars.KAFKA, console.step)
 
 
-def start_detached(settings: Settings, services: Sequence[str], fresh: bool) -> SystemState:
-    """Start a supervisor that outlives this command and wait until all is ready; SaffronError says why it is not."""
-    logs = settings.data / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+def start_detached(
+    settings: Settings, services: Sequence[str], *, fresh: bool = False, enough: Collection[str] = ()
+) -> SystemState:
+    """Start a supervisor that outlives this command and wait until all is ready; SaffronError says why it is not.
+
+    `enough`: return as soon as these services are ready, and let the others come up meanwhile.
+    """
+    claim(settings.data)
     log_path = settings.data / "supervisor.log"
     left_out = [f"--without={name}" for name in SERVICES if name not in services]
     with log_path.open("wb") as log:
@@ -56,7 +60,7 @@ def start_detached(settings: Settings, services: Sequence[str], fresh: bool) -> 
             start_new_session=True,
         )
     try:
-        return _follow(settings.data, child, log_path)
+        return _follow(settings.data, child, log_path, frozenset(enough))
     except KeyboardInterrupt:
         console.say("interrupted: ending what was started")
         child.send_signal(signal.SIGTERM)
@@ -64,13 +68,13 @@ def start_detached(settings: Settings, services: Sequence[str], fresh: bool) -> 
         raise
 
 
-def _follow(data: Path, child: subprocess.Popen[bytes], log: Path) -> SystemState:
+def _follow(data: Path, child: subprocess.Popen[bytes], log: Path, enough: frozenset[str]) -> SystemState:
     """Show what the supervisor waits for until the system runs."""
     shown = ""
     while True:
         state = read_state(data)
         mine = state if state is not None and state.supervisor.pid == child.pid else None
-        if mine is not None and mine.phase == "running":
+        if mine is not None and (mine.phase == "running" or (enough and enough <= _ready(mine))):
             console.done()
             return mine
         if child.poll() is not None:
@@ -82,6 +86,10 @@ def _follow(data: Path, child: subprocess.Popen[bytes], log: Path) -> SystemStat
             shown = mine.message
             console.step(shown)
         time.sleep(_LOOK)
+
+
+def _ready(state: SystemState) -> set[str]:
+    return {one.name for one in state.services if one.state == "ready"}
 
 
 def stop(data: Path) -> bool:

@@ -56,7 +56,7 @@ def up(
 
         Supervisor(Wish(settings, services, fresh), console.say).run(lambda state: _report(state, json))
     else:
-        _report(start_detached(settings, services, fresh), json)
+        _report(start_detached(settings, services, fresh=fresh), json)
 
 
 def _report(state: SystemState, json: bool) -> None:

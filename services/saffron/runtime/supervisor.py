@@ -28,8 +28,11 @@ from saffron.runtime.topics import Topics, topic_specs
 _LOOK = 0.25
 _PATIENCE = 20.0
 """Seconds that all services together have for a clean end."""
+_STAGES = (("windowing", "shedder", "matcher", "greta"), ("control", "model_builder"))
+"""What a result passes comes up first, and is not slowed down by Spark's start."""
 _MARK = ".saffron"
-"""Marks a directory as ours: only such a one is ever deleted by `--fresh`."""
+"""Marks a directory as ours: only such a one is ever emptied by `--fresh`."""
+_KEPT = (_MARK, "supervisor.lock", "supervisor.log")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Supervisor:
         self._data = wish.settings.data
         self._broker: Broker | None = None
         self._services: list[ServiceProcess] = []
+        self._ports: dict[str, int] = {}
         self._state: SystemState | None = None
         self._stop = False
 
@@ -80,7 +84,6 @@ class Supervisor:
         if self._fresh:
             erase(self._data)
         (self._data / "logs").mkdir(parents=True, exist_ok=True)
-        (self._data / _MARK).touch()
         self._prepare_ports()
         self._write("starting", "starting")
         if not self._settings.bootstrap:
@@ -88,16 +91,19 @@ class Supervisor:
             self._broker.start()
             self._settings = replace(self._settings, bootstrap=self._broker.bootstrap)
         self._create_topics()
-        control = self._settings.control_port
-        for name, port in zip(self._names, self._ports, strict=True):
-            environment = {**environment_of(self._settings), "SAFFRON_CONTROL_PORT": str(control)}
-            service = ServiceProcess(name, port, self._data / "logs" / f"{name}.log", environment)
-            service.start(time.monotonic())
-            self._services.append(service)
-        self._wait_until_ready(wake)
+        for stage in _STAGES:
+            for name in (name for name in self._names if name in stage and not self._stop):
+                log = self._data / "logs" / f"{name}.log"
+                service = ServiceProcess(name, self._ports[name], log, environment_of(self._settings))
+                service.start(time.monotonic())
+                self._services.append(service)
+            self._wait_until_ready(wake)
+        if not self._stop:
+            self._write("running", "")
 
     def _prepare_ports(self) -> None:
-        *self._ports, control = free_ports(len(self._names) + 1)
+        *ports, control = free_ports(len(self._names) + 1)
+        self._ports = dict(zip(self._names, ports, strict=True))
         if not self._settings.control_port:
             self._settings = replace(self._settings, control_port=control)
 
@@ -113,7 +119,6 @@ class Supervisor:
         while not self._stop:
             waiting = [one for one in self._services if not one.ready]
             if not waiting:
-                self._write("running", "")
                 return
             first = waiting[0]
             names = ", ".join(one.name for one in waiting)
@@ -203,7 +208,7 @@ class Supervisor:
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
         """One supervisor a directory."""
-        self._data.mkdir(parents=True, exist_ok=True)
+        claim(self._data)
         with (self._data / "supervisor.lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -212,16 +217,22 @@ class Supervisor:
             yield
 
 
+def claim(data: Path) -> None:
+    """Make the data directory, and mark it as ours if nothing else is in it."""
+    data.mkdir(parents=True, exist_ok=True)
+    if not any(data.iterdir()):
+        (data / _MARK).touch()
+
+
 def erase(data: Path) -> None:
-    """Delete what a system keeps under `data`; refuses a directory that is not ours."""
-    if not data.exists():
-        return
-    known = (data / _MARK).exists()
-    for path in data.iterdir():
-        if path.name == "supervisor.lock":
-            continue
-        if not known:
-            raise SaffronError(f"{data} holds files that are not Saffron's ({path.name}): it will not be deleted")
+    """Delete what a system keeps under `data`; SaffronError for a directory that holds anything else."""
+    foreign = [path.name for path in data.iterdir() if path.name not in _KEPT]
+    if foreign and not (data / _MARK).exists():
+        raise SaffronError(
+            f"--fresh would delete all of {data}, which was not empty when it became a data directory ({foreign[0]}):"
+            " delete it yourself, or name another with --data"
+        )
+    for path in (data / name for name in foreign):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

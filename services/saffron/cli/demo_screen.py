@@ -1,0 +1,77 @@
+"""What the demo shows: results in words, as many as one can read, and a progress line."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from saffron.cli import console
+
+_LINES_PER_SECOND = 6.0
+_PROGRESS_SECONDS = 0.25
+_PROGRESS_SECONDS_IN_A_LOG = 5.0
+
+
+class Screen:
+    """Counts every result, and prints of each query as many as can be read."""
+
+    def __init__(self, wanted: int) -> None:
+        self.results: Counter[str] = Counter()
+        self._wanted = wanted
+        self._begun = time.monotonic()
+        self._next_line: dict[str, float] = {}
+        self._next_progress = 0.0
+        self._first: float | None = None
+
+    @property
+    def first_result(self) -> float | None:
+        """Seconds from the start of the production to the first result."""
+        return None if self._first is None else self._first - self._begun
+
+    def take(self, result: Mapping[str, Any]) -> None:
+        """Count one result and print it, if the last line of its query is old enough."""
+        name = str(result["query"])
+        self.results[name] += 1
+        now = time.monotonic()
+        self._first = self._first or now
+        if now >= self._next_line.get(name, 0.0):
+            self._next_line[name] = now + 2 / _LINES_PER_SECOND
+            console.done()
+            print(describe(result), flush=True)
+
+    def progress(self, sent: int) -> None:
+        """Renew the progress line now and then."""
+        now = time.monotonic()
+        if now >= self._next_progress:
+            live = console.is_live()
+            self._next_progress = now + (_PROGRESS_SECONDS if live else _PROGRESS_SECONDS_IN_A_LOG)
+            rate = sent / max(now - self._begun, 1e-9)
+            results = ", ".join(f"{count:,} {name}" for name, count in sorted(self.results.items())) or "no result yet"
+            console.step(f"{sent:,} of {self._wanted:,} events, {rate:,.0f}/s; {results}")
+
+
+def describe(result: Mapping[str, Any]) -> str:
+    """One result in words; results of other queries than the demo's as they are."""
+    values = result["return"]
+    name = console.bold(f"{result['query']:<10}")
+    if result["query"] == "rally":
+        change = 100 * (values["fall"] / values["top"] - 1)
+        span = _span(result["start"], result["end"])
+        steps = f"{values['steps']} quotes" if values["steps"] > 1 else "1 quote"
+        rise = (
+            f"{steps} up from {values['first']:.2f} to {values['top']:.2f}, then {values['fall']:.2f} ({change:.1f} %)"
+        )
+        return f"{name} {values['symbol']:<5} {rise:<58} {console.dim(span)}"
+    if result["query"] == "downtrends":
+        low, high = result["window"]
+        count = f"{values['COUNT(*)']:,} down-trends"
+        return f"{name} {result['group']['sector']:<22} {count:<41} {console.dim(_span(low, high))}"
+    return f"{name} {values}"
+
+
+def _span(low: int, high: int) -> str:
+    begin, end = (datetime.fromtimestamp(ts / 1000, UTC) for ts in (low, high))
+    return f"{begin:%Y-%m-%d %H:%M} to {end:%H:%M} UTC"

@@ -1,0 +1,55 @@
+"""Numbers of running services, as their /metrics pages give them."""
+
+from __future__ import annotations
+
+import math
+import urllib.error
+import urllib.request
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from saffron.runtime.state import SystemState
+
+_SECONDS = 2.0
+
+
+class Page:
+    """One service's metrics at one moment; empty if it did not answer."""
+
+    def __init__(self, samples: list[Sample]) -> None:
+        self._samples = samples
+
+    def total(self, name: str, **labels: str) -> float:
+        """Sum of a counter or gauge over all series that have these labels."""
+        return float(
+            sum(one.value for one in self._samples if one.name == name and labels.items() <= one.labels.items())
+        )
+
+    def quantile_ms(self, name: str, share: float, **labels: str) -> float:
+        """A quantile (ms) of a histogram, interpolated in its bucket; nan without observations."""
+        ends: dict[float, float] = {}
+        for one in self._samples:
+            if one.name == f"{name}_bucket" and labels.items() <= one.labels.items():
+                bound = float(one.labels["le"])
+                ends[bound] = ends.get(bound, 0.0) + one.value
+        low = before = 0.0
+        for bound, count in sorted(ends.items()):
+            if count and count >= share * max(ends.values()):
+                inside = (share * max(ends.values()) - before) / (count - before) if count > before else 1.0
+                return 1000 * (low + (bound - low) * inside) if math.isfinite(bound) else math.inf
+            low, before = bound, count
+        return math.nan
+
+
+def scrape(state: SystemState | None, service: str) -> Page:
+    """The metrics page of a service of this machine's system."""
+    ports = [one.port for one in state.services if one.name == service] if state is not None else []
+    for port in ports:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=_SECONDS) as answer:
+                text = answer.read().decode()
+            return Page([sample for family in text_string_to_metric_families(text) for sample in family.samples])
+        except (urllib.error.URLError, OSError, ValueError):
+            continue
+    return Page([])
