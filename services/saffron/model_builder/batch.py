@@ -24,9 +24,9 @@ Publish = Callable[[Sequence[Model]], None]
 class Policy:
     """When a model is trained and published.
 
-    `observations`: eta, the least for a first model of a query. `drift`: mean squared error of the transition matrix
-    against the one in use from which on a new model is published (P6). `moved`: relative change of a window's expected
-    events, or of a latency function, that is worth a new model.
+    `observations`: eta, events that partial matches of a query must have met before its first model. `drift`: mean
+    squared error of the transition matrix against the one in use from which on a new model is published (P6).
+    `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model.
     """
 
     observations: int = 1000
@@ -87,7 +87,7 @@ def train(books: Books, version: Version, policy: Policy) -> list[Model]:
 
 def _is_due(query: QueryBook, policy: Policy) -> bool:
     counts = query.counts
-    if not counts.is_trainable or counts.observations < policy.observations:
+    if not counts.is_trainable or counts.met < policy.observations:
         return False
     if _have_moved([counts.expected_events()], [query.published_window], policy.moved):
         return True

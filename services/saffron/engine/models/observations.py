@@ -1,9 +1,10 @@
 """What the last hop tells the model builder: the rows of an operator, packed into messages of the observation topics.
 
-`observations.transitions` (P2), one JSON object per query and commit interval (fields: schemas/). States are 0-based;
-m - 1 is the completed state, and a state after of -1 says that the run died before its window ended. One count is one
-event met by one partial match. `lived` is the event time (ms) that partial matches lived through meanwhile, summed over
-them: with the counts it says how many events a partial match meets in a ms, and so how many a window in time holds.
+`observations.transitions` (P2), one JSON object per query and commit interval (fields: schemas/). States are 0-based:
+in 0 nothing is bound yet and every event meets it once; m - 1 is the completed state; a state after of -1 says that the
+run died before its window ended. One count is one event met by one partial match. `lived` is the event time (ms) that
+partial matches lived through meanwhile, summed over them: with the counts it says how many events a partial match meets
+in a ms, and so how many a window in time holds.
 
 `observations.latency` (P7), one JSON object per chain and commit interval, from `latency.LatencySamples`.
 

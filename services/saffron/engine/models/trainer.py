@@ -41,6 +41,11 @@ class TransitionCounts:
         return sum(count for count, _ in self.cells.values())
 
     @property
+    def met(self) -> int:
+        """Events met by partial matches: all but those of state 0, in which nothing is bound yet."""
+        return sum(count for (source, _), (count, _) in self.cells.items() if source > 0)
+
+    @property
     def shape(self) -> tuple[int, int, int, bool]:
         """What counts must share to be added up: query's version, states and window."""
         return self.query_version, self.states, self.window_size, self.window_events
@@ -53,7 +58,7 @@ class TransitionCounts:
     @property
     def is_trainable(self) -> bool:
         """Whether it is known how many events a window holds, without which there is no completion table."""
-        return self.observations > 0 and (self.window_events or self.lived > 0)
+        return self.met > 0 and (self.window_events or self.lived > 0)
 
     def add(self, source: int, target: int, count: int, nanoseconds: int) -> bool:
         """Add counts of one transition; False (and nothing added) if it is none that this automaton has."""
@@ -76,7 +81,7 @@ class TransitionCounts:
 
         For a window in time, its size times the events that partial matches met in a ms of their life.
         """
-        events = self.window_size * (1.0 if self.window_events else self.observations / max(1, self.lived))
+        events = self.window_size * (1.0 if self.window_events else self.met / max(1, self.lived))
         return float(min(max(1.0, events), LONGEST_WINDOW))
 
     def matrix(self) -> Matrix:

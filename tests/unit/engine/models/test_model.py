@@ -52,7 +52,7 @@ def test_a_model_is_as_its_schema_says(model: Model) -> None:
 
 def test_equal_models_are_equal_bytes() -> None:
     assert transition_model().encode() == transition_model().encode()
-    assert unseal(transition_model().encode())["model"]["expected_events"] == 300 * 400 / 3000
+    assert unseal(transition_model().encode())["model"]["expected_events"] == 300 * 100 / 3000
 
 
 def test_probability_and_utility_read_the_completion_table() -> None:
@@ -61,7 +61,7 @@ def test_probability_and_utility_read_the_completion_table() -> None:
     assert model.probability(2, 1) == 1.0
     assert model.probability(1, 1) == pytest.approx(0.25)
     assert model.utility()["utility"] == model.completion.tolist()
-    assert model.utility()["per_ms"] == pytest.approx(400 / 3000)
+    assert model.utility()["per_ms"] == pytest.approx(100 / 3000)
     assert replace(model, window_events=True).utility()["per_ms"] == 0.0
 
 

@@ -47,8 +47,8 @@ def test_bins_cover_the_window_and_stay_few(window: int) -> None:
 
 
 def test_a_window_in_time_is_as_long_as_the_events_a_partial_match_meets_in_it() -> None:
-    # 9 observations in 900 ms of partial matches' life: 1 event in 100 ms, so 50 in 5 s.
-    assert train_transitions(counts_of(5000, events=False, lived=900), (1, 0), {}).expected_events == 50
+    # Partial matches met 6 events in 600 ms of their life (3 more met state 0): 1 in 100 ms, so 50 in 5 s.
+    assert train_transitions(counts_of(5000, events=False, lived=600), (1, 0), {}).expected_events == 50
     assert not counts_of(5000, events=False).is_trainable
     assert counts_of(5000).is_trainable
     assert counts_of(10**15, events=False, lived=1).expected_events() == LONGEST_WINDOW
