@@ -68,7 +68,7 @@ class Settings:
     latency_bound_ms: int = _setting(100, "the bound on detection latency that the overload detector keeps", 1)
     session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)
     transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)
-    model_interval_ms: int = _setting(2_000, "time between two batches of the model builder", 100)
+    model_interval_ms: int = _setting(10_000, "time between two batches of the model builder", 100)
     spark_jars: str = _setting("", "jars of Spark's Kafka connector, comma separated; empty: resolved into the cache")
     log_level: str = _setting("info", "debug, info, warning or error")
 
