@@ -100,7 +100,11 @@ class WindowingOperator:
     # ------------------------------------------------------------ what comes in
 
     def ingest(self, batch: RawBatch) -> None:
-        """Take records, in the order of their offsets."""
+        """Take records, in the order of their offsets.
+
+        Without a schema they wait until there are `infer_events` of them, or until `flush`: a replay does not flush
+        before that many, or the end of its input, has been brought.
+        """
         if not len(batch):
             return
         if self._decoder is None:
