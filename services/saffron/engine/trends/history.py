@@ -17,9 +17,8 @@ def replay_past(query: TrendQuery, blocks: Iterator[Block], position: int) -> No
         if block.first_seq >= position and len(block.columns):
             break
         stop = int(np.searchsorted(block.columns.seq, position))
-        opened = block.opened.get(query.plan.name) or query.opened_by(block.columns)
         query.tidy()
-        query.apply(query.batch(block.columns, opened), 0, stop)
+        query.apply(query.batch(block.columns, query.opened_by(block.columns)), 0, stop)
         query.pass_position(min(position, block.next_seq))
         if stop:
             last_ts = int(block.columns.ts[stop - 1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 
 from numba import cfunc, types
@@ -88,6 +89,7 @@ def walk(expr: Expr) -> list[Expr]:
     return [expr, *(part for child in children for part in walk(child))]
 
 
+@cache
 def core(*, compiled: bool) -> ModuleType:
     """The loops that all queries share (`kernels`), as machine code or as Python."""
     text = inspect.getsource(kernels)

@@ -33,17 +33,19 @@ class Case:
 
 def random_case(random: random.Random) -> Case:
     pattern = numbered(random_pattern(random, 3), [0])
+    while len(leaves(pattern)) > 5:
+        pattern = numbered(random_pattern(random, 3), [0])
     conditions: list[str] = []
     local = {}
     for leaf in leaves(pattern):
-        if random.random() < 0.2:
+        if random.random() < 0.1:
             local[leaf.number] = local_condition(random, leaf, conditions)
     edge = {}
     for source, target in sorted(template(pattern)[2]):
-        if random.random() < 0.4:
+        if random.random() < 0.3:
             edge[source, target] = edge_condition(random, source, target, conditions)
-    key = random.choice(((), (), ("k",), ("g",), ("k", "g")))
-    group = random.choice(((), (), ("g",), ("k",), ("g", "h"), ("f",)))
+    key = random.choice(((), (), (), ("k",), ("g",), ("k", "g")))
+    group = random.choice(((), (), (), ("g",), ("k",), ("g", "h"), ("f",)))
     if key:
         conditions.insert(random.randrange(len(conditions) + 1), f"[{', '.join(key)}]")
     window, windows, opens = random_window(random)
@@ -60,7 +62,7 @@ def random_case(random: random.Random) -> Case:
     )
     whole = tuple(dict.fromkeys((*key, *group)))
     question = Question(pattern, whole, group, windows, strict, local, edge)
-    return Case(text, question, opens, random_events(random, len(leaves(pattern))))
+    return Case(text, question, opens, random_events(random, random_types(random, pattern)))
 
 
 def random_pattern(random: random.Random, depth: int) -> Pattern:
@@ -114,7 +116,7 @@ def edge_condition(
 def random_window(
     random: random.Random,
 ) -> tuple[str, Callable[[Sequence[Event]], Any], Callable[[Event], bool] | None]:
-    size = random.randrange(1, 13)
+    size = random.choice((random.randrange(1, 8), random.randrange(8, 40), random.randrange(8, 40)))
     in_events = random.random() < 0.4
     unit = "EVENTS" if in_events else "ms"
     shape = random.random()
@@ -133,24 +135,44 @@ def random_window(
     return f"WITHIN {size} {unit} OPEN ON A o WHERE o.x > 1", opening(size, in_events, opens), opens
 
 
-def random_events(random: random.Random, states: int) -> list[dict[str, Any]]:
+def random_types(random: random.Random, pattern: Pattern) -> list[str]:
+    """Types of a stream's events: a walk through the template, mostly."""
+    states = leaves(pattern)
+    first, _, transitions = template(pattern)
+    at, types = first, [states[first].type] * random.randrange(2)
+    for _ in range(random.randrange(2, 11)):
+        if random.random() < 0.25:
+            types.append(random.choice("ABCD"))
+            continue
+        at = random.choice([target for source, target in sorted(transitions) if source == at] or [first])
+        types.append(states[at].type)
+    return types
+
+
+def random_events(random: random.Random, types: Sequence[str]) -> list[dict[str, Any]]:
     """Few enough for the reference: ties, gaps in seq (events dropped whole), nulls, types that no query names."""
     events = []
     ts, seq = random.randrange(-8, 8), 0
-    gap = random.choice((1, 2, 4))
-    for _ in range(random.randrange(0, 12 if states < 4 else 9)):
+    gap = random.choice((2, 2, 4))
+    common = random.choice((0.5, 0.8, 0.95))
+    for kind in types:
         ts += random.randrange(gap)
-        event: dict[str, Any] = {"seq": seq, "ts": ts, "type": random.choice("AAABBCD"), "time": random.randrange(100)}
+        event: dict[str, Any] = {
+            "seq": seq,
+            "ts": ts,
+            "type": kind,
+            "time": random.randrange(100),
+        }
         values: dict[str, Sequence[Any]] = {
             "k": ("p", "q", "r", None),
             "g": (1, 2),
-            "x": (0.5, 1.0, 2.0, 3.0, None),
+            "x": (random.choice((0.5, 1.0, 2.0, 3.0)), 1.0, 2.0, None),
             "n": (0, 1, 2, None),
             "f": (True, False, None),
             "h": (0.0, -0.0, 1.5),
         }
         for name, choices in values.items():
-            value = choices[0] if random.random() < 0.5 else random.choice(choices)
+            value = choices[0] if random.random() < common else random.choice(choices)
             if value is not None:
                 event[name] = value
         events.append(event)
