@@ -49,26 +49,35 @@ def load(source: str, *, helpers: Sequence[ModuleType] = (), compiled: bool = Tr
     is plain Python. The name of the file hashes the helpers' source too: Numba does not notice when a called function
     in another file changes.
     """
+    if not compiled:
+        plain = ModuleType("plain_kernel")
+        plain.__dict__.update(_predefined(helpers, compiled=False))
+        exec(compile(source, plain.__name__, "exec"), plain.__dict__)
+        return plain
     path = _write(source, helpers)
+    if path.stem in sys.modules:
+        return sys.modules[path.stem]
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    if compiled:  # Numba finds the globals of cached code by its module's name
-        if path.stem in sys.modules:
-            return sys.modules[path.stem]
-        sys.modules[path.stem] = module
-    for helper in helpers:
-        for name, value in vars(helper).items():
-            if not name.startswith("_"):
-                module.__dict__[name] = value if compiled or not isinstance(value, Dispatcher) else value.py_func
-    module.__dict__["kernel"] = kernel if compiled else _plain
+    module.__dict__.update(_predefined(helpers, compiled=True))
+    sys.modules[path.stem] = module  # Numba finds the globals of cached code by its module's name
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        sys.modules.pop(path.stem, None)
+        del sys.modules[path.stem]
         raise
     return module
+
+
+def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
+    names: dict[str, Any] = {"kernel": kernel if compiled else _plain}
+    for helper in helpers:
+        for name, value in vars(helper).items():
+            if not name.startswith("_"):
+                names[name] = value.py_func if isinstance(value, Dispatcher) and not compiled else value
+    return names
 
 
 def _write(source: str, helpers: Sequence[ModuleType]) -> Path:

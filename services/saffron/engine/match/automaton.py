@@ -85,6 +85,16 @@ class Automaton:
     def conditions(self, component: int, edge: Edge) -> list[Condition]:
         return [c for c in self.plan.conditions if c.component == component and c.edge is edge]
 
+    def is_local(self, condition: Condition) -> bool:
+        """Whether only the event at hand decides: all that is read is its own component's first event, or b[i]."""
+        if condition.edge is Edge.PROCEED:
+            return False
+        own = all(leaf.component == condition.component for leaf in leaves(condition.expr))
+        if condition.edge is Edge.BEGIN:
+            return own
+        current = (isinstance(leaf, Attribute) and leaf.which is Which.CURRENT for leaf in leaves(condition.expr))
+        return own and all(current)
+
     def look_back(self, condition: Condition) -> int:
         """How many events a closure must hold for the condition to have something to look back at; else it holds."""
         own = (leaf for leaf in leaves(condition.expr) if isinstance(leaf, Attribute))

@@ -33,7 +33,7 @@ def classify_source(automaton: Automaton, names: Names) -> str | None:
     writer = Writer(EventReader(names), names.string)
     tests: dict[int, list[str]] = {}
     for condition in automaton.plan.conditions:
-        if condition.local and condition.edge is not Edge.PROCEED:
+        if automaton.is_local(condition):
             bit = (begin_bit if condition.edge is Edge.BEGIN else take_bit)(condition.component)
             tests.setdefault(bit, []).append(writer.condition(condition.expr))
     opens = automaton.plan.window.opens

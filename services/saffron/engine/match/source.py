@@ -96,6 +96,9 @@ class StepSource:
         for state in reversed(self.states):
             self._state(state)
         self._begin()
+        if self.strategy is Strategy.STRICT:
+            body("reached[slot] = ordinals[w]")
+        body("w += 1")
         loop = Lines(depth=2)
         self.out = loop
         self._loop_head()
@@ -184,8 +187,9 @@ class StepSource:
         if not self.contiguous:
             return
         out = self.out
-        gap = "(reached[slot] != ordinals[w] - 1)" if self.strategy is Strategy.STRICT else "(m == 0)"
-        out(f"if {gap}:")
+        gap = "reached[slot] != ordinals[w] - 1" if self.strategy is Strategy.STRICT else "m == 0"
+        if self.states:
+            out(f"if {gap}:")
         for state in self.states:
             c = state.index
             out(f"    live{c} -= G{c}[slot, LENGTH]")
@@ -451,9 +455,6 @@ class StepSource:
                 out(f"if {self._proceeding(state, 'y')}:")
                 with out.block():
                     self._found("row", "-1")
-        if self.strategy is Strategy.STRICT:
-            out("reached[slot] = ordinals[w]")
-        out("w += 1")
 
     def _found(self, start: str, chain: str) -> None:
         self.out(f"found[0, matches], found[1, matches], found[2, matches] = {start}, {chain}, row")
@@ -465,7 +466,7 @@ class StepSource:
         writer = Writer(read, self.names.string)
         texts = []
         for condition in self.automaton.conditions(component, edge):
-            if condition.local and edge is not Edge.PROCEED:
+            if self.automaton.is_local(condition):
                 continue
             text = writer.condition(condition.expr)
             guard = self.automaton.look_back(condition)

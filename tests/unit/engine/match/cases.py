@@ -1,0 +1,336 @@
+"""Random match plans and streams, seeded; and the engine run on them without Kafka, JSON or the query language."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_INT, Kind, Schema
+from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.match.operator import MatchOperator
+from saffron.language.plan import (
+    Aggregate,
+    Attribute,
+    Binary,
+    Call,
+    Component,
+    Condition,
+    Const,
+    Edge,
+    Expr,
+    In,
+    Length,
+    MatchPlan,
+    OpenOn,
+    ReturnItem,
+    Scope,
+    Strategy,
+    Unary,
+    Which,
+    Window,
+)
+from tests.reference.matches import Event, Match, Run, matches, value
+
+KINDS = {"x": Kind.INT, "f": Kind.FLOAT, "s": Kind.STRING, "t": Kind.BOOL, "k": Kind.INT, "g": Kind.STRING}
+TYPES = {name: tuple(KINDS) for name in "ABC"}
+SCHEMA = Schema(KINDS, TYPES, {})
+WORDS = ("a", "b", "ba", "é", "z")
+COMPARISONS = ("=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")
+DTYPES = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
+NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: float("nan"), Kind.BOOL: -1, Kind.STRING: -1}
+
+Case = tuple[MatchPlan, list[dict[str, Any]], tuple[int, ...]]
+
+# ---------------------------------------------------------------- streams
+
+
+def stream(rng: random.Random, size: int, types: str = "AABBC") -> list[dict[str, Any]]:
+    """Events in order, with ties in time, gaps in seq and nulls."""
+    events = []
+    ts, seq = rng.choice([-7, 0, 1000]), rng.choice([0, 0, 5])
+    for _ in range(size):
+        event: dict[str, Any] = {
+            "seq": seq,
+            "ts": ts,
+            "type": rng.choice(types),
+            "x": rng.randrange(-3, 6),
+            "f": rng.choice([0.0, -0.0, 0.5, 1.5, 2.5, 4.0]),
+            "s": rng.choice(WORDS),
+            "t": rng.random() < 0.5,
+            "k": rng.randrange(2),
+            "g": rng.choice(WORDS[:2]),
+        }
+        for name in KINDS:
+            if rng.random() < 0.06:
+                event[name] = None
+        events.append(event)
+        ts += rng.choice([0, 1, 1, 2, 3])
+        seq += 1 if rng.random() < 0.9 else 3
+    return events
+
+
+def columns(events: Sequence[Event], dropped: Sequence[int] | None = None) -> Columns:
+    """Events as a block carries them, arrays read-only as those from Arrow are."""
+
+    def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        array.flags.writeable = False
+        return array
+
+    def column(name: str, kind: Kind) -> Column:
+        values = [event[name] for event in events]
+        if kind is not Kind.STRING:
+            filled = [NULLS[kind] if v is None else v for v in values]
+            return Column(kind, frozen(np.array(filled, DTYPES[kind])))
+        distinct = {v: None for v in values if v is not None}
+        codes = {v: code for code, v in enumerate(distinct)}
+        data = [-1 if v is None else codes[v] for v in values]
+        return Column(kind, frozen(np.array(data, np.int32)), tuple(distinct))
+
+    return Columns(
+        seq=frozen(np.array([event["seq"] for event in events], np.int64)),
+        ts=frozen(np.array([event["ts"] for event in events], np.int64)),
+        time=frozen(np.array([10 * event["seq"] for event in events], np.int64)),
+        type=column("type", Kind.STRING),
+        attributes={name: column(name, kind) for name, kind in KINDS.items()},
+        dropped=None if dropped is None else np.array(dropped, np.uint64),
+    )
+
+
+# ---------------------------------------------------------------- plans
+
+
+def _number(rng: random.Random) -> Const:
+    return Const(rng.choice([0, 1, 2, 0.5, 1.5, -1]))
+
+
+def _compared(rng: random.Random, left: Expr, right: Expr) -> Expr:
+    expr: Expr = Binary(rng.choice(COMPARISONS), left, right)
+    return Unary("not", expr) if rng.random() < 0.1 else expr
+
+
+def _numeric(rng: random.Random, expr: Expr) -> Expr:
+    """Arithmetic around a number, now and then."""
+    if rng.random() < 0.7:
+        return expr
+    if rng.random() < 0.3:
+        return Call(rng.choice(["abs", "sqrt"]), (expr,))
+    if rng.random() < 0.2:
+        return Call(rng.choice(["least", "greatest"]), (expr, _number(rng)))
+    return Binary(rng.choice("+-*/%"), expr, _number(rng))
+
+
+def _leaf(rng: random.Random, component: int, which: Which, back: int = 0) -> Attribute:
+    name = rng.choice(["x", "x", "f", "f", "ts"])
+    return Attribute(component, which, name, KINDS.get(name, Kind.INT), back)
+
+
+def _earlier(rng: random.Random, components: Sequence[Component], limit: int) -> Expr:
+    """A number of a component that is complete before `limit`."""
+    index = rng.randrange(limit)
+    if not components[index].closure:
+        return _leaf(rng, index, Which.SINGLE)
+    return _closed(rng, index)
+
+
+def _closed(rng: random.Random, index: int) -> Expr:
+    roll = rng.random()
+    if roll < 0.2:
+        return Length(index)
+    if roll < 0.55:
+        return _leaf(rng, index, rng.choice([Which.FIRST, Which.LAST]))
+    return _aggregate(rng, index, Scope.CLOSED)
+
+
+def _aggregate(rng: random.Random, index: int, scope: Scope) -> Aggregate:
+    function = rng.choice(["count", "sum", "avg", "min", "max", "first", "last", "stddev"])
+    if function == "count" and rng.random() < 0.5:
+        return Aggregate("count", index, scope, None, None)
+    name = rng.choice(["x", "f"])
+    return Aggregate(function, index, scope, name, KINDS[name])
+
+
+def _local(rng: random.Random, index: int, which: Which) -> Expr:
+    roll = rng.random()
+    if roll < 0.5:
+        return _compared(rng, _numeric(rng, _leaf(rng, index, which)), _number(rng))
+    if roll < 0.65:
+        return _compared(rng, Attribute(index, which, "s", Kind.STRING), Const(rng.choice([*WORDS, "zz"])))
+    if roll < 0.75:
+        choices = tuple(Const(word) for word in rng.sample(WORDS, 3))
+        return In(Attribute(index, which, "s", Kind.STRING), choices)
+    if roll < 0.85:
+        return Attribute(index, which, "t", Kind.BOOL)
+    if roll < 0.9:
+        return Binary("=", Attribute(index, which, "s", Kind.STRING), _number(rng))
+    either = (_local(rng, index, which), _local(rng, index, which))
+    return Binary(rng.choice(["and", "or"]), *either)
+
+
+def _conditions(rng: random.Random, components: Sequence[Component], index: int) -> Iterator[Condition]:
+    closure = components[index].closure
+    which = Which.CURRENT if closure else Which.SINGLE
+    both = (Edge.BEGIN, Edge.TAKE) if closure else (Edge.BEGIN,)
+
+    def on(edges: Sequence[Edge], expr: Expr, local: bool = False) -> Iterator[Condition]:
+        yield from (Condition(index, edge, expr, local, "") for edge in edges)
+
+    if rng.random() < 0.3:
+        yield from on(both, _local(rng, index, which), local=True)
+    if index and rng.random() < 0.35:
+        yield from on(both, _compared(rng, _leaf(rng, index, which), _numeric(rng, _earlier(rng, components, index))))
+    if index and rng.random() < 0.15:
+        other = Attribute(index - 1, Which.LAST if components[index - 1].closure else Which.SINGLE, "s", Kind.STRING)
+        yield from on(both, _compared(rng, Attribute(index, which, "s", Kind.STRING), other))
+    if not closure:
+        return
+    if rng.random() < 0.4:
+        back = rng.choice([1, 1, 2, 3])
+        name = rng.choice(["x", "f", "s"])
+        pair = (
+            Attribute(index, Which.CURRENT, name, KINDS[name]),
+            Attribute(index, Which.PREVIOUS, name, KINDS[name], back),
+        )
+        yield from on((Edge.TAKE,), _compared(rng, *pair))
+    if rng.random() < 0.35:
+        yield from on((Edge.TAKE,), _compared(rng, _leaf(rng, index, which), _aggregate(rng, index, Scope.BEFORE)))
+    if rng.random() < 0.15:
+        yield from on(both, _compared(rng, _leaf(rng, index, which), _leaf(rng, index, Which.FIRST)))
+    if rng.random() < 0.3:
+        yield from on((Edge.PROCEED,), _compared(rng, _closed(rng, index), _number(rng)))
+    if index and rng.random() < 0.1:
+        yield from on((Edge.PROCEED,), _compared(rng, _closed(rng, index), _earlier(rng, components, index)))
+
+
+def window(rng: random.Random) -> Window:
+    events = rng.random() < 0.4
+    size = rng.randrange(2, 12 if events else 20)
+    roll = rng.random()
+    if roll < 0.5:
+        return Window(size, events, None, None)
+    if roll < 0.8:
+        return Window(size, events, rng.randrange(1, size + 4), None)
+    expr = _local(rng, 0, Which.SINGLE) if rng.random() < 0.6 else None
+    return Window(size, events, None, OpenOn(rng.choice("AB"), expr))
+
+
+def plan(rng: random.Random, strategy: Strategy | None = None) -> MatchPlan:
+    components = tuple(
+        Component(f"v{index}", rng.choice("AAB"), rng.random() < 0.5) for index in range(rng.choice([1, 2, 2, 2, 3, 3, 4]))
+    )
+    conditions = [c for index in range(len(components)) for c in _conditions(rng, components, index)]
+    returns = [
+        ReturnItem(f"r{number}", _numeric(rng, _earlier(rng, components, len(components))))
+        for number in range(rng.choice([0, 0, 2]))
+    ]
+    chosen = strategy or rng.choice(list(Strategy))
+    key = rng.choice([(), (), (), (), ("k",), ("k",), ("g",), ("g", "k"), ("f",)])
+    text = f"plan {rng.random()}"
+    return MatchPlan("q", text, "events", components, chosen, key, tuple(conditions), window(rng), tuple(returns))
+
+
+def openers(made: MatchPlan, events: Sequence[Event]) -> tuple[int, ...]:
+    """Positions at which windows of the plan open."""
+    opens = made.window.opens
+    if opens is None:
+        return ()
+    fitting = [event for event in events if event["type"] == opens.type]
+    return tuple(e["seq"] for e in fitting if opens.expr is None or value(opens.expr, ((e,),)) is True)
+
+
+# ---------------------------------------------------------------- running them
+
+
+def schema_control(position: int = 0) -> Control:
+    return Control(position, "schema", {"schema": schema_to_record(SCHEMA)})
+
+
+def query_control(op: str, name: str = "q", position: int = 0, **body: Any) -> Control:
+    shared = {"op": op, "name": name, "version": 1, "text": name, "slot": 0, "from": "now"}
+    return Control(position, "query", {**shared, **body})
+
+
+def operator(plans: Mapping[str, MatchPlan], *, compiled: bool = False) -> MatchOperator:
+    """An operator whose compiler knows these plans by their text."""
+    return MatchOperator(partition=3, compiled=compiled, compiler=lambda text, _schema, _name: plans[text])
+
+
+def blocks(
+    events: Sequence[Event],
+    cuts: Sequence[int],
+    opened: Mapping[str, Sequence[int]] | None = None,
+    controls: Sequence[Control] = (),
+    dropped: Sequence[int] | None = None,
+) -> list[Block]:
+    """The stream cut before the events with these indices; the controls each in the block of their position."""
+    bounds = sorted({0, len(events), *cuts})
+    made = []
+    for low, high in zip(bounds, bounds[1:], strict=False):
+        first = 0 if low == 0 else events[low]["seq"]
+        following = events[high]["seq"] if high < len(events) else events[-1]["seq"] + 1
+        mine = tuple(c for c in controls if first <= c.position < following or (low == 0 and c.position < first))
+        made.append(
+            Block(
+                columns=columns(events[low:high], None if dropped is None else dropped[low:high]),
+                first_seq=first,
+                next_seq=following,
+                watermark=events[high - 1]["ts"],
+                controls=mine,
+                opened={n: tuple(p for p in at if first <= p < following) for n, at in (opened or {}).items()},
+            )
+        )
+    return made
+
+
+def results(run: MatchOperator, stream_blocks: Sequence[Block]) -> list[bytes]:
+    """The JSON of all results, rendered in two slices a block."""
+    texts = []
+    for block in stream_blocks:
+        found = run.apply(block)
+        texts += found.json(0, len(found) // 2) + found.json(len(found) // 2, len(found))
+    return texts
+
+
+def engine(
+    made: MatchPlan, events: Sequence[Event], *, compiled: bool = False, cuts: Sequence[int] = ()
+) -> list[bytes]:
+    """The engine's results over a whole stream."""
+    controls = (schema_control(), query_control("add"))
+    opened = {"q": openers(made, events)}
+    return results(operator({"q": made}, compiled=compiled), blocks(events, cuts, opened, controls))
+
+
+def expected(made: MatchPlan, events: Sequence[Event]) -> list[dict[str, Any]]:
+    """What the definition gives, as results without their ids."""
+    return [described(made, match) for match in matches(made, events, openers(made, events))]
+
+
+def described(made: MatchPlan, match: Match) -> dict[str, Any]:
+    """A match as a result, without its id."""
+    run: Run = match.events
+    parts = {
+        component.variable: [dict(event) for event in part] if component.closure else dict(part[0])
+        for component, part in zip(made.components, run, strict=True)
+    }
+    return {
+        "query": "q",
+        "partition": 3,
+        "key": {name: run[0][0][name] for name in made.key},
+        "start": run[0][0]["ts"],
+        "end": run[-1][-1]["ts"],
+        "window": None if match.window is None else list(match.window),
+        "events": parts,
+        "return": {item.name: value(item.expr, run) for item in made.returns},
+    }
+
+
+def parsed(texts: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Results without their ids, which must all differ."""
+    objects = [orjson.loads(text) for text in texts]
+    assert len({thing["id"] for thing in objects}) == len(objects)
+    return [{name: part for name, part in thing.items() if name != "id"} for thing in objects]
