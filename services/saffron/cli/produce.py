@@ -15,6 +15,7 @@ from saffron.cli.client import connection
 from saffron.cli.lines import batches
 from saffron.cli.standing import stream_row
 from saffron.errors import InputError
+from saffron.runtime.event_keys import keys_of
 from saffron.runtime.event_producer import EventProducer
 from saffron.runtime.topics import DEFAULT_STREAM
 
@@ -76,7 +77,7 @@ def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None
     sent = 0
     try:
         for lines in slices:
-            producer.send(lines, None if key is None else pace.keys_of(lines, key))
+            producer.send(lines, None if key is None else _keys(lines, key))
             sent += len(lines)
             now = time.monotonic()
             if now - shown > _SHOW_SECONDS:
@@ -86,6 +87,11 @@ def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None
         producer.flush(_FLUSH_SECONDS)
         console.done()
     return sent, max(time.monotonic() - begun, 1e-6)
+
+
+def _keys(lines: list[bytes], attribute: str) -> list[bytes | None]:
+    """An event without the attribute gets the empty key, which has one partition; no key at all would have any."""
+    return [key or b"" for key in keys_of(lines, attribute)]
 
 
 def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> None:

@@ -59,7 +59,7 @@ def ensure(name: str, progress: Progress = lambda line: None, cache: Path | None
     """
     root = (cache or user_cache_directory()) / "jars"
     jars = read_lock(name)
-    damaged = [jar for jar in jars if (root / jar.path).exists() and _sha256(root / jar.path) != jar.sha256]
+    damaged = [jar for jar in jars if (root / jar.path).exists() and not intact(root, jar)]
     for jar in damaged:
         progress(f"{jar.path.name} in {root} is damaged: fetching it again")
         (root / jar.path).unlink(missing_ok=True)
@@ -67,6 +67,11 @@ def ensure(name: str, progress: Progress = lambda line: None, cache: Path | None
     if missing:
         _fetch_all(missing, root, name, progress)
     return [root / jar.path for jar in jars]
+
+
+def intact(root: Path, jar: Jar) -> bool:
+    """Whether the jar under `root` is the one that the lock names."""
+    return _sha256(root / jar.path) == jar.sha256
 
 
 def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) -> None:
