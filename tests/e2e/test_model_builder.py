@@ -223,9 +223,12 @@ def check_what_is_published(bench: Bench) -> None:
 
 def check_the_outside(bench: Bench) -> None:
     """Ready, with its model's version, and metrics that Prometheus can read."""
+    bench.until("lag of 0", lambda: "\nsaffron_model_offsets_behind 0.0\n" in bench.page("metrics"))
+    metrics = bench.page("metrics")
+    assert "\nsaffron_model_input_rows_per_second " in metrics
+    assert '\nsaffron_model_version{part="batch",query="up"} ' in metrics
     status = orjson.loads(bench.page("readyz"))
     assert status["ready"]
-    assert "model up" in status or status["batch"] >= 0
-    metrics = bench.page("metrics")
-    assert "saffron_model_offsets_behind 0.0" in metrics
-    assert "saffron_model_input_rows_per_second" in metrics
+    newest = bench.newest(TransitionModel)
+    assert newest is not None
+    assert status["model up"] == list(newest.version)
