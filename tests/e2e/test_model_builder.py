@@ -30,7 +30,7 @@ from saffron.runtime.topics import Topics, topic_specs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 _RUN = """
 import sys
 from saffron.model_builder.main import main
