@@ -25,11 +25,11 @@ def prepare(
 ) -> Batch:
     """The batch of all events of a block; those that are no vertex for sure have no states.
 
-    `slot`: the query's bit in `Columns.dropped`. `opened`: seqs at which an OPEN ON window opens.
+    `slot`: the query's bit in `Columns.dropped`, negative for none. `opened`: seqs at which an OPEN ON window opens.
     """
     n = len(columns)
     states = states_of(plan, columns.type)
-    if columns.dropped is not None:
+    if columns.dropped is not None and slot >= 0:
         states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] = 0
     words = np.zeros((len(plan.key), n), dtype=np.int64)
     for row, name in enumerate(plan.key):

@@ -38,7 +38,7 @@ from saffron.engine.trends.layout import (
 )
 from saffron.engine.trends.prepare import prepare
 from saffron.engine.trends.strings import Interner
-from saffron.engine.trends.wiring import lists_of, totals_of, windows_of, wiring_of
+from saffron.engine.trends.wiring import check, lists_of, totals_of, windows_of, wiring_of
 from saffron.language.plan import TrendPlan
 
 _SWEEP = 4096
@@ -49,9 +49,11 @@ class TrendQuery:
     """Counts the trends of one plan over the blocks of one partition (T1-T7).
 
     `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`.
+    Raises SaffronError for what it cannot hold (`wiring.check`).
     """
 
     def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int, *, compiled: bool = True) -> None:
+        check(plan)
         self.plan = plan
         self.slot = slot
         own = {"ts": Kind.INT, "type": Kind.STRING}
@@ -68,6 +70,8 @@ class TrendQuery:
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
         self._store: Store
         self.reset()
+        if compiled:
+            self._warm()
 
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
@@ -77,14 +81,17 @@ class TrendQuery:
             self._wiring, windows_of(self.plan.window), totals, lists_of(self.plan), self._needs.stored
         )
 
-    def warm(self) -> None:
-        """Compile the kernels, or load them from the cache, now."""
+    def _warm(self) -> None:
+        """Compile the kernels, or load them from the cache, before the first event."""
         none = np.zeros(0, dtype=np.int64)
         words = np.zeros((0, 0), dtype=np.int64)
         floats = np.zeros((0, 0), dtype=np.float64)
         batch = Batch(none, none, none, none, none.astype(np.bool_), none, words, none, words, floats, np.zeros(1))
         self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch)
-        self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        if self._has_local:
+            self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        if self.plan.window.opens is not None:
+            self._conditions.choose_openings(batch.opens, batch.attributes, batch.ranks)
         self._kernels.close_until(-_FARTHEST, 0, self._wiring, self._store)
         self._kernels.rehash(self._store.table, self._store.keys, 0)
 

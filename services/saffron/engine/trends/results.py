@@ -1,11 +1,14 @@
-"""Results of trend queries: put in their published order, and written as JSON when asked for."""
+"""Results of trend queries: put in their published order, and written as JSON when asked for.
+
+A result's id is a hash of query (normalised text), partition, window, the event that opened the window (else -1), and
+the group's values: 128 bits of BLAKE2b, which any later version computes alike.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import orjson
@@ -53,6 +56,7 @@ class TrendResults:
 
     def __init__(self, partition: int, fired: Sequence[Fired]) -> None:
         self._partition = partition
+        self._writers: dict[int, _Writer] = {}
         self._fired = [part for part in fired if len(part.rows)]
         self._names = tuple(sorted({part.query.plan.name for part in self._fired}))
         columns = [self._order_of(part) for part in self._fired]
@@ -88,10 +92,17 @@ class TrendResults:
 
     def json(self, start: int, stop: int) -> list[bytes]:
         """Results start..stop-1, each a JSON object in UTF-8."""
-        return [
-            self._rendered(self._fired[part], self._fired[part].rows[row])
-            for part, row in zip(self._part[start:stop].tolist(), self._row[start:stop].tolist(), strict=True)
-        ]
+        parts, rows = self._part[start:stop], self._row[start:stop]
+        texts = [b""] * len(parts)
+        for number in np.unique(parts).tolist():
+            part = self._fired[number]
+            writer = self._writers.get(number)
+            if writer is None:
+                writer = self._writers[number] = _Writer(part, self._partition)
+            here = np.flatnonzero(parts == number)
+            for index, row in zip(here.tolist(), part.rows[rows[here]].tolist(), strict=True):
+                texts[index] = writer.line(row)
+        return texts
 
     def _order_of(self, part: Fired) -> Ints:
         """[4, n] sort keys, the last one first; rows of equal keys keep their order, which is by first seq."""
@@ -102,29 +113,38 @@ class TrendResults:
         keys[3] = part.rows[:, O_POSITION] if part.at is None else part.at
         return keys
 
-    def _rendered(self, part: Fired, row: Ints) -> bytes:
-        query, plan = part.query, part.query.plan
-        values = row.tolist()
-        window = [values[O_LOW], values[O_LOW] + plan.window.size]
-        kinds = query.group_kinds
-        group = {
-            name: value_of(word, kind, part.strings)
-            for name, word, kind in zip(plan.group, values[O_WORDS:], kinds, strict=True)
-        }
-        count = written(values[O_COUNT], values[O_SCALE])
-        result: dict[str, Any] = {
-            "id": identity(plan.text, self._partition, [*window, values[O_SEQ]], group),
-            "query": plan.name,
-            "partition": self._partition,
-            "window": window,
-            "group": group,
-            "return": {aggregate.name: count for aggregate in plan.aggregates},
-            "exact": values[O_SCALE] == 0,
-        }
-        return orjson.dumps(result)
 
+class _Writer:
+    """Writes results of one query: what is the same in all of them, or in all of a group, is written once."""
 
-def identity(text: str, partition: int, window: Sequence[int], group: dict[str, Any]) -> str:
-    """The result's id: 32 hex digits of a hash of query, partition, window (and what opened it, else -1) and group."""
-    parts = orjson.dumps([text, partition, window, list(group.values())])
-    return hashlib.blake2b(parts, digest_size=16).hexdigest()
+    def __init__(self, part: Fired, partition: int) -> None:
+        plan = part.query.plan
+        self._part = part
+        self._size = plan.window.size
+        self._kinds = tuple(zip(plan.group, part.query.group_kinds, strict=True))
+        self._names = [orjson.dumps(aggregate.name) for aggregate in plan.aggregates]
+        self._head = b'","query":%b,"partition":%d,"window":[' % (orjson.dumps(plan.name), partition)
+        self._seed = hashlib.blake2b(orjson.dumps([plan.text, partition]), digest_size=16)
+        self._groups: dict[tuple[int, ...], tuple[bytes, bytes]] = {}
+
+    def line(self, row: Sequence[int]) -> bytes:
+        """The result of a row of `rows`."""
+        words = tuple(row[O_WORDS:])
+        known = self._groups.get(words)
+        if known is None:
+            known = self._groups[words] = self._group(words)
+        group, hashed = known
+        low, high, scale = row[O_LOW], row[O_LOW] + self._size, row[O_SCALE]
+        identity = self._seed.copy()
+        identity.update(b"[%d,%d,%d]%b" % (low, high, row[O_SEQ], hashed))
+        count = b"%d" % row[O_COUNT] if scale == 0 else orjson.dumps(written(row[O_COUNT], scale))
+        returned = b",".join(b"%b:%b" % (name, count) for name in self._names)
+        exact = b"true" if scale == 0 else b"false"
+        text = b'{"id":"%b%b%d,%d],"group":%b,"return":{%b},"exact":%b}'
+        return text % (identity.hexdigest().encode(), self._head, low, high, group, returned, exact)
+
+    def _group(self, words: Sequence[int]) -> tuple[bytes, bytes]:
+        """The group as results show it, and as their ids hash it."""
+        strings = self._part.strings
+        values = {name: value_of(word, kind, strings) for (name, kind), word in zip(self._kinds, words, strict=True)}
+        return orjson.dumps(values), orjson.dumps(list(values.values()))

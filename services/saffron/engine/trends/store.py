@@ -51,7 +51,13 @@ from saffron.engine.trends.layout import (
 )
 
 _SMALLEST = 16
-_SMALLEST_ARENA = 256
+
+
+def _smallest_arena(windows: int) -> int:
+    """Rows of an arena to begin with: fewer where each row is long."""
+    return int(max(_SMALLEST, min(256, 2**18 // windows)))
+
+
 Rehash = Callable[[Smalls, Ints, int], None]
 
 
@@ -64,7 +70,7 @@ def new(wiring: Wiring, windows: int, totals: int, lists: int, stored: int) -> S
     head[KHI] = NO_WINDOW - 1
     slots = np.zeros((windows, SLOT_SIZE), dtype=np.int64)
     slots[:, [S_FIRST, S_LAST, S_SEQ]] = -1
-    vertices = _SMALLEST_ARENA if lists else 0
+    vertices = _smallest_arena(windows) if lists else 0
     states = len(wiring.states)
     return Store(
         head=head,
@@ -179,7 +185,7 @@ def repack(store: Store, wiring: Wiring) -> Store:
     owned = np.where(used > 0, used + used // 2 + 4, 0)
     first = np.cumsum(owned) - owned
     top = int(owned.sum())
-    capacity = max(_SMALLEST_ARENA, 1 << (2 * (top + int(store.head[ROOM])) - 1).bit_length())
+    capacity = max(_smallest_arena(len(store.slots)), 1 << (2 * (top + int(store.head[ROOM])) - 1).bit_length())
     target = np.repeat(first - (np.cumsum(used) - used), used) + np.arange(len(rows))
 
     def moved(array: NDArray[Any]) -> NDArray[Any]:

@@ -24,10 +24,28 @@ from saffron.engine.trends.layout import (
     TOTAL,
     Wiring,
 )
+from saffron.errors import SaffronError
 from saffron.language.plan import TrendPlan, Window
 
 MAX_STATES = 62
+MAX_WINDOWS = 2**16
+_LONGEST = 2**60
 _FIRST_OPEN = 4
+
+
+def check(plan: TrendPlan) -> None:
+    """Refuse, with SaffronError, what the arrays cannot hold."""
+    window = plan.window
+    if len(plan.states) > MAX_STATES:
+        raise SaffronError(f"the pattern has {len(plan.states)} event types; at most {MAX_STATES} are counted together")
+    if max(window.size, window.slide or 0) > _LONGEST:
+        raise SaffronError(f"a window of {window.size} is longer than any stream; WITHIN takes at most {_LONGEST}")
+    if windows_of(window) > MAX_WINDOWS:
+        number = windows_of(window)
+        raise SaffronError(
+            f"each event would lie in {number} windows, and have a count in each; at most {MAX_WINDOWS} are kept. "
+            "Make SLIDE longer, or WITHIN shorter."
+        )
 
 
 def windows_of(window: Window) -> int:

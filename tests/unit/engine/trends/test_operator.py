@@ -51,7 +51,7 @@ def test_a_result_as_it_is_published() -> None:
 
 
 def test_ids_differ_by_query_partition_window_and_group() -> None:
-    ids = set()
+    ids: set[str] = set()
     for partition in (0, 1):
         for text in (COUNT_A, COUNT_A + " SLIDE 5 ms", "RETURN k, COUNT(*) PATTERN A+ GROUP BY k WITHIN 10 ms"):
             events = a_stream(20) if "GROUP" not in text else [{**e, "k": "pq"[e["seq"] % 2]} for e in a_stream(20)]
@@ -297,3 +297,26 @@ def test_statistics_name_queries() -> None:
     assert numbers["results"] == {"q": 0}
     assert numbers["state_bytes"] > 0
     assert operator.observations() == {}
+
+
+@pytest.mark.parametrize(
+    ("clause", "word"),
+    [("WITHIN 1 day SLIDE 1 ms", "windows"), (f"PATTERN SEQ({', '.join(['A'] * 63)}) WITHIN 1 s", "63")],
+)
+def test_what_the_arrays_cannot_hold_is_refused(clause: str, word: str) -> None:
+    operator = an_operator()
+    text = f"RETURN COUNT(*) {'' if 'PATTERN' in clause else 'PATTERN A+ '}{clause}"
+    operator.apply(block_of([], 0, 0, watermark=0, controls=(schema_control(), query_control("q", text=text))))
+    assert operator.statuses()["q"].state == "rejected"
+    assert word in operator.statuses()["q"].reason
+
+
+def test_a_query_without_a_slot_is_never_dropped_for() -> None:
+    controls = (schema_control(), query_control("q", text=COUNT_A, slot=-1))
+    block = block_of(a_stream(4), 0, 4, watermark=2**62, end=True, controls=controls)
+    columns = block.columns
+    dropped = type(columns)(
+        columns.seq, columns.ts, columns.time, columns.type, columns.attributes, np.full(4, 2**64 - 1, dtype=np.uint64)
+    )
+    results = an_operator().apply(Block(dropped, 0, 4, 2**62, end=True, controls=controls))
+    assert windows(results) == [("q", 0, 15)]

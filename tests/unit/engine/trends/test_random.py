@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import orjson
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from saffron.engine import jit
+from saffron.engine.trends import source
 from tests.reference.trends import answers
 from tests.unit.engine.trends.build import query_control, schema_control
 from tests.unit.engine.trends.cases import Case, cut, random_case, run, whole
@@ -25,6 +29,16 @@ def check(case: Case, *, compiled: bool) -> list[bytes]:
     assert all(line["exact"] for line in shown)
     assert len({line["id"] for line in shown}) == len(shown)
     return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A thousand generated sources stay out of the user's cache; the loops that all share come from there."""
+    source.core(compiled=True)
+    before = jit._directory
+    jit.use_directory(tmp_path_factory.mktemp("kernels"))
+    yield
+    jit.use_directory(before)
 
 
 @settings(_RELAXED, max_examples=1000)
