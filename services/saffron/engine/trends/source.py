@@ -16,7 +16,7 @@ from numba import cfunc, types
 
 from saffron.engine import jit
 from saffron.engine.events.schema import Kind
-from saffron.engine.trends import expressions, kernels, layout
+from saffron.engine.trends import expressions, kernels, kernels_tables, layout
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
 
 _BEGIN = "# ---- template begins"
@@ -91,13 +91,14 @@ def walk(expr: Expr) -> list[Expr]:
 
 @cache
 def core(*, compiled: bool) -> ModuleType:
-    """The loops that all queries share (`kernels`), as machine code or as Python."""
-    text = inspect.getsource(kernels)
+    """The loops that all queries share (`kernels_tables`, `kernels`), as machine code or as Python."""
     lines = [_COMPILED if compiled else _PLAIN]
-    for line in text[text.index(_BEGIN) :].splitlines():
-        if line.startswith("def "):
-            lines.append("@entry" if line[4 : line.index("(")] in _ENTRY_POINTS else "@inlined")
-        lines.append(line)
+    for part in (kernels_tables, kernels):
+        text = inspect.getsource(part)
+        for line in text[text.index(_BEGIN) :].splitlines():
+            if line.startswith("def "):
+                lines.append("@entry" if line[4 : line.index("(")] in _ENTRY_POINTS else "@inlined")
+            lines.append(line)
     return jit.load("\n".join([*lines, ""]), helpers=(layout,), compiled=compiled)
 
 

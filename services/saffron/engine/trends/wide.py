@@ -2,7 +2,7 @@
 
 A count is the pair (n, e), worth n * 2**e. It is exact, with e = 0, while it is below 2**63. Beyond, n holds its 63
 leading bits (2**62 <= n < 2**63) and each addition rounds by at most half a unit of the last one, so that after m
-additions in a row the relative error is below m * 2**-63. `kernels.add` does the sums.
+additions in a row the relative error is below m * 2**-63. `kernels_tables.add` does the sums.
 """
 
 from __future__ import annotations
