@@ -1,4 +1,4 @@
-"""Detection latency at a steady rate, by transaction interval: append time of a result - message time of its last event."""
+"""Detection latency (append time of a result - message time of its last event) by transaction interval."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ def main() -> None:
                 }
             )
         first = median([first_result(path) for _ in range(chosen.runs)])
-    report(f"replay, {EVENTS:,} events, medians of {chosen.runs} runs; first result after {first:.2f} s", rows, chosen.json)
+    title = f"replay, {EVENTS:,} events, medians of {chosen.runs} runs; first result after {first:.2f} s"
+    report(title, rows, chosen.json)
 
 
 if __name__ == "__main__":

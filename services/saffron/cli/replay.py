@@ -53,15 +53,23 @@ def replay(
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
 
-    from saffron.cli.lines import event_batches
+    from saffron.engine.events.files import read_events
     from saffron.runtime.fused import Query
     from saffron.runtime.replay import Replay  # after the cheap checks: this loads Numba
 
-    run = Replay([Query(one.name, one.text) for one in queries], schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)
+    run = Replay(
+        [Query(one.name, one.text) for one in queries],
+        schema=known,
+        lenient=lenient,
+        disorder=held,
+        partitions=partitions,
+        key=key,
+    )
     sink = _sink(count)
     with DeadLetterFile(dead_letters, strict) as letters:
         try:
-            for merged in run.results(event_batches(events)):
+            chunks = read_events(events, schema=known, stdin=sys.stdin.buffer)
+            for merged in run.results(chunk.batch for chunk in chunks):
                 letters.write(run.dead_letters())
                 sink.take(merged)
             letters.write(run.dead_letters())

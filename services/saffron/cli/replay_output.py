@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
@@ -18,6 +19,10 @@ from saffron.errors import InputError
 if TYPE_CHECKING:
     from saffron.engine.windows.operator import DeadLetter
     from saffron.runtime.fused import Merged
+
+
+_DAY = 86_400_000
+"""A window that begins nearer to 1970 than this is one of made-up times, or of positions: no date is printed."""
 
 
 class Sink(Protocol):
@@ -67,9 +72,9 @@ class Table:
         for results in merged.json(256):
             for result in results:
                 if self._shown % 40 == 0:
-                    print(console.bold(f"{'query':<16} {'when (UTC)':<23} {'key':<20} what"))
+                    print(console.bold(f"{'query':<16} {'when (UTC)':<36} {'key':<20} what"))
                 self._shown += 1
-                print(console.result_line(orjson.loads(result)))
+                print(_line(orjson.loads(result)))
 
     def close(self, names: Sequence[str]) -> None:
         console.say(f"{self._shown:,} results")
@@ -92,7 +97,9 @@ class DeadLetterFile:
                 raise InputError(f"cannot write {self._path}: {error.strerror}") from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -104,6 +111,22 @@ class DeadLetterFile:
                 self._file.write(orjson.dumps(_row(letter)) + b"\n")
             if self._strict:
                 raise InputError(f"event {letter.offset}: {letter.reason}: {letter.detail}\n{_shown(letter.value)}")
+
+
+def _line(result: dict[str, Any]) -> str:
+    """One result on one line: what was asked for (RETURN), else how many events each variable has."""
+    low, high = result["window"] or (result["start"], result["end"])
+    span = f"{_moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
+    key = " ".join(f"{value}" for value in (result.get("key") or result.get("group") or {}).values())
+    what = result["return"] or {
+        name: len(bound) if isinstance(bound, list) else 1 for name, bound in result["events"].items() if bound
+    }
+    told = ", ".join(f"{name} = {value}" for name, value in what.items())
+    return f"{result['query']:<16} {span:<36} {key:<20} {told}"
+
+
+def _moment(ts: int) -> str:
+    return f"{datetime.fromtimestamp(ts / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def _row(letter: DeadLetter) -> dict[str, Any]:

@@ -4,7 +4,8 @@
     shedder:        block         -> block            engine.shed
     matcher, greta: block         -> results          engine.match, engine.trends
 
-Time comes in with the input. The shells in `runtime` run operators on a log; `runtime.fused` chains them in one process.
+Time comes in with the input. The shells in `runtime` run operators on a log;
+`runtime.fused` chains them in one process.
 """
 
 from __future__ import annotations
@@ -45,4 +46,4 @@ class ResultOperator(Protocol):
         """Counts for metrics and `load`: partial_matches (by query), state_bytes, events, results (by query)."""
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
-        """Observation rows since the last call, by topic (`observations.transitions` and so on), aggregated and small."""
+        """Observation rows since the last call, by topic (`observations.transitions` and so on), aggregated."""

@@ -70,7 +70,8 @@ class Chain:
         self.trends = TrendOperator(partition=partition, compiler=compiler)
         started = time.perf_counter()
         for query in queries:
-            self.windowing.query(query.name, {"name": query.name, "version": 1, "op": "add", "text": query.text, "from": "now"})
+            wanted = {"name": query.name, "version": 1, "op": "add", "text": query.text, "from": "now"}
+            self.windowing.query(query.name, wanted)
         for block in self.windowing.flush():
             self._engines(block)
         self.seconds.compile += time.perf_counter() - started

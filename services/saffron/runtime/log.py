@@ -66,7 +66,7 @@ class Consumer(Protocol):
         """Read exactly these partitions from these offsets, without a group; replaces any earlier assignment."""
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
-        """Up to `max_records` records, in order by partition; returns as soon as there is one (never waits to fill up)."""
+        """Up to `max_records` records, in order by partition; returns as soon as there is one."""
 
     def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
         """As `poll`, for the events themselves: values, offsets and times by partition, without a `Record` for each."""
