@@ -8,9 +8,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from saffron.cli import console
 
 _LINES_PER_SECOND = 6.0
+_SAME_SUBJECT_SECONDS = 1.0
+"""How much longer a result about the same stock or sector waits, so that all of them are seen."""
 _PROGRESS_SECONDS = 0.25
 _PROGRESS_SECONDS_IN_A_LOG = 5.0
 
@@ -23,22 +27,19 @@ class Screen:
         self._wanted = wanted
         self._begun = time.monotonic()
         self._next_line: dict[str, float] = {}
+        self._last_subject: dict[str, str] = {}
         self._next_progress = 0.0
-        self._first: float | None = None
-
-    @property
-    def first_result(self) -> float | None:
-        """Seconds from the start of the production to the first result."""
-        return None if self._first is None else self._first - self._begun
 
     def take(self, result: Mapping[str, Any]) -> None:
         """Count one result and print it, if the last line of its query is old enough."""
         name = str(result["query"])
         self.results[name] += 1
         now = time.monotonic()
-        self._first = self._first or now
-        if now >= self._next_line.get(name, 0.0):
+        subject = orjson.dumps(result.get("group") or result.get("key")).decode()
+        patience = _SAME_SUBJECT_SECONDS if self._last_subject.get(name) == subject else 0.0
+        if now >= self._next_line.get(name, 0.0) + patience:
             self._next_line[name] = now + 2 / _LINES_PER_SECOND
+            self._last_subject[name] = subject
             console.done()
             print(describe(result), flush=True)
 

@@ -32,7 +32,9 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
 
 
 def prepare(settings: Settings) -> None:
-    """What can take long or fail before anything is started: Java and the jars, or the broker that was named."""
+    """What can take long or fail before anything is started: leftovers, Java, the jars, the broker that was named."""
+    if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
+        console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
     if settings.bootstrap:
         require_broker(settings)
         return

@@ -24,7 +24,7 @@ class EventProducer:
             {
                 "bootstrap.servers": bootstrap,
                 "client.id": "saffron-produce",
-                "log_level": 3,
+                "log_level": 2,  # failures are raised, not printed
                 "enable.idempotence": True,
                 "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
                 "compression.type": "lz4" if throughput else "none",

