@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
 from typing import Any
 
 _MESSAGE_BYTES = 16 * 1024 * 1024
+_REPEAT_SECONDS = 10.0
+
+
+class Sparing(logging.Filter):
+    """Lets a complaint of librdkafka's pass once in a while: a broker that is away is told of on every attempt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.getMessage().partition(" ")[0]
+        now = time.monotonic()
+        if now - self._told.get(kind, -_REPEAT_SECONDS) < _REPEAT_SECONDS:
+            return False
+        self._told[kind] = now
+        return True
+
+
+_LOGGER = logging.getLogger("saffron.kafka.client")
+_LOGGER.addFilter(Sparing())
 
 
 @dataclass(frozen=True)
@@ -23,18 +45,18 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
     return {
         "bootstrap.servers": cluster.bootstrap,
         "client.id": client_id or "saffron",
-        "logger": logging.getLogger("saffron.kafka"),
+        "logger": _LOGGER,
         "log.connection.close": False,
         "socket.nagle.disable": True,
         "reconnect.backoff.ms": 50,
-        "reconnect.backoff.max.ms": 1_000,
+        "reconnect.backoff.max.ms": 500,
         "topic.metadata.refresh.interval.ms": 30_000,
         "allow.auto.create.topics": False,
     }
 
 
 def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool, patient: bool) -> dict[str, Any]:
-    """`patient`: nobody ever seeks in it, so that an idle fetch may wait long at the broker (new data it gets at once)."""
+    """`patient`: nobody ever seeks in it, so that an idle fetch may wait long at the broker (new data end the wait)."""
     return {
         **base(cluster, client_id),
         "group.id": group,

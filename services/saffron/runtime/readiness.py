@@ -16,7 +16,7 @@ from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.statuses import Status, Statuses
 from saffron.runtime.topics import Topics
-from saffron.runtime.warm import Request, Warming
+from saffron.runtime.warm import Request, Warmer
 
 Chains = Mapping[tuple[str, int], ResultChain]
 """(stream, partition) -> chain, of all that are assigned."""
@@ -41,7 +41,7 @@ class Readiness:
         topics: Topics,
         service: str,
         operator: str,
-        warming: Warming,
+        warming: Warmer,
         statuses: Statuses,
         *,
         trends: bool,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -34,7 +35,7 @@ from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.statuses import Statuses
 from saffron.runtime.streams import Streams
 from saffron.runtime.topics import Topics
-from saffron.runtime.warm import Warming
+from saffron.runtime.warm import Warmer, Warming
 
 _LOG = logging.getLogger(__name__)
 _LOAD_MS = 20
@@ -64,7 +65,16 @@ class Kind:
 class ResultService:
     """All chains of this member. A `Service` of `runtime.service`."""
 
-    def __init__(self, kind: Kind, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        log: Log,
+        settings: Settings,
+        metrics: Metrics,
+        health: Health,
+        *,
+        warm: Callable[[Path], Warmer] = Warming,
+    ) -> None:
         kernels = user_cache_directory() / "kernels"
         jit.use_directory(kernels)
         self._kind = kind
@@ -80,7 +90,7 @@ class ResultService:
             self._topics,
             kind.service,
             kind.operator,
-            Warming(kernels),
+            warm(kernels),
             Statuses(self._producer, self._topics),
             trends=kind.trends,
         )

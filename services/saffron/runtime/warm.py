@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
@@ -55,6 +55,18 @@ class Request:
         controls = (Control(0, "schema", {"schema": self.schema}), Control(0, "query", body))
         columns = _one_of_each(schema_from_record(self.schema))
         return Block(columns, 0, len(columns), int(columns.ts[-1]) if len(columns) else 0, end=True, controls=controls)
+
+
+class Warmer(Protocol):
+    """Compiles requests without keeping the caller waiting."""
+
+    def ask(self, request: Request) -> None:
+        """Compile this; an older version of the query that still waits need not be compiled any more."""
+
+    def step(self) -> list[Request]:
+        """Requests that are done since the last call."""
+
+    def close(self) -> None: ...
 
 
 class Warming:

@@ -18,6 +18,9 @@ from saffron.runtime.memory_broker import MemoryBroker, Wire
 from saffron.runtime.memory_log import Killed, MemoryLog
 
 
+_CHATTER = ("load", "health")
+
+
 class Service(Protocol):
     """What a process runs."""
 
@@ -86,22 +89,28 @@ class World:
             self._deliver(self.random.random() < 0.7)
 
     def settle(self, quiet: Callable[[], bool]) -> None:
-        """No more faults: everybody lives, time passes, until nothing moves and `quiet` holds."""
-        still = 0
+        """No more faults: everybody lives, time passes, until `quiet` holds and nothing is written but chatter."""
+        still, before = 0, 0
         for process in self.processes:
             process.paused_until = 0
             if process.log is not None:
                 process.log.faults.clear()
         for _ in range(4000):
-            moved = False
             for process in self.processes:
-                moved |= self._turn(process)
+                self._turn(process)
             self._deliver(True)
-            still = 0 if moved or not quiet() else still + 1
+            written = self._written()
+            still = still + 1 if written == before and quiet() else 0
+            before = written
             self.now += 5
             if still > 20:
                 return
         raise AssertionError(f"seed {self.seed}: the system does not come to rest; {self.history[-30:]}")
+
+    def _written(self) -> int:
+        """How many records there are, load reports and digests left out."""
+        topics = self.broker.topics.items()
+        return sum(part.high for name, parts in topics if not name.endswith(_CHATTER) for part in parts)
 
     def _turn(self, process: Process) -> bool:
         self.now += self.random.choice((0, 0, 1, 3))

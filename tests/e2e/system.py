@@ -1,0 +1,251 @@
+"""All four services on the in-memory log, as processes of a `World`, and what their results must be."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.operator import ResultOperator
+from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.windows.operator import WindowingOperator
+from saffron.greta.main import GRETA
+from saffron.matcher.main import MATCHER
+from saffron.runtime.block_reader import BlockReader
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health
+from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.memory_log import MemoryLog, raw_batch
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.result_service import ResultService
+from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.warm import Request
+from saffron.shedder.service import ShedderService
+from saffron.windowing.service import WindowingService
+from tests.unit.runtime.world import Make, Service, World
+
+TOPICS = Topics("t.")
+DISORDER = 1_000
+SYMBOLS = ("IBM", "KO", "XOM")
+
+RALLY = """PATTERN SEQ(Stock+ a[], Stock b)
+WHERE skip-till-next-match { [symbol] AND a[i].price > avg(a[..i-1].price) AND b.price < a[last].price }
+WITHIN 4 seconds RETURN a[1].symbol, count(a[])"""
+ANY = """PATTERN SEQ(Stock a, Stock b, Stock c)
+WHERE skip-till-any-match { [symbol] AND a.price < b.price AND b.price < c.price } WITHIN 6 seconds"""
+FALLS = """PATTERN Stock S+ WHERE [symbol] AND S.price > NEXT(S).price
+GROUP BY sector WITHIN 4 seconds SLIDE 2 seconds RETURN sector, COUNT(*)"""
+WRONG = "PATTERN SEQ(Stock a, Stock b) WHERE a.nothing > 1 WITHIN 1 second"
+
+
+class AtOnce:
+    """Compiles nothing ahead: in this process the kernels are compiled once and kept."""
+
+    def __init__(self, kernels: Path) -> None:
+        del kernels
+        self._asked: list[Request] = []
+
+    def ask(self, request: Request) -> None:
+        self._asked.append(request)
+
+    def step(self) -> list[Request]:
+        asked, self._asked = self._asked, []
+        return asked
+
+    def close(self) -> None: ...
+
+
+def settings(directory: Path, partitions: int) -> Settings:
+    return replace(
+        Settings(),
+        data=directory,
+        snapshots=directory / "snapshots",
+        bootstrap="memory",
+        prefix="t.",
+        partitions=partitions,
+        commit_ms=10,
+        flush_ms=5,
+        block_events=16,
+        poll_records=20,
+        snapshot_ms=80,
+        checkpoint_events=40,
+        session_ms=1_000,
+        disorder_ms=DISORDER,
+    )
+
+
+def makers(chosen: Settings) -> dict[str, Make]:
+    """How each service is made."""
+
+    def results(kind: object) -> Make:
+        def make(log: MemoryLog) -> Service:
+            return ResultService(kind, log, chosen, Metrics(), Health("test"), warm=AtOnce)  # type: ignore[arg-type]
+
+        return make
+
+    return {
+        "windowing": lambda log: WindowingService(log, chosen, Metrics(), Health("test")),
+        "shedder": lambda log: ShedderService(log, chosen, Metrics(), Health("test")),
+        "matcher": results(MATCHER),
+        "greta": results(GRETA),
+    }
+
+
+@dataclass
+class Source:
+    """Produces events, queries, orders and models by a seeded generator."""
+
+    world: World
+    partitions: int
+    draw: random.Random
+
+    def __post_init__(self) -> None:
+        self._producer = MemoryLog(self.world.broker).producer()
+        self._versions: dict[str, int] = {}
+        self._ts = 1_000_000
+
+    def events(self, count: int) -> None:
+        """Some out of order within the bound, a few bad, a few late."""
+        for _ in range(count):
+            self._ts += self.draw.randrange(400)
+            late = self.draw.choice((0, 0, 0, 0, 300, 900, 900, 3_000))
+            symbol = self.draw.choice(SYMBOLS)
+            event = {
+                "type": "Stock",
+                "ts": self._ts - late,
+                "symbol": symbol,
+                "sector": "tech" if symbol == "IBM" else "food",
+                "price": self.draw.choice([9.0, 10.0, 10.5, 11.0, 12.0]),
+            }
+            value = orjson.dumps(event) if self.draw.random() > 0.03 else b"{broken"
+            where = self.draw.randrange(self.partitions)
+            self._producer.send(TOPICS.events, where, value, key=symbol.encode(), timestamp=self.world.now)
+        self._producer.flush(1)
+
+    def query(self, name: str, text: str | None, op: str = "add", since: str = "now") -> None:
+        version = self._versions[name] = self._versions.get(name, 0) + 1
+        body = {"name": name, "version": version, "op": op, "text": text, "from": since}
+        self._producer.send(TOPICS.queries, 0, None if text is None else orjson.dumps(body), key=name.encode())
+        self._producer.flush(1)
+
+    def order(self, name: str, keep: int) -> None:
+        """A forced order to the shedder."""
+        where = self.draw.randrange(self.partitions)
+        body = {"kind": "force", "stream": "events", "partition": where, "query": name, "n": keep}
+        self._producer.send(TOPICS.load, 0, orjson.dumps(body), key=b"force/events/%d" % where)
+        self._producer.flush(1)
+
+    def change(self) -> None:
+        """One of many changes of the standing queries, at whatever moment this is."""
+        match self.draw.randrange(8):
+            case 0:
+                self.query("any", ANY, since=self.draw.choice(("now", "earliest")))
+            case 1:
+                self.query("any", None)
+            case 2:
+                self.query("rally", RALLY, op=self.draw.choice(("pause", "resume")))
+            case 3:
+                self.query("falls", FALLS, since=self.draw.choice(("now", "earliest")))
+            case 4:
+                self.query("wrong", WRONG)
+            case 5:
+                self.query("rally", RALLY.replace("4 seconds", f"{self.draw.randrange(1, 6)} seconds"))
+            case _:
+                self.order(self.draw.choice(("rally", "any")), self.draw.randrange(4))
+
+
+def make_system(seed: int, directory: Path, *, partitions: int = 2) -> World:
+    """All services, once or twice each."""
+    world = World(seed, directory / "snapshots")
+    world.topics(*topic_specs("t.", partitions))
+    chosen = settings(directory, partitions)
+    for name, make in makers(chosen).items():
+        for member in range(1 + seed % 2):
+            world.add(f"{name}-{member}", make)
+    return world
+
+
+def blocks(world: World, topic: str, partition: int) -> list[Block]:
+    """The blocks that count, by the readers' own rules."""
+    reader = BlockReader(decode_block)
+    found = (reader.accept(record) for record in world.read(topic, partition, committed_only=False))
+    return [block for block in found if block is not None]
+
+
+def expected(operator: ResultOperator, standing: Sequence[Block]) -> list[bytes]:
+    """What an undisturbed operator says to these blocks."""
+    found: list[bytes] = []
+    for index, block in enumerate(standing):
+        results = operator.apply(block, lambda upto=index: iter(standing[: upto + 1]))  # type: ignore[misc]
+        found += results.json(0, len(results))
+    return found
+
+
+def undated(records: Sequence[Record]) -> list[bytes]:
+    """Results without the time of their detection."""
+    return undated_bodies([record.value or b"" for record in records])
+
+
+def undated_bodies(bodies: Sequence[bytes]) -> list[bytes]:
+    return [body[: body.index(b',"detected_at":')] + b"}" for body in bodies]
+
+
+def check(world: World, partition: int) -> Counter[str]:
+    """Everything of a partition stands exactly once, in order; returns the number of results by topic."""
+    counts: Counter[str] = Counter()
+    windows = blocks(world, TOPICS.windows, partition)
+    check_events(world, partition, windows)
+    admitted = blocks(world, TOPICS.admitted, partition)
+    for topic, operator in (
+        (TOPICS.complex_events, MatchOperator(partition=partition, stream="events")),
+        (TOPICS.trends, TrendOperator(partition=partition, stream="events")),
+    ):
+        seen = undated(world.read(topic, partition, committed_only=True))
+        assert seen == expected(operator, admitted), topic
+        counts[topic] += len(seen)
+    return counts
+
+
+def check_events(world: World, partition: int, windows: Sequence[Block]) -> None:
+    """Every event is in one block or is a dead letter, numbered densely in (ts, offset) order."""
+    seqs = [seq for block in windows for seq in block.columns.seq.tolist()]
+    assert seqs == list(range(len(seqs)))
+    letters = {record.key for record in world.read(TOPICS.dead_letters, partition, committed_only=False)}
+    records = world.read(TOPICS.events, partition, committed_only=False)
+    closing = sum(block.end for block in windows)
+    assert len(seqs) + len(letters) + closing == len(records), "every record is an event, a dead letter or the end"
+    undisturbed = WindowingOperator(partition, "events", disorder_ms=DISORDER)
+    undisturbed.ingest(raw_batch(records))
+    ordered = [ts for block in undisturbed.flush() for ts in block.columns.ts.tolist()]
+    assert [ts for block in windows for ts in block.columns.ts.tolist()] == ordered
+    assert letters == {b"t.events/%d/%d" % (partition, letter.offset) for letter in undisturbed.take_dead_letters()}
+
+
+def close(world: World, partitions: int) -> None:
+    """The end of every partition's stream."""
+    producer = MemoryLog(world.broker).producer()
+    for partition in range(partitions):
+        value = orjson.dumps({"type": "$watermark", "ts": 2**52, "end": True})
+        producer.send(TOPICS.events, partition, value, timestamp=2**52)
+    producer.flush(1)
+
+
+def at_rest(world: World, partitions: int) -> bool:
+    """Every partition's end has gone all the way."""
+    for partition in range(partitions):
+        where = TopicPartition(TOPICS.admitted, partition)
+        for group in ("t.matcher", "t.greta"):
+            committed = world.broker.offsets.get((group, where))
+            if committed is None or committed.offset < world.broker.partition(where).high:
+                return False
+        standing = blocks(world, TOPICS.admitted, partition)
+        if not standing or not any(block.end for block in standing):
+            return False
+    return True

@@ -1,0 +1,145 @@
+"""Exactly once on the real broker: 200,000 real events while services and broker are killed, paused and woken."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import orjson
+import pytest
+import zstandard
+
+from saffron import data
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.operator import ResultOperator
+from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.windows.operator import WindowingOperator
+from saffron.runtime.broker import Broker
+from tests.e2e.processes import END, SERVICES, System, split
+from tests.e2e.system import undated_bodies
+
+EVENTS = 200_000
+PARTITIONS = 2
+CHUNK = 10_000
+FOLDER = Path(data.__file__).parent
+SCHEMA = orjson.loads((FOLDER / "quotes.schema.json").read_bytes())
+QUERIES = {
+    "rally": (FOLDER / "rally.saf").read_text(),
+    "falls": """PATTERN Quote+ Q WHERE [symbol] AND Q.price > NEXT(Q).price
+GROUP BY symbol WITHIN 10 minutes SLIDE 5 minutes RETURN symbol, COUNT(*)""",
+}
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[bytes]:
+    """The first of the stock quotes that the project ships."""
+    packed = (FOLDER / "stock_quotes.ndjson.zst").read_bytes()
+    return zstandard.ZstdDecompressor().stream_reader(packed).read(EVENTS * 150).split(b"\n")[:EVENTS]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(lines: list[bytes]) -> dict[str, list[list[bytes]]]:
+    """What the operators say when nothing ever goes wrong: by result topic, by partition."""
+    parts = split(lines, PARTITIONS)
+    assert all(parts), "both partitions have events"
+    return {
+        "complex-events": [pure(MatchOperator(partition=p), part, p) for p, part in enumerate(parts)],
+        "trends": [pure(TrendOperator(partition=p), part, p) for p, part in enumerate(parts)],
+    }
+
+
+def pure(operator: ResultOperator, part: Sequence[tuple[bytes, bytes]], partition: int) -> list[bytes]:
+    windowing = WindowingOperator(partition, "events", from_json_schema(SCHEMA))
+    for name, text in QUERIES.items():
+        windowing.query(name, {"version": 1, "op": "add", "text": text, "from": "now"})
+    windowing.ingest(batch_of_values([line for _, line in part] + [END]))
+    found: list[bytes] = []
+    for block in windowing.flush():
+        results = operator.apply(block)
+        found += results.json(0, len(results))
+    return found
+
+
+@pytest.fixture
+def system(broker_node: Broker, prefix: str, tmp_path: Path) -> Iterator[System]:
+    """All services running, both queries taken up on both partitions."""
+    made = System(broker_node.bootstrap, prefix, tmp_path, partitions=PARTITIONS)
+    try:
+        made.stream(SCHEMA)
+        for service in SERVICES:
+            made.start(service)
+        for name, text in QUERIES.items():
+            made.query(name, text)
+        made.active(len(QUERIES) * PARTITIONS)
+        yield made
+    finally:
+        made.close()
+
+
+def go_on(system: System, chunk: Sequence[bytes]) -> None:
+    """Produce a chunk and see results of both kinds come of it: whoever was hurt has recovered."""
+    system.results()
+    before = {name: reader.count for name, reader in system.readers.items()}
+    for part in split(chunk, PARTITIONS):
+        system.produce(part)
+
+    def both_came() -> bool:
+        system.results()
+        return all(reader.count > before[name] for name, reader in system.readers.items())
+
+    system.wait(both_came, 60, "no results came")
+
+
+def finish(system: System, undisturbed: dict[str, list[list[bytes]]]) -> None:
+    """End the stream; then exactly the results of an undisturbed run stand there, in their order."""
+    system.end()
+    total = sum(len(part) for parts in undisturbed.values() for part in parts)
+    system.wait(lambda: system.results() >= total, 90, f"not all of {total} results came")
+    assert system.results(1.0) == total, "nothing more comes"
+    for topic, parts in undisturbed.items():
+        found = system.readers[system.topics.named(topic)].found
+        for partition in range(PARTITIONS):
+            assert undated_bodies(found[partition]) == parts[partition], f"{topic}/{partition}"
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled_when_services_and_broker_are_killed(
+    system: System, broker_node: Broker, lines: list[bytes], undisturbed: dict[str, list[list[bytes]]]
+) -> None:
+    for number, start in enumerate(range(0, EVENTS, CHUNK)):
+        go_on(system, lines[start : start + CHUNK])
+        match number:
+            case 2 | 5 | 8 | 11:
+                name = SERVICES[number // 3]
+                system.kill(name)
+                system.start(name)
+            case 14:
+                broker_node.kill()
+                broker_node.start()
+            case 17:
+                for name in SERVICES:
+                    system.kill(name)
+                for name in SERVICES:
+                    system.start(name)
+    finish(system, undisturbed)
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_a_service_that_slept_beyond_its_session_does_no_harm_when_it_wakes(
+    system: System, lines: list[bytes], undisturbed: dict[str, list[list[bytes]]]
+) -> None:
+    for number, start in enumerate(range(0, EVENTS, CHUNK)):
+        go_on(system, lines[start : start + CHUNK])
+        name = SERVICES[number // 5]
+        match number % 5:
+            case 1:  # asleep with work in its hands; a replacement takes over
+                system.send(name, signal.SIGSTOP)
+                system.start(name, f"{name}-2")
+            case 3:  # awake again, with an idea of the world that is over
+                system.send(name, signal.SIGCONT)
+    finish(system, undisturbed)

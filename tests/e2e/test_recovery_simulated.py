@@ -1,0 +1,46 @@
+"""The whole path on the in-memory log: real services, real operators, faults between any two steps, from seeds."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.system import FALLS, RALLY, TOPICS, Source, at_rest, check, close, make_system
+
+PARTITIONS = 2
+
+
+def live(seed: int, directory: Path, *, turns: int) -> Counter[str]:
+    """One seed: events and changes under faults, rest, and the reckoning; returns the number of results by topic."""
+    world = make_system(seed, directory, partitions=PARTITIONS)
+    source = Source(world, PARTITIONS, random.Random(seed + 1))
+    counter = itertools.count()
+    source.query("rally", RALLY)
+    source.query("falls", FALLS)
+
+    def each() -> None:
+        turn = next(counter)
+        if turn % 12 == 0:
+            source.events(4)
+        if turn % 60 == 59:
+            source.change()
+
+    try:
+        world.run(turns, each)
+        close(world, PARTITIONS)
+        world.settle(lambda: at_rest(world, PARTITIONS))
+        return sum((check(world, partition) for partition in range(PARTITIONS)), Counter())
+    except BaseException as error:
+        raise AssertionError(f"seed {seed}: {error!r}\n" + "\n".join(world.history[-40:])) from error
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_every_result_stands_exactly_once_whatever_dies(chunk: int, tmp_path: Path) -> None:
+    seeds = range(chunk * 10, chunk * 10 + 10)
+    total = sum((live(seed, tmp_path / str(seed), turns=400) for seed in seeds), Counter())
+    assert total[TOPICS.complex_events] > 500, "a test without results proves nothing"
+    assert total[TOPICS.trends] > 100
