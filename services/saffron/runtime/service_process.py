@@ -51,7 +51,7 @@ class ServiceProcess:
         """Start it; its output goes to the end of its log file."""
         with self._log.open("ab") as log:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "saffron", "run", self.name],
+                _command(self.name),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -98,6 +98,11 @@ class ServiceProcess:
         finally:
             connection.close()
 
+    def wait_for_end(self) -> None:
+        """Return when the process has ended, if there is one; `look` then notices."""
+        if self._child is not None:
+            self._child.wait()
+
     def terminate(self) -> None:
         """Ask it to end: it finishes its transaction and leaves its group."""
         self._again_at = None
@@ -140,6 +145,10 @@ class ServiceProcess:
             self._restarts,
             "" if self._ready else self._waiting,
         )
+
+
+def _command(name: str) -> list[str]:
+    return [sys.executable, "-m", "saffron", "run", name]
 
 
 def _ending(status: int) -> str:

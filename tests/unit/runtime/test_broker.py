@@ -1,0 +1,75 @@
+"""The embedded broker without a JVM: ports, properties, and what is said when it cannot start."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from saffron.runtime import jars, jvm, processes
+from saffron.runtime.broker import Broker, BrokerError, free_ports
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `java` that formats at once and, as Kafka, dies with a message."""
+    path = tmp_path / "java"
+    path.write_text('#!/bin/sh\ncase "$*" in *StorageTool*) exit 0;; *) echo "out of luck"; exit 1;; esac\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(jvm, "find_java", lambda: jvm.Java(path, 17, "17", "test"))
+    monkeypatch.setattr(jars, "ensure", lambda name, progress: [])
+    monkeypatch.setenv("SAFFRON_CACHE", str(tmp_path / "cache"))
+    return path
+
+
+def test_a_broker_that_dies_gives_its_last_words(java: Path, tmp_path: Path) -> None:
+    broker = Broker(tmp_path / "b")
+    with pytest.raises(BrokerError, match=r"the broker ended while starting\. Its last words, from .*:\nout of luck"):
+        broker.start()
+    broker.stop()
+
+
+def test_ports_are_chosen_once_and_kept_with_the_data(java: Path, tmp_path: Path) -> None:
+    seen = []
+    for _ in range(2):
+        broker = Broker(tmp_path / "b")
+        with pytest.raises(BrokerError):
+            broker.start()
+        broker.stop()
+        seen.append(broker.bootstrap)
+    assert seen[0] == seen[1]
+    properties = (tmp_path / "b" / "server.properties").read_text()
+    assert f"advertised.listeners=PLAINTEXT://{seen[0]}\n" in properties
+
+
+def test_a_port_taken_by_another_process_is_an_error_that_says_so(java: Path, tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        (tmp_path / "b").mkdir()
+        (tmp_path / "b" / "ports.json").write_text(json.dumps({"client": port, "controller": free_ports(1)[0]}))
+        with pytest.raises(BrokerError, match=rf"^port {port} \(client\), which belongs to the data in .*--fresh`\.$"):
+            Broker(tmp_path / "b").start()
+
+
+def test_a_second_broker_over_the_same_directory_is_refused(java: Path, tmp_path: Path) -> None:
+    me = processes.identify(os.getpid())
+    assert me is not None
+    (tmp_path / "b").mkdir()
+    processes.write(tmp_path / "b" / "broker.pid", me)
+    with pytest.raises(BrokerError, match=rf"a broker runs already over .* \(pid {os.getpid()}\)"):
+        Broker(tmp_path / "b").start()
+
+
+def test_before_the_first_start_there_is_no_address(tmp_path: Path) -> None:
+    with pytest.raises(BrokerError, match="there is no broker in .* yet: `saffron up` makes one"):
+        _ = Broker(tmp_path).bootstrap
+
+
+def test_free_ports_differ() -> None:
+    assert len(set(free_ports(20))) == 20

@@ -1,0 +1,134 @@
+"""The supervisor's parts that need no broker: state file, claims on directories, restarts with growing pauses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from saffron.errors import SaffronError, UnavailableError
+from saffron.runtime import processes, service_process
+from saffron.runtime.config import load
+from saffron.runtime.processes import ProcessId
+from saffron.runtime.service_process import ServiceProcess
+from saffron.runtime.state import ServiceState, SystemState, connect, read_state, write_state
+from saffron.runtime.supervisor import claim, end_leftovers, erase
+
+GONE = ProcessId(os.getpid(), "earlier")
+
+
+def me() -> ProcessId:
+    found = processes.identify(os.getpid())
+    assert found is not None
+    return found
+
+
+def state(supervisor: ProcessId, *services: ServiceState) -> SystemState:
+    return SystemState("running", "", supervisor, "p.", "127.0.0.1:1", True, 1, None, "", services)
+
+
+def test_the_state_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    assert read_state(tmp_path) is None
+    written = state(me(), ServiceState("matcher", "ready", 1234, "x.log", me(), 2, "nothing"))
+    write_state(tmp_path, written)
+    assert read_state(tmp_path) == written
+    (tmp_path / "state.json").write_text('{"phase": "of another version"}')
+    assert read_state(tmp_path) is None
+
+
+def test_commands_find_the_running_system_under_the_data_directory(tmp_path: Path) -> None:
+    nowhere = {"XDG_CONFIG_HOME": "/nowhere"}
+    with pytest.raises(UnavailableError, match=rf"^nothing runs under {tmp_path}: `saffron up` starts it there"):
+        connect(load({"data": tmp_path}, nowhere))
+    write_state(tmp_path, state(GONE))
+    with pytest.raises(UnavailableError):
+        connect(load({"data": tmp_path}, nowhere))
+    write_state(tmp_path, state(me()))
+    found = connect(load({"data": tmp_path}, nowhere))
+    assert (found.bootstrap, found.prefix) == ("127.0.0.1:1", "p.")
+    named = connect(load({"data": tmp_path, "prefix": "q.", "bootstrap": "other:9"}, nowhere))
+    assert (named.bootstrap, named.prefix) == ("other:9", "q.")
+    assert connect(load({"data": tmp_path, "prefix": "q."}, nowhere)).prefix == "q."
+
+
+def test_only_a_directory_that_is_ours_is_emptied(tmp_path: Path) -> None:
+    ours, home = tmp_path / "ours", tmp_path / "home"
+    claim(ours)
+    (ours / "broker").mkdir()
+    (ours / "state.json").touch()
+    erase(ours)
+    assert [path.name for path in ours.iterdir()] == [".saffron"]
+    home.mkdir()
+    (home / "letters").touch()
+    claim(home)
+    with pytest.raises(SaffronError, match=r"--fresh would delete all of .*home, which was not empty .*\(letters\)"):
+        erase(home)
+    assert (home / "letters").exists()
+
+
+def test_what_a_killed_supervisor_left_running_is_ended() -> None:
+    sleeper = [sys.executable, "-c", "import signal; signal.pause()"]
+    with subprocess.Popen(sleeper, start_new_session=True) as child:
+        process = processes.identify(child.pid)
+        left = state(GONE, ServiceState("matcher", "ready", 1, "", process), ServiceState("greta", "ready", 2, "", GONE))
+        assert end_leftovers(left) == ["matcher"]
+        assert child.wait() == -signal.SIGTERM
+        assert end_leftovers(left) == []
+
+
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> ServiceProcess:
+    monkeypatch.setattr(service_process, "_command", lambda name: [sys.executable, "-c", program])
+    return ServiceProcess("matcher", 1, tmp_path / "matcher.log", {})
+
+
+def test_a_service_that_dies_is_started_again_after_pauses_that_double(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = service(tmp_path, monkeypatch, "raise SystemExit(7)")
+    now, pauses = 0.0, []
+    one.start(now)
+    for _ in range(7):
+        one.wait_for_end()
+        said = one.look(now)
+        assert said is not None
+        assert said.startswith("matcher: it ended (status 7); started again in ")
+        pause = float(said.split("again in ")[1].split(" s;")[0])
+        pauses.append(pause)
+        assert one.look(now + pause - 0.01) is None
+        now += pause
+        assert one.look(now) == "matcher: started again"
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
+    assert replace(one.state(), process=None) == ServiceState(
+        "matcher", "not ready", 1, str(tmp_path / "matcher.log"), None, 7, "starting"
+    )
+    one.finish(10)
+
+
+def test_a_service_that_had_recovered_starts_again_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = service(tmp_path, monkeypatch, "raise SystemExit(7)")
+    one.start(0.0)
+    one.wait_for_end()
+    one.look(0.0)
+    one.look(0.5)
+    one.wait_for_end()
+    assert "started again in 0.5 s" in (one.look(31.0) or "")
+
+
+def test_a_service_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (
+        "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); signal.pause()"
+    )
+    one = service(tmp_path, monkeypatch, program)
+    one.start(0.0)
+    log = tmp_path / "matcher.log"
+    while not log.read_text():
+        os.sched_yield()
+    one.terminate()
+    assert not one.finish(0.1)
+    assert one.state().state == "stopped"
+    assert one.finish(0.1)
