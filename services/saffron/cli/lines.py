@@ -94,9 +94,13 @@ def _lines(stream: Any) -> Iterator[bytes]:
 
 def _csv(stream: Any) -> Iterator[bytes]:
     """Cells that read as a number, true or false are that; an empty one is null."""
-    rows = csv.DictReader(io.TextIOWrapper(stream, "utf-8", newline=""))
-    while part := list(itertools.islice(rows, _ROWS)):
-        yield _json_lines({name: _value(cell) for name, cell in row.items()} for row in part)
+    text = io.TextIOWrapper(stream, "utf-8", newline="")
+    try:
+        rows = csv.DictReader(text)
+        while part := list(itertools.islice(rows, _ROWS)):
+            yield _json_lines({name: _value(cell) for name, cell in row.items()} for row in part)
+    finally:
+        text.detach()  # the caller closes the stream
 
 
 def _value(cell: str | None) -> int | float | str | bool | None:

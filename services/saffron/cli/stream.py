@@ -50,6 +50,8 @@ def add(
     """
     if schema is not None:
         read_schema(schema)  # a schema that no service could read is refused here
+    late = milliseconds(disorder, "--disorder")
+    silent = None if idle is None else milliseconds(idle, "--idle") or None
     with connection(options.connected(data, brokers, prefix)) as client:
         source = topic or (stream_row(client, name) or {}).get("topic") or client.settings.prefix + name
         count = _source(client, source, partitions)
@@ -59,8 +61,8 @@ def add(
             "topic": source,
             "key": key,
             "schema": None if schema is None else orjson.loads(schema.read_bytes()),
-            "disorder": milliseconds(disorder, "--disorder"),
-            "idle": None if idle is None else milliseconds(idle, "--idle") or None,
+            "disorder": late,
+            "idle": silent,
         }
         client.put(client.topics.streams, name, row)
     if json:

@@ -1,0 +1,118 @@
+"""The command as a user meets it: exit status, messages, help."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from saffron.cli import main
+from saffron.errors import GapError, QueryError, SaffronError, SettingsError, UnavailableError
+
+COMMANDS = ["demo", "replay", "explain", "up", "down", "status", "produce", "tail", "run", "doctor", "bench"]
+COMMANDS += [f"stream {name}" for name in ("add", "list")] + ["config show"]
+COMMANDS += [f"query {name}" for name in ("add", "check", "list", "show", "pause", "resume", "replace", "remove")]
+
+
+def saffron(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run the command in this process; its exit status."""
+    monkeypatch.setattr(sys, "argv", ["saffron", *arguments])
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SaffronError("x"), 1),
+        (GapError("x"), 1),
+        (SettingsError("x"), 2),
+        (QueryError("x", stage="syntax", text="PATTERN", start=0, end=7), 2),
+        (UnavailableError("x"), 3),
+    ],
+)
+def test_every_error_has_its_exit_status(error: SaffronError, status: int) -> None:
+    assert main.exit_status(error) == status
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_examples(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert saffron(monkeypatch, *command.split(), "--help") == 0
+    shown = capsys.readouterr().out
+    assert "Examples:" in shown
+    assert f"saffron {command}" in shown or f"SAFFRON_COMMIT_MS=50 saffron {command}" in shown
+
+
+def test_the_list_of_commands_imports_none_of_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"imported {name}"))
+    assert saffron(monkeypatch, "--help") == 0
+    assert "Exit status: 0 done, 1 failed" in capsys.readouterr().out
+
+
+def test_a_wrong_query_is_shown_with_its_place_and_ends_with_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert saffron(monkeypatch, "query", "check", "-e", "PATTERN SEQ(Stock a Stock b) WITHIN 1 hour") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("query error: ")
+    assert "^^^" in error
+    assert "Traceback" not in error
+
+
+def test_a_right_query_is_said_to_be(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "QUERY two PATTERN SEQ(Stock a, Stock b) WITHIN 1 hour"
+    assert saffron(monkeypatch, "query", "check", "-e", text, "--json") == 0
+    assert '"name":"two"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nonsense",),
+        ("produce", "x.ndjson", "--rate", "0"),
+        ("produce", "x.ndjson", "--rate", "5", "--speedup", "2"),
+        ("run", "nonsense"),
+        ("up", "--without", "nonsense"),
+        ("query", "check"),
+        ("stream", "add", "s", "--disorder", "soon"),
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
+    assert saffron(monkeypatch, *arguments) == 2
+
+
+@pytest.mark.parametrize("command", ["query list", "tail", "produce x.ndjson", "stream list", "run matcher"])
+def test_without_a_system_the_status_is_3_and_says_what_to_do(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
+    assert saffron(monkeypatch, *command.split()) == 3
+    error = capsys.readouterr().err
+    assert error.startswith(f"saffron: nothing runs under {tmp_path}: `saffron up` starts it there")
+
+
+def test_status_and_down_of_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert saffron(monkeypatch, "status", "--json", "--data", str(tmp_path)) == 1
+    assert capsys.readouterr().out == '{"phase":"stopped","broker":null,"prefix":null,"services":[]}\n'
+    assert saffron(monkeypatch, "down", "--data", str(tmp_path)) == 0
+
+
+def test_config_show_says_where_a_value_comes_from(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SAFFRON_COMMIT_MS", "77")
+    monkeypatch.setenv("SAFFRON_TOKEN", "secret")
+    assert saffron(monkeypatch, "config", "show", "--origin") == 0
+    shown = capsys.readouterr().out
+    line = next(one for one in shown.splitlines() if one.startswith("commit_ms"))
+    assert line.split() == ["commit_ms", "77", "SAFFRON_COMMIT_MS"]
+    assert "secret" not in shown
