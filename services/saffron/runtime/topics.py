@@ -58,7 +58,6 @@ class Topics:
         self.load = prefix + "load"
         self.health = prefix + "health"
         self.observations_transitions = prefix + "observations.transitions"
-        self.observations_features = prefix + "observations.features"
         self.observations_latency = prefix + "observations.latency"
 
     def windows_of(self, stream: str) -> str:
