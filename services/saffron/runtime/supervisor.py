@@ -19,7 +19,7 @@ from pathlib import Path
 
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime import kafka_log, processes, state
-from saffron.runtime.broker import Broker, free_ports
+from saffron.runtime.broker import Broker, BrokerError, free_ports
 from saffron.runtime.config import Settings, environment_of
 from saffron.runtime.service_process import ServiceProcess
 from saffron.runtime.state import SystemState
@@ -30,6 +30,8 @@ _PATIENCE = 20.0
 """Seconds that all services together have for a clean end."""
 _STAGES = (("windowing", "shedder", "matcher", "greta"), ("control", "model_builder"))
 """What a result passes comes up first, and is not slowed down by Spark's start."""
+_BROKER_PAUSE = 5.0
+"""Seconds before a broker that could not be started again is tried once more."""
 _MARK = ".saffron"
 """Marks a directory as ours: only such a one is ever emptied by `--fresh`."""
 _KEPT = (_MARK, "supervisor.lock", "supervisor.log")
@@ -58,6 +60,7 @@ class Supervisor:
         self._ports: dict[str, int] = {}
         self._state: SystemState | None = None
         self._stop = False
+        self._broker_again_at = 0.0
 
     def run(self, on_ready: Callable[[SystemState], None] | None = None) -> None:
         """Start everything, call `on_ready` once, and supervise until SIGTERM, SIGINT or SIGHUP; then end everything.
@@ -134,15 +137,27 @@ class Supervisor:
         if self._stop:
             return
         now = time.monotonic()
-        if self._broker is not None and self._broker.process is None:
-            self._say("broker: it ended; starting it again")
-            self._broker.start()
+        if self._broker is not None and self._broker.process is None and now >= self._broker_again_at:
+            self._restart_broker(self._broker, now)
         for one in self._services:
             if happened := one.look(now):
                 self._say(happened)
             one.ask()
         if self._state is not None:
             self._write(self._state.phase, self._state.message)
+
+    def _restart_broker(self, broker: Broker, now: float) -> None:
+        """The services wait for it meanwhile; if it cannot start (a full disk, a taken port), it is tried again."""
+        self._say("broker: it ended; starting it again")
+        phase = self._state.phase if self._state is not None else "starting"
+        try:
+            broker.stop()
+            broker.start()
+            self._write(phase, "")
+        except BrokerError as error:
+            self._broker_again_at = now + _BROKER_PAUSE
+            self._say(str(error))
+            self._write(phase, f"the broker does not start: {error}")
 
     def _end(self) -> None:
         """Services first, in the order of an event's way, all told at once; then the broker that they need for it."""
@@ -162,7 +177,7 @@ class Supervisor:
     def _progress(self, line: str) -> None:
         if self._state is None or line != self._state.message:
             self._say(line)
-            self._write("starting", line)
+            self._write("starting" if self._state is None else self._state.phase, line)
 
     def _write(self, phase: str, message: str) -> None:
         me = processes.identify(os.getpid())
