@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format unit reference patterns contracts e2e bench clean
+.PHONY: help setup demo test check format unit patterns contracts e2e bench clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -22,8 +22,8 @@ demo: setup ## a real data set through every service; complex events on the scre
 	@$(BIN)/saffron demo
 
 test: check ## everything that must pass before a change lands: check, then all tests
-	@$(PYTEST) -q -n 2 --dist loadgroup tests/unit tests/reference tests/patterns tests/contracts
-	@$(PYTEST) -q tests/e2e
+	@$(PYTEST) -q -n 2 -m "not kafka"
+	@$(PYTEST) -q -m kafka
 
 check: setup ## formatting, lint, strict types, import walls
 	@$(BIN)/ruff format --check .
@@ -36,19 +36,16 @@ format: setup ## format and mend what lint can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-unit: setup ## the unit tests
-	@$(PYTEST) -q -n 2 --dist loadgroup tests/unit
-
-reference: setup ## the engine against its slow twins
-	@$(PYTEST) -q -n 2 tests/reference
+unit: setup ## unit tests, and the engine against its slow twins
+	@$(PYTEST) -q -n 2 tests/unit
 
 patterns: setup ## the text cases
-	@$(PYTEST) -q -n 2 tests/patterns
+	@$(PYTEST) -q tests/patterns
 
-contracts: setup ## both logs, and the schemas
-	@$(PYTEST) -q -n 2 --dist loadgroup tests/contracts
+contracts: setup ## one contract for both logs; schemas against code
+	@$(PYTEST) -q tests/contracts
 
-e2e: setup ## whole pipelines; those on the real broker too
+e2e: setup ## whole pipelines: in memory with faults, and on the real broker
 	@$(PYTEST) -q tests/e2e
 
 bench: setup ## the project's benchmarks, as tables and JSON

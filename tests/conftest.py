@@ -9,6 +9,15 @@ import pytest
 
 from saffron.runtime.broker import Broker
 
+_REAL = frozenset({"broker", "broker_node"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the real broker are marked, so that they can be run apart: one after the other, on all cores."""
+    for item in items:
+        if _REAL & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.kafka)
+
 
 @pytest.fixture(scope="session")
 def broker_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
