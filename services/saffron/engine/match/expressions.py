@@ -1,6 +1,6 @@
 """Conditions as Python text for kernels. Built from checked plan parts only: numbers by repr, names by position.
 
-The text has no short cuts (`&` for and), so that LLVM can evaluate it for many runs at once. Nulls are sentinels
+The text has no short cuts (`&` for and), so that it can be asked of eight runs at once (`lanes`). Nulls are sentinels
 (`schema.Kind`), and every comparison with one is false; so is one between kinds (`plan.Binary`).
 """
 
@@ -21,13 +21,14 @@ ARITHMETIC = ("+", "-", "*", "/", "%")
 class Term:
     """Text of a value. `kind` None: the literal null. `nullable`: may hold its kind's sentinel.
 
-    `truth`: the text is a bool (never null) rather than an int8-like 0, 1, -1.
+    `truth`: the text is a bool (never null) rather than an int8-like 0, 1, -1. `wide`: it is eight lanes.
     """
 
     text: str
     kind: Kind | None
     nullable: bool = True
     truth: bool = False
+    wide: bool = False
 
 
 class Reader(Protocol):
@@ -45,14 +46,15 @@ Constants = Callable[[str], int]
 
 
 class Writer:
-    """Writes expressions against one reader."""
+    """Writes expressions against one reader. `narrow`: it met a wide term where only a scalar can be computed with."""
 
     def __init__(self, reader: Reader, constants: Constants) -> None:
         self._reader = reader
         self._constants = constants
+        self.narrow = False
 
     def condition(self, expr: Expr) -> str:
-        """The expression as a bool: false where it is null or no truth value."""
+        """The expression as a bool or mask: false where it is null or no truth value."""
         return self._truth(self.term(expr))
 
     def term(self, expr: Expr) -> Term:
@@ -66,9 +68,11 @@ class Writer:
             case Length():
                 return self._reader.length(expr)
             case Unary(operator="not"):
-                return Term(f"(not {self.condition(expr.operand)})", Kind.BOOL, False, True)
+                operand = self.term(expr.operand)
+                return _condition(f"{'flip' if operand.wide else 'not '}({self._truth(operand)})", operand)
             case Unary():
-                return Term(f"(-{self._number(self.term(expr.operand))})", Kind.FLOAT)
+                operand = self.term(expr.operand)
+                return Term(f"(-1.0 * {self._number(operand)})", Kind.FLOAT, wide=operand.wide)
             case Binary():
                 return self._binary(expr)
             case Call():
@@ -92,7 +96,7 @@ class Writer:
 
     def _truth(self, term: Term) -> str:
         if term.truth:
-            return term.text
+            return f"({term.text})"
         return f"({term.text} == 1)" if term.kind is Kind.BOOL else "False"
 
     def _number(self, term: Term) -> str:
@@ -100,20 +104,25 @@ class Writer:
         if term.kind is Kind.FLOAT:
             return term.text
         if term.kind is Kind.INT:
-            return f"real({term.text})" if term.nullable else f"float({term.text})"
+            function = "real8" if term.wide else "real" if term.nullable else "float"
+            return f"{function}({term.text})"
         return "math.nan"
 
     def _binary(self, expr: Binary) -> Term:
+        left, right = self.term(expr.left), self.term(expr.right)
         if expr.operator in ("and", "or"):
             sign = "&" if expr.operator == "and" else "|"
-            return Term(f"({self.condition(expr.left)} {sign} {self.condition(expr.right)})", Kind.BOOL, False, True)
-        left, right = self.term(expr.left), self.term(expr.right)
+            return _condition(f"{self._truth(left)} {sign} {self._truth(right)}", left, right)
         if expr.operator not in ARITHMETIC:
-            return Term(self._comparison(expr.operator, left, right), Kind.BOOL, False, True)
-        if expr.operator in ("/", "%"):
-            function = "quotient" if expr.operator == "/" else "remainder"
-            return Term(f"{function}({self._number(left)}, {self._number(right)})", Kind.FLOAT)
-        return Term(f"({self._number(left)} {expr.operator} {self._number(right)})", Kind.FLOAT)
+            return _condition(self._comparison(expr.operator, left, right), left, right)
+        wide = left.wide or right.wide
+        a, b = self._number(left), self._number(right)
+        if expr.operator == "/":
+            return Term(f"{'quotient8' if wide else 'quotient'}({a}, {b})", Kind.FLOAT, wide=wide)
+        if expr.operator == "%":
+            self.narrow |= wide
+            return Term(f"remainder({a}, {b})", Kind.FLOAT, wide=wide)
+        return Term(f"({a} {expr.operator} {b})", Kind.FLOAT, wide=wide)
 
     def _comparison(self, operator: str, left: Term, right: Term) -> str:
         if left.kind is None or right.kind is None:
@@ -123,20 +132,27 @@ class Writer:
                 return _guarded(operator, left, right, str(NULL_INT))
             a, b = self._number(left), self._number(right)
             # NaN makes every comparison false but !=.
-            return f"(({a} < {b}) | ({a} > {b}))" if operator == "!=" else f"({a} {_python(operator)} {b})"
+            return f"({a} < {b}) | ({a} > {b})" if operator == "!=" else f"{a} {_python(operator)} {b}"
         if left.kind is not right.kind:
             return "False"
         if left.kind is Kind.BOOL:
             if operator not in ("=", "!="):
                 return "False"
-            return _guarded(operator, _as_integer(left), _as_integer(right), "-1")
+            return _guarded(operator, self._as_integer(left), self._as_integer(right), "-1")
         if operator in ("=", "!="):
             return _guarded(operator, left, right, "-1")
+        self.narrow |= left.wide or right.wide
         ranked = [Term(f"ranks[{side.text}]", Kind.INT, side.nullable) for side in (left, right)]
         return _guarded(operator, ranked[0], ranked[1], "-1")
 
+    def _as_integer(self, term: Term) -> Term:
+        self.narrow |= term.truth and term.wide
+        return Term(f"(1 if {term.text} else 0)", Kind.BOOL, False) if term.truth else term
+
     def _call(self, expr: Call) -> Term:
-        texts = [self._number(self.term(argument)) for argument in expr.arguments]
+        terms = [self.term(argument) for argument in expr.arguments]
+        self.narrow |= any(term.wide for term in terms)
+        texts = [self._number(term) for term in terms]
         if expr.function in ("abs", "sqrt"):
             function = "abs" if expr.function == "abs" else "root"
             return Term(f"{function}({texts[0]})", Kind.FLOAT)
@@ -148,19 +164,20 @@ class Writer:
     def _membership(self, expr: In) -> Term:
         operand = self.term(expr.operand)
         tests = [self._comparison("=", operand, self._constant(choice)) for choice in expr.choices]
-        return Term(f"({' | '.join(tests) or 'False'})", Kind.BOOL, False, True)
+        return _condition(" | ".join(f"({test})" for test in tests) or "False", operand)
+
+
+def _condition(text: str, *operands: Term) -> Term:
+    """A truth value; a comparison between kinds is False whatever its operands are."""
+    return Term(text, Kind.BOOL, False, True, text != "False" and any(operand.wide for operand in operands))
 
 
 def _python(operator: str) -> str:
     return "==" if operator == "=" else operator
 
 
-def _as_integer(term: Term) -> Term:
-    return Term(f"(1 if {term.text} else 0)", Kind.BOOL, False) if term.truth else term
-
-
 def _guarded(operator: str, left: Term, right: Term, null: str) -> str:
     """A comparison of integers that is false where a side is null."""
     tests = [f"({left.text} {_python(operator)} {right.text})"]
     tests += [f"({side.text} != {null})" for side in (left, right) if side.nullable]
-    return f"({' & '.join(tests)})" if len(tests) > 1 else tests[0]
+    return " & ".join(tests)

@@ -16,7 +16,7 @@ LIVE, MET, MOVED, LEFT, DIED = range(5)  # of state c: PER_STATE + 5 * c + ...
 STATE_COUNTERS = 5
 
 # What a step kernel returns: everything done, or what must grow before it is called again (POOL + c for state c).
-DONE, GROW_NODES, GROW_FOUND, GROW_FLAGS, GROW_POOL = range(5)
+DONE, GROW_NODES, GROW_FOUND, GROW_POOL = range(4)
 
 MAX_COMPONENTS = 30  # two bits of an int64 mask each
 
@@ -86,20 +86,25 @@ class EventReader:
 
 @dataclass(frozen=True)
 class RunReader:
-    """The run in lane `lane` of `state`; the event at hand is `current`'s (component index, or -1)."""
+    """The run in lane `lane` of `state`; the event at hand is `current`'s (component index, or -1).
+
+    `wide`: the eight runs from lane `lane` on. `fresh`: variables that hold values not to be read from memory again.
+    """
 
     automaton: Automaton
     names: Names
     state: State
     current: int
     lane: str
+    wide: bool = False
+    fresh: dict[Feature, str] = field(default_factory=dict)
 
     def attribute(self, leaf: Attribute) -> Term:
         taking = self.current == self.state.index
         if leaf.component == self.current and (not taking or leaf.which in (Which.CURRENT, Which.SINGLE)):
             return EventReader(self.names).attribute(leaf)
         feature = attribute_feature(leaf, self.automaton.plan)
-        return Term(self.text(feature), leaf.kind, leaf.name not in ("ts", "type"))
+        return Term(self.text(feature), leaf.kind, leaf.name not in ("ts", "type"), wide=self.wide)
 
     def aggregate(self, leaf: Aggregate) -> Term:
         if leaf.component == self.current != self.state.index:
@@ -108,17 +113,21 @@ class RunReader:
             return self.length(Length(leaf.component))
         if leaf.function == "stddev":
             spread, number = (Feature(leaf.component, w, leaf.name, leaf.kind) for w in (What.SPREAD, What.NUMBER))
-            return Term(f"deviation({self.text(spread)}, {self.text(number)})", Kind.FLOAT)
+            function = "deviation8" if self.wide else "deviation"
+            return Term(f"{function}({self.text(spread)}, {self.text(number)})", Kind.FLOAT, wide=self.wide)
         what = _AGGREGATES[leaf.function]
         feature = Feature(leaf.component, what, leaf.name, leaf.kind)
         held = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
-        return Term(self.text(feature), held)
+        return Term(self.text(feature), held, wide=self.wide)
 
     def length(self, leaf: Length) -> Term:
-        return Term(self.text(Feature(leaf.component, What.LENGTH)), Kind.INT, False)
+        return Term(self.text(Feature(leaf.component, What.LENGTH)), Kind.INT, False, wide=self.wide)
 
     def text(self, feature: Feature) -> str:
-        return f"{lane_array(self.state, feature)}[{self.lane}]"
+        if feature in self.fresh:
+            return self.fresh[feature]
+        array = lane_array(self.state, feature)
+        return f"lanes({array}, {self.lane})" if self.wide else f"{array}[{self.lane}]"
 
 
 _AGGREGATES = {
@@ -153,11 +162,9 @@ def initial(feature: Feature, names: Names) -> str:
     }.get(feature.what, f"x{event}")
 
 
-def updated(feature: Feature, names: Names, read: RunReader) -> str | None:
-    """The value of a feature of the closure that takes the event at hand; None if it stays as it is."""
+def updated(feature: Feature, names: Names, read: RunReader) -> str:
+    """The value of a feature of the closure that takes the event at hand (that of FIRST never changes)."""
     old = read.text(feature)
-    if feature.what is What.FIRST:
-        return None
     if feature.what is What.LENGTH:
         return f"{old} + 1"
 
@@ -172,7 +179,8 @@ def updated(feature: Feature, names: Names, read: RunReader) -> str | None:
         sign = "<" if feature.what is What.MIN else ">"
         absent = f"({old} != {old})" if feature.floating else f"({old} == {null})"
         present = "" if feature.floating else f"(x{event} != {null}) & "
-        return f"x{event} if {present}({absent} | (x{event} {sign} {old})) else {old}"
+        replaced = f"{present}({absent} | (x{event} {sign} {old}))"
+        return f"choose({replaced}, x{event}, {old})" if read.wide else f"x{event} if {replaced} else {old}"
     if feature.what is What.LAST:
         return f"x{event}"
     if feature.what is What.NUMBER:
@@ -182,7 +190,8 @@ def updated(feature: Feature, names: Names, read: RunReader) -> str | None:
     if feature.what is What.AVERAGE:
         return f"{beside(What.SUM)} / {beside(What.NUMBER)}"
     mean = beside(What.MEAN)
-    moved = f"{mean} + k{event} * (z{event} - {mean}) / max({beside(What.NUMBER)} + k{event}, 1.0)"
+    # A null (k = 0) moves nothing.
+    moved = f"{mean} + k{event} * (z{event} - {mean}) / ({beside(What.NUMBER)} + 1.0)"
     if feature.what is What.MEAN:
         return moved
     return f"{old} + k{event} * (z{event} - {mean}) * (z{event} - ({moved}))"

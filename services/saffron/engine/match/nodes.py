@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.match.pools import aligned
+
 _SMALLEST = 1024
 
 Array = NDArray[np.generic]
@@ -16,9 +18,9 @@ class Nodes:
     """Nodes [tail, head), numbered from 0; node i stands at place i & (capacity - 1)."""
 
     def __init__(self) -> None:
-        self.row = np.zeros(_SMALLEST, np.uint32)
-        self.before = np.zeros(_SMALLEST, np.uint32)
-        self.part = np.zeros(_SMALLEST, np.uint8)
+        self.row = aligned((_SMALLEST,), np.uint32)
+        self.before = aligned((_SMALLEST,), np.uint32)
+        self.part = aligned((_SMALLEST,), np.uint8)
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
@@ -34,7 +36,7 @@ class Nodes:
         mask = len(self.row) - 1
 
         def grown(old: Array) -> Array:
-            new = np.zeros(2 * len(old), old.dtype)
+            new = aligned((2 * len(old),), old.dtype)
             new[numbers & (2 * mask + 1)] = old[numbers & mask]
             return new
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import math
+from typing import Any
+
 import numpy as np
 from numba import int64, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
 from saffron.engine.match.automaton import State
-from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LENGTH, TOP, WANTED, give_back
+from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LANES, LENGTH, TOP, WANTED, give_back
 
 Array = NDArray[np.generic]
+_LINE = 64
 _NAMES = ("floats", "ints", "heads", "segments", "spare")
 
 
@@ -20,9 +24,9 @@ class Pool:
     """The runs of one state: lanes, and each key's segment of them."""
 
     def __init__(self, state: State) -> None:
-        self.floats = np.zeros((len(state.floats), 16), np.float64)
-        self.ints = np.zeros((len(state.ints) + FIRST_FEATURE, 16), np.int64)
-        self.heads = np.zeros(16, np.uint32)
+        self.floats = aligned((len(state.floats), 16), np.float64)
+        self.ints = aligned((len(state.ints) + FIRST_FEATURE, 16), np.int64)
+        self.heads = aligned((16,), np.uint32)
         self.segments = np.zeros((8, 5), np.int64)
         self.spare = np.zeros(CLASSES, np.int64)
 
@@ -37,10 +41,15 @@ class Pool:
 
     def grow(self) -> None:
         """More lanes: what the last failed reservation wanted, at least twice as many."""
-        more = max(int(self.spare[WANTED]), len(self.heads))
-        self.floats = np.ascontiguousarray(np.pad(self.floats, ((0, 0), (0, more))))
-        self.ints = np.ascontiguousarray(np.pad(self.ints, ((0, 0), (0, more))))
-        self.heads = np.pad(self.heads, (0, more))
+        self._resize(len(self.heads) + max(int(self.spare[WANTED]), len(self.heads)))
+
+    def _resize(self, size: int) -> None:
+        size = -(-size // LANES) * LANES
+        for name in ("floats", "ints", "heads"):
+            old = getattr(self, name)
+            new = aligned((*old.shape[:-1], size), old.dtype)
+            new[..., : old.shape[-1]] = old
+            setattr(self, name, new)
 
     def widen(self, slots: int) -> None:
         """Segments for so many keys."""
@@ -67,6 +76,15 @@ class Pool:
         for name in _NAMES:
             own = getattr(self, name)
             setattr(self, name, np.array(arrays[name], own.dtype, order="C"))
+        self._resize(len(self.heads) + LANES)
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> Array:
+    """Zeros that begin on a cache line: eight lanes then never cross one, if the last dimension is a multiple of 8."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + _LINE, np.uint8)
+    begin = -raw.ctypes.data % _LINE
+    return raw[begin : begin + size].view(dtype).reshape(shape)
 
 
 @kernel(void(int64[:, ::1], int64[:, ::1], int64[::1], int64[::1]))

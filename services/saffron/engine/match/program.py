@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saffron.engine.jit import Function, load
-from saffron.engine.match import arithmetic, runs
+from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import Automaton, build
 from saffron.engine.match.classify import classify_source, type_masks
 from saffron.engine.match.layout import MAX_COMPONENTS, Names
@@ -39,7 +39,8 @@ def compile_program(plan: MatchPlan, *, compiled: bool = True) -> Program:
         raise SaffronError(message)
     automaton = build(plan)
     step_names, classify_names = Names(), Names()
-    step = load(StepSource(automaton, step_names).text(), helpers=(arithmetic, runs), compiled=compiled)
+    helpers = (arithmetic, runs, lanes if compiled else plain_lanes)
+    step = load(StepSource(automaton, step_names).text(), helpers=helpers, compiled=compiled)
     source = classify_source(automaton, classify_names)
     classify = None if source is None else load(source, helpers=(arithmetic,), compiled=compiled).classify
     return Program(automaton, type_masks(automaton), step.step, step_names, classify, classify_names)

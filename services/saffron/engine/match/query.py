@@ -16,7 +16,6 @@ from saffron.engine.match.layout import (
     AT,
     DONE,
     FOUND,
-    GROW_FLAGS,
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
@@ -32,7 +31,7 @@ from saffron.engine.match.nodes import Nodes
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.program import Program
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
-from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
+from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
 from saffron.engine.match.strings import Strings
 from saffron.engine.match.windows import Windows
 from saffron.language.plan import Strategy
@@ -70,7 +69,6 @@ class QueryRuns:
         self.reached = np.full(8, -1, np.int64)
         self.ordinal = 0  # events delivered to this query so far
         self.clock = 0  # instant of the last event of the stream
-        self.flags = np.zeros(64, np.uint8)
         self.buffer = np.zeros((3, 256), np.int64)
         self.texts = (*program.step_names.strings, *program.classify_names.strings)
         self.step_constants = self._pin(program.step_names.strings)
@@ -187,15 +185,8 @@ class QueryRuns:
         begins = begin_bit(0)
         if self.plan.window.slide is not None or self.plan.window.opens is not None:
             masks = np.where(until < instants, masks & ~begins, masks)
-        keys, present = key_matrix(part, self.plan.key, self.strings, chosen, len(masks))
-        create = masks & begins != 0
-        if present is not None:
-            create &= present
-        slots = self.keys.slots(keys, create)
+        slots = self._slots(part, chosen, masks & begins != 0)
         known = slots >= 0
-        if present is not None:
-            # A key that lacks a part is no key, whatever value stands for the part.
-            known &= present
         if not known.all():
             kept = np.flatnonzero(known)
             chosen = kept if isinstance(chosen, slice) else chosen[kept]
@@ -203,6 +194,18 @@ class QueryRuns:
         if len(slots):
             self._widen()
             self._run(self._store(part, chosen, masks, slots, until), slots, masks, ordinals)
+
+    def _slots(self, part: Range, chosen: Chosen, create: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """[n] the slot of each chosen event's key, -1 for one that has none (made for those that may begin a run)."""
+        if len(self.plan.key) == 1:
+            slots = slots_by_code(part, self.plan.key[0], self.strings, chosen, create, self.keys)
+            if slots is not None:
+                return slots
+        keys, present = key_matrix(part, self.plan.key, self.strings, chosen, len(create))
+        if present is None:
+            return self.keys.slots(keys, create)
+        # A key that lacks a part is no key, whatever value stands for the part.
+        return np.where(present, self.keys.slots(keys, create & present), -1)
 
     def _widen(self) -> None:
         slots = self.keys.capacity
@@ -252,8 +255,6 @@ class QueryRuns:
                 self.nodes.grow(int(self.counters[NODE_TAIL]), int(self.counters[NODE]))
             elif status == GROW_FOUND:
                 self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
-            elif status == GROW_FLAGS:
-                self.flags = np.zeros(2 * len(self.flags), np.uint8)
             elif status >= GROW_POOL:
                 self.pools[status - GROW_POOL].grow()
             with np.errstate(all="ignore"):
@@ -274,7 +275,7 @@ class QueryRuns:
         yield from (numbers, slots, masks, ordinals)
         yield from (columns[SEQ if self.plan.window.events else TS], columns[UNTIL], self.counters)
         yield from (self.step_constants, self.strings.ranks(), *self.nodes.arrays)
-        yield from (columns[NODE_AT], self.touched, self.reached, self.flags, self.buffer)
+        yield from (columns[NODE_AT], self.touched, self.reached, self.buffer)
         for name in self.program.step_names.attributes:
             yield columns[column_name(name)]
         for pool in self.pools:

@@ -17,6 +17,7 @@ FIRST_FEATURE = 2
 TOP = 60  # spare[TOP]: lanes from here on were never used
 WANTED = 61  # spare[WANTED]: lanes that the last failed `reserve` asked for
 CLASSES = 64
+LANES = 8  # kernels read and write so many lanes at once: a pool is a multiple of that
 
 
 @register_jitable

@@ -6,42 +6,31 @@ that leaves a closure is copied (N4); the copy goes to the next state's segment 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Automaton, State
-from saffron.engine.match.expressions import Writer
+from saffron.engine.match.automaton import State
 from saffron.engine.match.layout import (
     AT,
-    BEGAN,
     DIED,
     DONE,
     FOUND,
-    GROW_FLAGS,
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
     LAST_ORDINAL,
     LAST_TIME,
-    LEFT,
     LIVE,
     LIVED,
     MET,
-    MOVED,
     NODE,
     NODE_TAIL,
     ROW_MASK,
-    Names,
-    RunReader,
     begin_bit,
-    initial,
-    lane_array,
     place,
     take_bit,
-    updated,
 )
 from saffron.engine.match.lines import Lines
-from saffron.language.plan import Edge, Strategy
+from saffron.engine.match.states import CONTIGUOUS, States
+from saffron.language.plan import Strategy
 
 ARRAYS = (
     ("rows", "int64[::1]"),
@@ -59,7 +48,6 @@ ARRAYS = (
     ("node_at", "int64[::1]"),
     ("touched", "int64[::1]"),
     ("reached", "int64[::1]"),
-    ("flags", "uint8[::1]"),
     ("found", "int64[:, ::1]"),
 )
 """Arguments of every step kernel after `at` and `stop`; then the columns it reads, then POOL for each state."""
@@ -74,28 +62,16 @@ POOL = (
 COLUMN_TYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "int8", Kind.STRING: "int32"}
 
 
-@dataclass
-class StepSource:
+class StepSource(States):
     """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
-
-    automaton: Automaton
-    names: Names
-    out: Lines = field(default_factory=Lines)
-
-    def __post_init__(self) -> None:
-        self.plan = self.automaton.plan
-        self.strategy = self.plan.strategy
-        self.contiguous = self.strategy in (Strategy.STRICT, Strategy.PARTITION)
-        self.states = self.automaton.states
-        self.last = len(self.plan.components) - 1
 
     def text(self) -> str:
         """The module: imports, signature and the kernel."""
         body = Lines(depth=2)
         self.out = body
         for state in reversed(self.states):
-            self._state(state)
-        self._begin()
+            self.state(state)
+        self.begin()
         if self.strategy is Strategy.STRICT:
             body("reached[slot] = ordinals[w]")
         body("w += 1")
@@ -184,7 +160,7 @@ class StepSource:
 
     def _contiguity(self) -> None:
         """Runs die when an event of their key (strict: of the stream) is not theirs."""
-        if not self.contiguous:
+        if self.strategy not in CONTIGUOUS:
             return
         out = self.out
         gap = "reached[slot] != ordinals[w] - 1" if self.strategy is Strategy.STRICT else "m == 0"
@@ -205,14 +181,11 @@ class StepSource:
         out = self.out
         total = " + ".join(f"n{state.index}" for state in self.states) or "0"
         out(f"total = {total}")
-        out(f"if node + 3 * total + 2 - counters[{NODE_TAIL}] > ring:")
+        out(f"if node + 4 * total + {64 * (len(self.states) + 1)} - counters[{NODE_TAIL}] > ring:")
         out(f"    status = {GROW_NODES}")
         out("    break")
         out("if matches + 2 * total + 2 > found.shape[1]:")
         out(f"    status = {GROW_FOUND}")
-        out("    break")
-        out("if total > len(flags):")
-        out(f"    status = {GROW_FLAGS}")
         out("    break")
         for state in self.states:
             c = state.index
@@ -233,265 +206,3 @@ class StepSource:
             c = state.index
             out(f"counters[{place(c, LIVE)}], counters[{place(c, MET)}] = live{c}, met{c}")
         out("return status")
-
-    # ---- one state
-
-    def _state(self, state: State) -> None:
-        out, c = self.out, state.index
-        wanted = (begin_bit(c + 1) if c < self.last else 0) | (take_bit(c) if state.closure else 0)
-        out(f"if n{c} > 0:" if self.contiguous else f"if n{c} > 0 and m & {wanted}:")
-        with out.block():
-            out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
-            out(f"hi = lo + np.uintp(n{c})")
-            if self.contiguous:
-                self._contiguous_state(state)
-            elif not state.closure:
-                self._single_state(state)
-            elif self.strategy is Strategy.ANY:
-                self._any_closure(state)
-            else:
-                if c < self.last:
-                    self._forks(state)
-                self._next_takes(state)
-
-    def _single_state(self, state: State) -> None:
-        """Skip-till: an event that begins the next component moves the run; under ANY it also stays."""
-        out, c = self.out, state.index
-        out("k = 0")
-        out("for q in range(lo, hi):")
-        out(f"    k += {self._leaving(state)}")
-        out("if k > 0:")
-        with out.block():
-            out(f"counters[{place(c, MOVED)}] += k")
-            if self.strategy is Strategy.ANY:
-                out("for q in range(lo, hi):")
-                out(f"    if {self._leaving(state)}:")
-                with out.block(2):
-                    self._fork(state)
-                return
-            out(f"counters[{place(c, LEFT)}] += k")
-            out("z = lo")
-            out("for q in range(lo, hi):")
-            out(f"    if {self._leaving(state)}:")
-            with out.block(2):
-                self._fork(state)
-            out("    else:")
-            out(f"        move(F{c}, I{c}, H{c}, q, z)")
-            out("        z += np.uintp(1)")
-            out(f"G{c}[slot, LENGTH] = n{c} - k")
-            out(f"live{c} -= k")
-
-    def _forks(self, state: State) -> None:
-        out, c = self.out, state.index
-        out(f"if m & {begin_bit(c + 1)}:")
-        with out.block():
-            out("k = 0")
-            out("for q in range(lo, hi):")
-            out(f"    k += {self._leaving(state)}")
-            out("if k > 0:")
-            with out.block():
-                out(f"counters[{place(c, MOVED)}] += k")
-                out("for q in range(lo, hi):")
-                out(f"    if {self._leaving(state)}:")
-                with out.block(2):
-                    self._fork(state)
-
-    def _next_takes(self, state: State) -> None:
-        """Skip-till-next: runs that may take the event take it in place, all lanes at once where they are many."""
-        out, c = self.out, state.index
-        out(f"if m & {take_bit(c)}:")
-        with out.block():
-            out("k = 0")
-            out("for q in range(lo, hi):")
-            out(f"    taken = {self._taking(state)}")
-            out("    flags[q - lo] = taken")
-            out("    k += taken")
-            out(f"if 4 * k >= n{c}:")
-            with out.block():
-                self._dense_takes(state)
-            out("elif k > 0:")
-            with out.block():
-                out("for q in range(lo, hi):")
-                out("    if flags[q - lo]:")
-                with out.block(2):
-                    self._take(state, "q")
-            if c == self.last:
-                out("if k > 0:")
-                out("    for q in range(lo, hi):")
-                out(f"        if flags[q - lo] and {self._proceeding(state, 'q')}:")
-                with out.block(3):
-                    self._found(f"I{c}[START, q]", f"node_before[H{c}[q] & ring]")
-
-    def _dense_takes(self, state: State) -> None:
-        """A node for every run, also for those that do not take: no lane waits for another."""
-        out, c = self.out, state.index
-        out(f"if (node & ring) + n{c} > ring + 1:")
-        out("    node = (node | ring) + 1")
-        out("p = np.uintp(node & ring)")
-        out("for q in range(lo, hi):")
-        out(f"    node_before[p + (q - lo)] = H{c}[q]")
-        out(f"for q in range(p, p + np.uintp(n{c})):")
-        out("    node_row[q] = row32")
-        out(f"for q in range(p, p + np.uintp(n{c})):")
-        out(f"    node_part[q] = {c}")
-        out("head = np.uintp(node)")
-        out("for q in range(lo, hi):")
-        out(f"    H{c}[q] = np.uint32((head + (q - lo)) & np.uintp(0xFFFFFFFF)) if flags[q - lo] else H{c}[q]")
-        for array, value in self._updates(state, "q"):
-            out("for q in range(lo, hi):")
-            out(f"    {array}[q] = ({value}) if flags[q - lo] else {array}[q]")
-        out(f"node += n{c}")
-
-    def _any_closure(self, state: State) -> None:
-        """Skip-till-any: the run stays whatever happens; what takes or leaves is a copy."""
-        out, c = self.out, state.index
-        out("for q in range(lo, hi):")
-        with out.block():
-            if c < self.last:
-                out(f"if m & {begin_bit(c + 1)} and {self._leaving(state)}:")
-                with out.block():
-                    out(f"counters[{place(c, MOVED)}] += 1")
-                    self._fork(state)
-            out(f"if m & {take_bit(c)} and {self._taking(state)}:")
-            with out.block():
-                out(f"z = np.uintp(append(G{c}, slot, I{c}[DEADLINE, q]))")
-                out(f"move(F{c}, I{c}, H{c}, q, z)")
-                out(f"live{c} += 1")
-                self._take(state, "z")
-                if c == self.last:
-                    out(f"if {self._proceeding(state, 'z')}:")
-                    with out.block():
-                        self._found(f"I{c}[START, q]", f"H{c}[q]")
-
-    def _contiguous_state(self, state: State) -> None:
-        """Contiguity: a run that the event does not extend dies."""
-        out, c = self.out, state.index
-        out("z = lo")
-        out("for q in range(lo, hi):")
-        with out.block():
-            if c < self.last:
-                out(f"if m & {begin_bit(c + 1)} and {self._leaving(state)}:")
-                with out.block():
-                    out(f"counters[{place(c, MOVED)}] += 1")
-                    if not state.closure:
-                        out(f"counters[{place(c, DIED)}] -= 1")
-                        out(f"counters[{place(c, LEFT)}] += 1")
-                    self._fork(state)
-            if state.closure:
-                out(f"if m & {take_bit(c)} and {self._taking(state)}:")
-                with out.block():
-                    self._take(state, "q")
-                    if c == self.last:
-                        out(f"if {self._proceeding(state, 'q')}:")
-                        with out.block():
-                            self._found(f"I{c}[START, q]", f"node_before[H{c}[q] & ring]")
-                    out("if z != q:")
-                    out(f"    move(F{c}, I{c}, H{c}, q, z)")
-                    out("z += np.uintp(1)")
-        out("k = np.int64(hi - z)")
-        out(f"counters[{place(c, DIED)}] += k")
-        out(f"live{c} -= k")
-        out(f"G{c}[slot, LENGTH] = n{c} - k")
-        out(f"if k == n{c}:")
-        out(f"    G{c}[slot, BEGIN] = 0")
-
-    # ---- what happens to a run
-
-    def _node(self, before: str, component: int) -> None:
-        out = self.out
-        out("p = np.uintp(node & ring)")
-        out(f"node_row[p], node_before[p], node_part[p] = row32, {before}, {component}")
-
-    def _fork(self, state: State) -> None:
-        """Run q of the state, as it stands, binds the event to the next component."""
-        out, c = self.out, state.index
-        if c + 1 == len(self.states):
-            self._found(f"I{c}[START, q]", f"H{c}[q]")
-            return
-        into = self.states[c + 1]
-        out(f"y = np.uintp(append(G{c + 1}, slot, I{c}[DEADLINE, q]))")
-        out(f"I{c + 1}[DEADLINE, y], I{c + 1}[START, y] = I{c}[DEADLINE, q], I{c}[START, q]")
-        carried = [feature for feature in into.features if feature.component <= c]
-        for feature in carried:
-            out(f"{lane_array(into, feature)}[y] = {lane_array(state, feature)}[q]")
-        self._enter(into, f"H{c}[q]")
-        if into.index == self.last:
-            out(f"if {self._proceeding(into, 'y')}:")
-            with out.block():
-                self._found(f"I{c}[START, q]", f"H{c}[q]")
-
-    def _enter(self, into: State, before: str) -> None:
-        """Lane y of a state gets the event as the first of the state's own component."""
-        out = self.out
-        self._node(before, into.index)
-        out(f"H{into.index}[y] = np.uint32(node & 0xFFFFFFFF)")
-        out("node += 1")
-        for feature in into.features:
-            if feature.component == into.index:
-                out(f"{lane_array(into, feature)}[y] = {initial(feature, self.names)}")
-        out(f"live{into.index} += 1")
-
-    def _take(self, state: State, lane: str) -> None:
-        out, c = self.out, state.index
-        self._node(f"H{c}[{lane}]", c)
-        out(f"H{c}[{lane}] = np.uint32(node & 0xFFFFFFFF)")
-        out("node += 1")
-        for array, value in self._updates(state, lane):
-            out(f"{array}[{lane}] = {value}")
-
-    def _begin(self) -> None:
-        out = self.out
-        out(f"if m & {begin_bit(0)}:")
-        with out.block():
-            out(f"counters[{BEGAN}] += 1")
-            if not self.states:
-                self._found("row", "-1")
-                return
-            state = self.states[0]
-            out("y = np.uintp(append(G0, slot, until[r]))")
-            out("I0[DEADLINE, y], I0[START, y] = until[r], row")
-            self._enter(state, "np.uint32(node & 0xFFFFFFFF)")
-            if self.last == 0:
-                out(f"if {self._proceeding(state, 'y')}:")
-                with out.block():
-                    self._found("row", "-1")
-
-    def _found(self, start: str, chain: str) -> None:
-        self.out(f"found[0, matches], found[1, matches], found[2, matches] = {start}, {chain}, row")
-        self.out("matches += 1")
-
-    # ---- conditions and updates
-
-    def _conditions(self, component: int, edge: Edge, read: RunReader) -> str:
-        writer = Writer(read, self.names.string)
-        texts = []
-        for condition in self.automaton.conditions(component, edge):
-            if self.automaton.is_local(condition):
-                continue
-            text = writer.condition(condition.expr)
-            guard = self.automaton.look_back(condition)
-            if guard > 1:
-                text = f"(({read.text(self.automaton.length(component))} < {guard}) | {text})"
-            texts.append(text)
-        return f"({' & '.join(texts)})" if texts else "True"
-
-    def _leaving(self, state: State) -> str:
-        """Run q may bind the event to the next component, as far as its mask does not say already."""
-        c = state.index
-        begins = self._conditions(c + 1, Edge.BEGIN, RunReader(self.automaton, self.names, state, c + 1, "q"))
-        if not state.closure:
-            return begins
-        proceeds = self._proceeding(state, "q")
-        return begins if proceeds == "True" else f"({proceeds} & {begins})"
-
-    def _taking(self, state: State) -> str:
-        return self._conditions(state.index, Edge.TAKE, RunReader(self.automaton, self.names, state, state.index, "q"))
-
-    def _proceeding(self, state: State, lane: str) -> str:
-        return self._conditions(state.index, Edge.PROCEED, RunReader(self.automaton, self.names, state, -1, lane))
-
-    def _updates(self, state: State, lane: str) -> list[tuple[str, str]]:
-        read = RunReader(self.automaton, self.names, state, state.index, lane)
-        own = sorted((f for f in state.features if f.component == state.index), key=lambda f: (f.what.value, -f.back))
-        pairs = [(lane_array(state, feature), updated(feature, self.names, read)) for feature in own]
-        return [(array, value) for array, value in pairs if value is not None]

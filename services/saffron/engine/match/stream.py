@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+from saffron.engine.match.keys import Keys
 from saffron.engine.match.strings import Strings
 
 Array = NDArray[np.generic]
+
+NO_SLOT = -1
+"""The slot of an event without a key, or with a key of which there are no runs."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,22 @@ def key_matrix(
         if not here.all():
             present = here if present is None else present & here
     return matrix, present
+
+
+def slots_by_code(
+    part: Range, name: str, strings: Strings, chosen: slice | NDArray[np.intp], create: NDArray[np.bool_], keys: Keys
+) -> NDArray[np.int64] | None:
+    """The slots of keys that are one string, looked up once per distinct string; None where that saves nothing."""
+    column = part.column(name)
+    distinct = len(column.values)
+    if column.kind is not Kind.STRING or 4 * distinct > len(create):
+        return None
+    codes = part.data(name)[chosen]
+    wanted = np.zeros(distinct + 1, np.bool_)
+    wanted[codes if create.all() else codes[create]] = True
+    matrix = strings.mapping(name, column)[:-1].astype(np.int64).reshape(1, -1)
+    slots = np.append(keys.slots(matrix, wanted[:-1].copy()), NO_SLOT)
+    return slots[codes]
 
 
 def type_bits(column: Column, masks: Mapping[str, int]) -> NDArray[np.int64]:

@@ -1,0 +1,182 @@
+"""The text that takes the runs of one state through an event, by strategy (N2-N4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from saffron.engine.match.actions import Actions
+from saffron.engine.match.automaton import State
+from saffron.engine.match.layout import DIED, LEFT, MOVED, begin_bit, place, take_bit
+from saffron.language.plan import Strategy
+
+CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
+
+
+class States(Actions):
+    """Runs [lo, hi) of the key are asked eight at a time where their conditions allow it (whole eights of the pool, which
+    are aligned; lanes that are not the key's are left as they are), else one by one."""
+
+    def state(self, state: State) -> None:
+        """All that an event does to the runs of a state."""
+        out, c = self.out, state.index
+        contiguous = self.strategy in CONTIGUOUS
+        wanted = (begin_bit(c + 1) if c < self.last else 0) | (take_bit(c) if state.closure else 0)
+        out(f"if n{c} > 0:" if contiguous else f"if n{c} > 0 and m & {wanted}:")
+        with out.block():
+            out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
+            out(f"size = np.uintp(n{c})")
+            out("hi = lo + size")
+            if contiguous:
+                self._contiguous(state)
+            elif not state.closure:
+                self._single(state)
+            else:
+                if c < self.last:
+                    out(f"if m & {begin_bit(c + 1)}:")
+                    with out.block():
+                        self._forks(state)
+                out(f"if m & {take_bit(c)}:")
+                with out.block():
+                    if self.strategy is Strategy.ANY:
+                        self._copies(state)
+                    else:
+                        self._takes(state)
+
+    def _where(self, narrow: str | None, wide: str | None, body: Callable[[], None]) -> None:
+        """Do something to each run q in [lo, hi) for which a condition holds."""
+        out = self.out
+        if wide is None:
+            out("for q in range(lo, hi):")
+            out(f"    if {narrow}:")
+            with out.block(2):
+                body()
+            return
+        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        out(f"    some = bits(inside(np.uintp(b) - lo, size) & {wide})")
+        with out.block():
+            self._each_bit(body)
+
+    def _each_bit(self, body: Callable[[], None]) -> None:
+        self.out("while some != 0:")
+        self.out("    q = b + np.uintp(lowest(some))")
+        self.out("    some &= some - 1")
+        with self.out.block():
+            body()
+
+    def _forks(self, state: State) -> None:
+        """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
+
+        def body() -> None:
+            self.out(f"counters[{place(state.index, MOVED)}] += 1")
+            self.fork(state)
+
+        self._where(self.leaving(state), self.leaving(state, "b", wide=True), body)
+
+    def _single(self, state: State) -> None:
+        """Skip-till: an event that begins the next component moves the run; under ANY the run also stays."""
+        out, c = self.out, state.index
+        out(f"k = counters[{place(c, MOVED)}]")
+        self._forks(state)
+        if self.strategy is Strategy.ANY:
+            return
+        out(f"k = counters[{place(c, MOVED)}] - k")
+        out("if k > 0:")
+        with out.block():
+            out("z = lo")
+            out("for q in range(lo, hi):")
+            out(f"    if not ({self.leaving(state)}):")
+            out("        if z != q:")
+            out(f"            move(F{c}, I{c}, H{c}, q, z)")
+            out("        z += np.uintp(1)")
+            out(f"counters[{place(c, LEFT)}] += k")
+            out(f"G{c}[slot, LENGTH] = n{c} - k")
+            out(f"live{c} -= k")
+
+    def _takes(self, state: State) -> None:
+        """Skip-till-next: runs that may take the event take it in place."""
+        out, c = self.out, state.index
+        wide = self.taking(state, "b", wide=True)
+
+        def body() -> None:
+            self.take(state, "q")
+            if c == self.last:
+                self._complete(state)
+
+        if wide is None:
+            self._where(self.taking(state), None, body)
+            return
+        # A node for each of eight runs of which at least one takes: no lane waits for another. Whole eights of the ring.
+        out("node = (node + 7) & -8")
+        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        with out.block():
+            out(f"taken = inside(np.uintp(b) - lo, size) & {wide}")
+            out("some = bits(taken)")
+            out("if some != 0:")
+            with out.block():
+                self._take_eight(state)
+
+    def _take_eight(self, state: State) -> None:
+        out, c = self.out, state.index
+        out("p = np.uintp(node & ring)")
+        out(f"heads = lanes(H{c}, b)")
+        out("put(node_before, p, heads)")
+        out("put(node_row, p, row32)")
+        out(f"put(node_part, p, {c})")
+        out(f"put(H{c}, b, choose(taken, count_up(node), heads))")
+        out("node += 8")
+        self.update_eight(state)
+        if c == self.last:
+            self._each_bit(lambda: self._complete(state))
+
+    def _complete(self, state: State) -> None:
+        """Run q has just taken the event and may end with it (a closure that ends the pattern reports each prefix)."""
+        c = state.index
+        self.out(f"if {self.proceeding(state, 'q')}:")
+        with self.out.block():
+            self.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
+
+    def _copies(self, state: State) -> None:
+        """Skip-till-any: the run stays whatever happens; what takes the event is a copy."""
+        out, c = self.out, state.index
+
+        def body() -> None:
+            out(f"z = np.uintp(append(G{c}, slot, I{c}[DEADLINE, q]))")
+            out(f"move(F{c}, I{c}, H{c}, q, z)")
+            out(f"live{c} += 1")
+            self.take(state, "z")
+            if c == self.last:
+                out(f"if {self.proceeding(state, 'z')}:")
+                with out.block():
+                    self.found(f"I{c}[START, q]", f"H{c}[q]")
+
+        self._where(self.taking(state), self.taking(state, "b", wide=True), body)
+
+    def _contiguous(self, state: State) -> None:
+        """Contiguity: a run that the event does not extend dies."""
+        out, c = self.out, state.index
+        out("z = lo")
+        out("for q in range(lo, hi):")
+        with out.block():
+            if c < self.last:
+                out(f"if m & {begin_bit(c + 1)} and {self.leaving(state)}:")
+                with out.block():
+                    out(f"counters[{place(c, MOVED)}] += 1")
+                    if not state.closure:
+                        out(f"counters[{place(c, DIED)}] -= 1")
+                        out(f"counters[{place(c, LEFT)}] += 1")
+                    self.fork(state)
+            if state.closure:
+                out(f"if m & {take_bit(c)} and {self.taking(state)}:")
+                with out.block():
+                    self.take(state, "q")
+                    if c == self.last:
+                        self._complete(state)
+                    out("if z != q:")
+                    out(f"    move(F{c}, I{c}, H{c}, q, z)")
+                    out("z += np.uintp(1)")
+        out("k = np.int64(hi - z)")
+        out(f"counters[{place(c, DIED)}] += k")
+        out(f"live{c} -= k")
+        out(f"G{c}[slot, LENGTH] = n{c} - k")
+        out(f"if k == n{c}:")
+        out(f"    G{c}[slot, BEGIN] = 0")
