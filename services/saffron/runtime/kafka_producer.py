@@ -11,12 +11,16 @@ from confluent_kafka import KafkaError, KafkaException
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime.kafka_consumer import KafkaConsumer, offsets_of
 from saffron.runtime.kafka_errors import translate
+from saffron.runtime.kafka_patience import Patience
 from saffron.runtime.log import Committed, Consumer, TopicPartition
 
-_TIMEOUT = 30.0
+_TIMEOUT = 4.0
+_INIT_TIMEOUT = 15.0
+_GRACE = 2.0
+"""Seconds that a call of the transaction's protocol may take beyond its own timeout before it is given up."""
 _SERVE_EVERY = 500
 _WAIT_FULL = 0.05
-_RETRIES = 5
+_RETRIES = 3
 
 
 class KafkaProducer:
@@ -26,9 +30,12 @@ class KafkaProducer:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._failure: LogError | None = None
         self._sent = 0
+        self._patience = Patience(f"transactions of {settings.get('transactional.id')}")
         self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
         if "transactional.id" in settings:
-            self._call("initialising transactions", lambda: self._producer.init_transactions(_TIMEOUT))
+            self._call(
+                "initialising transactions", lambda: self._producer.init_transactions(_INIT_TIMEOUT), _INIT_TIMEOUT
+            )
 
     def send(
         self,
@@ -100,6 +107,7 @@ class KafkaProducer:
         self._failure = None
 
     def close(self) -> None:
+        self._patience.close()
         self._producer.purge()
         self._producer.poll(0)
 
@@ -115,11 +123,11 @@ class KafkaProducer:
             failure, self._failure = self._failure, None
             raise failure
 
-    def _call(self, doing: str, act: Callable[[], object]) -> None:
+    def _call(self, doing: str, act: Callable[[], object], timeout: float = _TIMEOUT) -> None:
         """One call of the transaction's protocol; the same call again while its error says so."""
         for attempt in range(_RETRIES):
             try:
-                act()
+                self._patience.call(act, timeout + _GRACE, doing)
                 return
             except KafkaException as error:
                 cause = error.args[0]

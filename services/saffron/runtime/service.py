@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import signal
 import time
@@ -39,6 +40,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
     Where the log fails (no broker, topics missing), the service is made anew until it works; /readyz says why.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    faulthandler.register(signal.SIGUSR1)  # kill -USR1 shows in the log where every thread is
     stop = _Stop()
     health, metrics = Health(name), Metrics()
     server = HealthServer(health, metrics, settings.host, settings.metrics_port)
