@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +45,16 @@ class Readiness:
         statuses: Statuses,
         *,
         trends: bool,
+        has_schema: Callable[[str], bool],
     ) -> None:
+        """`has_schema`: whether a stream was given one (a query over it then waits for it, to be compiled)."""
         self._follower = Follower(log, topics.queries)
         self._service = service
         self._operator = operator
         self._warming = warming
         self._statuses = statuses
         self._trends = trends
+        self._has_schema = has_schema
         self._standing: dict[str, Standing] = {}
         self._asked: dict[str, Standing] = {}
         self._compiled: dict[str, Standing] = {}
@@ -103,8 +106,9 @@ class Readiness:
         elif schema is not None and self._asked.get(query.name) != query:
             self._asked[query.name] = query
             self._warming.ask(Request(self._operator, query.name, query.version, query.text, query.stream, schema))
+        schemaless = schema is None and not self._has_schema(query.stream)
         for partition, chain in mine.items():
             # Without a schema nothing can be compiled yet: the query is taken up unbound and compiled with the schema.
-            unbound = chain.operator is not None and not chain.replaying and schema is None
+            unbound = schemaless and chain.operator is not None and not chain.replaying
             if unbound or self._compiled.get(query.name) == query:
                 self._statuses.say(Status(query.name, query.version, self._service, query.stream, partition, "ready"))

@@ -93,6 +93,7 @@ class ResultService:
             warm(kernels),
             Statuses(self._producer, self._topics),
             trends=kind.trends,
+            has_schema=self._streams.has_schema,
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import orjson
 
 from saffron.runtime.digest import Every
 from saffron.runtime.follower import Follower
@@ -21,6 +24,7 @@ class Streams:
         self._follower = Follower(log, topics.streams)
         self._known: dict[str, str] = {topic(DEFAULT_STREAM): DEFAULT_STREAM}
         self._missing: set[str] = set()
+        self._given: set[str] = set()
         self._look = Every(_LOOK_MS)
 
     def step(self, now_ms: int) -> None:
@@ -29,6 +33,7 @@ class Streams:
             return
         for record in self._follower.step():
             name = (record.key or b"").decode(errors="replace")
+            (self._given.add if _has_schema(record.value) else self._given.discard)(name)
             if name == DEFAULT_STREAM:
                 continue
             if record.value is None:
@@ -53,5 +58,17 @@ class Streams:
         """The stream whose topic this is."""
         return self._known[topic]
 
+    def has_schema(self, stream: str) -> bool:
+        """Whether the stream was given a schema, so that one comes even before its first event."""
+        return stream in self._given
+
     def close(self) -> None:
         self._follower.close()
+
+
+def _has_schema(value: bytes | None) -> bool:
+    try:
+        row: Any = orjson.loads(value or b"null")
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(row, dict) and row.get("schema") is not None
