@@ -13,8 +13,8 @@ import orjson
 from saffron.cli import console
 
 _LINES_PER_SECOND = 6.0
-_SAME_SUBJECT_SECONDS = 1.0
-"""How much longer a result about the same stock or sector waits, so that all of them are seen."""
+_SAME_SUBJECT_SECONDS = 1.5
+"""Pause between two results about the same stock or sector, so that all of them are seen."""
 _PROGRESS_SECONDS = 0.25
 _PROGRESS_SECONDS_IN_A_LOG = 5.0
 
@@ -27,7 +27,7 @@ class Screen:
         self._wanted = wanted
         self._begun = time.monotonic()
         self._next_line: dict[str, float] = {}
-        self._last_subject: dict[str, str] = {}
+        self._shown: dict[tuple[str, bytes], float] = {}
         self._next_progress = 0.0
 
     def take(self, result: Mapping[str, Any]) -> None:
@@ -35,11 +35,10 @@ class Screen:
         name = str(result["query"])
         self.results[name] += 1
         now = time.monotonic()
-        subject = orjson.dumps(result.get("group") or result.get("key")).decode()
-        patience = _SAME_SUBJECT_SECONDS if self._last_subject.get(name) == subject else 0.0
-        if now >= self._next_line.get(name, 0.0) + patience:
+        subject = name, orjson.dumps(result.get("group") or result.get("key"))
+        if now >= max(self._next_line.get(name, 0.0), self._shown.get(subject, 0.0)):
             self._next_line[name] = now + 2 / _LINES_PER_SECOND
-            self._last_subject[name] = subject
+            self._shown[subject] = now + _SAME_SUBJECT_SECONDS
             console.done()
             print(describe(result), flush=True)
 
