@@ -12,6 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
+from numba.core.cgutils import get_or_insert_function
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, models, register_model
@@ -210,7 +211,8 @@ def deviation8(typingctx: Any, spread: Any, number: Any) -> Any:
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         one, two, nan = (_splat(builder, ir.Constant(ir.DoubleType(), x)) for x in (1.0, 2.0, float("nan")))
         ratio = builder.fdiv(args[0], builder.fsub(args[1], one))
-        root = builder.call(builder.module.declare_intrinsic("llvm.sqrt", [ratio.type]), [ratio])
+        kind = ir.FunctionType(ratio.type, [ratio.type])
+        root = builder.call(get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64"), [ratio])
         return builder.select(builder.fcmp_ordered("<", args[1], two), nan, root)
 
     return spread(spread, number), code

@@ -94,20 +94,6 @@ def move(floats: Any, ints: Any, heads: Any, source: int, target: int) -> None:
 
 
 @register_jitable
-def expire_ordered(ints: Any, segments: Any, slot: int, now: int) -> Any:
-    """Drop the runs whose window is over from the front of a segment that is in the order of starts; what is left."""
-    length = segments[slot, LENGTH]
-    lane = segments[slot, BASE] + segments[slot, BEGIN]
-    gone = 0
-    while gone < length and ints[DEADLINE, lane + gone] < now:
-        gone += 1
-    if gone > 0:
-        segments[slot, LENGTH] = length - gone
-        segments[slot, BEGIN] = 0 if gone == length else segments[slot, BEGIN] + gone
-    return length - gone
-
-
-@register_jitable
 def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
     """Drop the runs whose window is over, keeping the order of the others; how many are left."""
     length = segments[slot, LENGTH]

@@ -125,13 +125,11 @@ class StepSource(States):
         for state in self.states:
             c = state.index
             out(f"n{c} = G{c}[slot, LENGTH]")
-            out(f"if n{c} > 0:")
-            call = (
-                f"expire_ordered(I{c}, G{c}, slot, t)"
-                if self._ordered(state)
-                else (f"expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
-            )
-            out(f"    left = {call}")
+            if self._ordered(state):
+                self._expire_front(c)
+                continue
+            out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
+            out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
             out(f"    live{c} -= n{c} - left")
             out(f"    n{c} = left")
         self._room()
@@ -150,6 +148,23 @@ class StepSource(States):
                 out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
                 out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
                 out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+
+    def _expire_front(self, c: int) -> None:
+        """Drop the runs whose window is over from the front of a segment that is in the order of starts.
+
+        Written out, as it happens at every event: a call would move dozens of arguments.
+        """
+        out = self.out
+        out(f"front = G{c}[slot, BASE] + G{c}[slot, BEGIN]")
+        out(f"if n{c} > 0 and I{c}[DEADLINE, front] < t:")
+        with out.block():
+            out("k = 1")
+            out(f"while k < n{c} and I{c}[DEADLINE, front + k] < t:")
+            out("    k += 1")
+            out(f"n{c} -= k")
+            out(f"live{c} -= k")
+            out(f"G{c}[slot, LENGTH] = n{c}")
+            out(f"G{c}[slot, BEGIN] = 0 if n{c} == 0 else G{c}[slot, BEGIN] + k")
 
     def _aggregated(self, name: str) -> bool:
         return any(feature.name == name for state in self.states for feature in state.features)
@@ -194,7 +209,8 @@ class StepSource(States):
             if self.strategy is Strategy.ANY and state.closure:
                 more += f" + n{c}"
                 condition = f"m & {begin_bit(c) | take_bit(c)}"
-            out(f"if {condition} and not reserve(F{c}, I{c}, H{c}, G{c}, A{c}, slot, {more}):")
+            full = f"G{c}[slot, BEGIN] + n{c} + {more} > G{c}[slot, CAPACITY]"
+            out(f"if {condition} and {full} and not reserve(F{c}, I{c}, H{c}, G{c}, A{c}, slot, {more}):")
             out(f"    status = {GROW_POOL + c}")
             out("    break")
 
