@@ -37,7 +37,7 @@ echo "setup: installing what requirements.lock pins (about 1 GB unpacked; a few 
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$here/uv.lock" ||
     fail "pip could not install uv: is this machine online? (see the message above)"
 uv() { VIRTUAL_ENV="$venv" "$venv/bin/uv" "$@"; }
-uv pip install --quiet --require-hashes -r "$root/requirements.lock" ||
+uv pip install --quiet --compile-bytecode --require-hashes -r "$root/requirements.lock" ||
     fail "the packages of requirements.lock could not be installed (see the message above; then run make setup again)"
 uv pip install --quiet --no-deps --no-build-isolation --editable "$root" ||
     fail "the project itself could not be installed into $venv (see the message above)"

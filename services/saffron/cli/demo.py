@@ -59,7 +59,7 @@ def demo(
     settings = load({"data": directory, "bootstrap": "", "partitions": 1}).settings
     with _interruptible():
         stop(directory)  # of an earlier demo that was killed or kept
-        prepare(settings)
+        prepare(settings, chosen_services([]))
         try:
             start_detached(settings, chosen_services([]), fresh=True, enough=_PATH)
             _play(directory, rate, events)

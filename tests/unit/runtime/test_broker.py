@@ -67,7 +67,7 @@ def test_a_second_broker_over_the_same_directory_is_refused(java: Path, tmp_path
 
 
 def test_before_the_first_start_there_is_no_address(tmp_path: Path) -> None:
-    with pytest.raises(BrokerError, match="there is no broker in .* yet: `saffron up` makes one"):
+    with pytest.raises(BrokerError, match=r"there is no broker in .* yet: `saffron up` makes one"):
         _ = Broker(tmp_path).bootstrap
 
 

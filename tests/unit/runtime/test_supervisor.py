@@ -75,7 +75,8 @@ def test_what_a_killed_supervisor_left_running_is_ended() -> None:
     sleeper = [sys.executable, "-c", "import signal; signal.pause()"]
     with subprocess.Popen(sleeper, start_new_session=True) as child:
         process = processes.identify(child.pid)
-        left = state(GONE, ServiceState("matcher", "ready", 1, "", process), ServiceState("greta", "ready", 2, "", GONE))
+        matcher = ServiceState("matcher", "ready", 1, "", process)
+        left = state(GONE, matcher, ServiceState("greta", "ready", 2, "", GONE))
         assert end_leftovers(left) == ["matcher"]
         assert child.wait() == -signal.SIGTERM
         assert end_leftovers(left) == []
