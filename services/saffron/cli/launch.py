@@ -31,10 +31,14 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in SERVICES if name not in left_out)
 
 
-def prepare(settings: Settings) -> None:
+def prepare(settings: Settings, services: Sequence[str]) -> None:
     """What can take long or fail before anything is started: leftovers, Java, the jars, the broker that was named."""
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
+    if "model_builder" in services:
+        from saffron.model_builder.prepare import prepare as prepare_spark
+
+        prepare_spark(console.step)
     if settings.bootstrap:
         require_broker(settings)
         return

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saffron.errors import SaffronError
-from saffron.runtime.config import user_cache_directory
 
 OLDEST = 17
 """Kafka 4 and Spark 4 need Java 17 or later."""
