@@ -98,6 +98,11 @@ class Warming:
             self._start(self._waiting.pop(0))
         return done
 
+    def wait(self, seconds: float) -> None:
+        """Wait for the child at work, if there is one."""
+        if self._running is not None:
+            self._running[1].wait(seconds)
+
     def close(self) -> None:
         if self._running is not None:
             self._running[1].kill()

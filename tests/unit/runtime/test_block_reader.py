@@ -1,0 +1,77 @@
+"""Which blocks a reader applies: each once, none missing, none of a zombie's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from saffron.engine.events.block import Block, Control
+from saffron.errors import GapError, LogError
+from saffron.runtime.block_reader import BlockReader, ReaderState
+from saffron.runtime.log import Record
+from saffron.runtime.tags import BlockTag, ClaimTag
+from tests.unit.runtime.fakes import columns, decode, encode
+
+
+def block(counter: int, size: int = 1, controls: tuple[Control, ...] = ()) -> Block:
+    seqs = list(range(counter, counter + size))
+    return Block(columns(seqs, seqs, seqs), counter, counter + size, 0, counter=counter, controls=controls)
+
+
+def record(offset: int, content: Block, claim: int = 0) -> Record:
+    tag = BlockTag(claim, offset - 1, -1, False)
+    return Record("windows", 0, offset, 0, None, encode(replace(content, claim=claim)), tag.headers())
+
+
+def claim(offset: int) -> Record:
+    return Record("windows", 0, offset, 0, None, b"", ClaimTag("0" * 32).headers())
+
+
+def reader() -> BlockReader:
+    made = BlockReader(decode, ReaderState(counter=0))
+    assert made.accept(claim(0)) is None
+    return made
+
+
+def test_blocks_follow_each_other_by_their_counters() -> None:
+    made = reader()
+    assert made.accept(record(1, block(0, 3))) is not None
+    assert made.accept(record(2, block(3, 0))) is not None, "an empty block moves the watermark"
+    assert made.accept(record(3, block(3))) is not None
+    assert made.state == ReaderState(0, 4)
+
+
+def test_a_repeat_is_ignored() -> None:
+    made = reader()
+    made.accept(record(1, block(0, 3)))
+    assert made.accept(record(2, block(0, 3))) is None
+    assert (made.repeated, made.state.counter) == (1, 3)
+
+
+def test_a_gap_is_loud_and_names_what_is_missing() -> None:
+    made = reader()
+    made.accept(record(1, block(0, 3)))
+    with pytest.raises(GapError, match=r"^windows/0: records 3 to 4 are missing before offset 2;"):
+        made.accept(record(2, block(5)))
+
+
+def test_a_block_of_a_lower_claim_is_ignored() -> None:
+    made = reader()
+    made.accept(claim(1))
+    assert made.accept(record(2, block(0), claim=0)) is None
+    assert made.ignored == 1
+    assert made.accept(record(3, block(0), claim=1)) is not None
+
+
+def test_a_reader_may_start_in_the_middle_at_a_checkpoint_only() -> None:
+    made = BlockReader(decode)
+    assert made.accept(record(10, block(7))) is None
+    start = block(8, controls=(Control(8, "checkpoint", {}),))
+    assert made.accept(record(11, start)) is not None
+    assert made.state.counter == 10
+
+
+def test_a_record_of_someone_elses_is_refused() -> None:
+    with pytest.raises(LogError, match="is no block of Saffron's"):
+        reader().accept(Record("windows", 0, 1, 0, None, b"x"))

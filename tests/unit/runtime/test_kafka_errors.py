@@ -1,0 +1,58 @@
+"""Errors of librdkafka are told apart by their flags; calls that never return are given up on."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from saffron.errors import AbortableError, FencedError, LogError, UnavailableError
+from saffron.runtime.kafka_errors import passing, translate
+from saffron.runtime.kafka_patience import Patience
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (KafkaError(KafkaError._FENCED, "x", True, False, False), FencedError),
+        (KafkaError(KafkaError.INVALID_PRODUCER_EPOCH, "x", True, False, False), FencedError),
+        (KafkaError(KafkaError.ILLEGAL_GENERATION, "x", False, False, True), AbortableError),
+        (KafkaError(KafkaError._ALL_BROKERS_DOWN), UnavailableError),
+        (KafkaError(KafkaError._TIMED_OUT, "x", False, True, False), UnavailableError),
+        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), LogError),
+    ],
+)
+def test_errors_are_told_apart_by_their_flags(error: KafkaError, kind: type[LogError]) -> None:
+    found = translate(KafkaException(error), "committing")
+    assert type(found) is kind
+    assert str(found).startswith("committing: ")
+    assert error.name() in str(found)
+
+
+def test_only_fatal_errors_end_a_consumer() -> None:
+    assert passing(KafkaError(KafkaError._TRANSPORT))
+    assert not passing(KafkaError(KafkaError._FATAL, "x", True, False, False))
+
+
+def test_patience_passes_on_what_a_call_does() -> None:
+    patience, done = Patience("test"), list[int]()
+    patience.call(lambda: done.append(1), 5, "working")
+    assert done == [1]
+
+    def fail() -> None:
+        raise LogError("no")
+
+    with pytest.raises(LogError, match="no"):
+        patience.call(fail, 5, "working")
+    patience.close()
+
+
+def test_patience_gives_up_and_serves_the_next_call() -> None:
+    patience, never, done = Patience("test"), threading.Event(), list[int]()
+    with pytest.raises(UnavailableError, match=r"^waiting: no answer within 0\.01 s$"):
+        patience.call(lambda: never.wait(30), 0.01, "waiting")
+    patience.call(lambda: done.append(1), 5, "working")
+    assert done == [1]
+    never.set()
+    patience.close()

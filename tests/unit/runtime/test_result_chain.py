@@ -1,0 +1,172 @@
+"""One partition of the last hop: places inside a block, doubtful transactions, snapshots that may not be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.errors import AbortableError, FencedError, GapError, LogError
+from saffron.runtime.chain_plan import ChainPlan, Limits, Place
+from saffron.runtime.log import Committed, TopicPartition, TopicSpec
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import Killed, MemoryLog
+from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.snapshots import Snapshot, Snapshots
+from saffron.runtime.tags import BlockTag, ClaimTag
+from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns, decode, encode
+
+WHERE, OUTPUT = TopicPartition("admitted", 0), TopicPartition("results", 0)
+LIMITS = Limits(commit_ms=10, position_ms=50, observe_ms=20, snapshot_ms=1_000, retry_ms=500, results=4, queue=8)
+
+
+@dataclass
+class Bench:
+    """A broker, blocks, and a chain that a test drives."""
+
+    directory: Path
+    now: int = 0
+    counter: int = 0
+    broker: MemoryBroker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.broker = MemoryBroker(lambda: self.now, session_timeout=10_000)
+        for name in ("admitted", "results", "observations.latency"):
+            self.broker.create(TopicSpec(name, 1, {}))
+        self._producer = MemoryLog(self.broker).producer()
+        self._producer.send("admitted", 0, b"", headers=ClaimTag("0" * 32).headers())
+
+    def block(self, *results: int) -> None:
+        """A block of events with so many results each."""
+        seqs = list(range(self.counter, self.counter + len(results)))
+        block = Block(columns(seqs, list(results), seqs), seqs[0], seqs[-1] + 1, 0, counter=self.counter)
+        self.counter += len(results)
+        self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
+
+    def chain(self, limits: Limits = LIMITS) -> tuple[ResultChain, MemoryLog]:
+        log = MemoryLog(self.broker)
+        consumer = log.consumer("matcher", committed_only=True)
+        consumer.assign({WHERE: 0})
+        consumer.pause([WHERE])
+        plan = ChainPlan(WHERE, OUTPUT, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode)
+        chain = ResultChain(log, consumer, plan, limits)
+        self._consumer = consumer
+        return chain, log
+
+    def drive(self, chain: ResultChain, until: int) -> None:
+        """Let time pass in steps of a ms."""
+        while self.now < until:
+            self.now += 1
+            chain.take(self._consumer.poll(100, 0))
+            while chain.step(self.now):
+                chain.take(self._consumer.poll(100, 0))
+
+    def results(self) -> list[bytes]:
+        records = self.broker.partition(OUTPUT).read(0, 10_000, True)[0]
+        return [(record.value or b"").partition(b',"detected_at"')[0] + b"}" for record in records]
+
+    def expected(self) -> list[bytes]:
+        operator, found = FakeOperator(), []
+        for record in self.broker.partition(WHERE).read(1, 10_000, True)[0]:
+            results = operator.apply(decode(record.value or b""))
+            found += results.json(0, len(results))
+        return found
+
+    @property
+    def place(self) -> Place:
+        return Place.of(self.broker.offsets["matcher", WHERE])
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_place_comes_back_from_what_is_kept_with_the_group() -> None:
+    for place in (Place(7, 0, 7), Place(7, 3, 7), Place(7, 0, 8), Place(7, 3, 2)):
+        assert Place.of(place.committed()) == place
+    assert Place(7, 0, 7).committed() == Committed(7)
+
+
+def test_results_and_position_are_committed_together(bench: Bench) -> None:
+    bench.block(1, 0, 2)
+    chain, _ = bench.chain()
+    bench.drive(chain, 30)
+    assert bench.results() == bench.expected()
+    assert bench.place.offset == 2
+
+
+def test_an_event_with_very_many_results_is_cut_into_transactions(bench: Bench) -> None:
+    bench.block(0, 30, 1)
+    chain, log = bench.chain()
+    log.kill_at(60)
+    with pytest.raises(Killed):
+        bench.drive(chain, 30)
+    assert 0 < bench.place.index < 31
+    assert len(bench.results()) == bench.place.index
+    again, _ = bench.chain()
+    bench.drive(again, bench.now + 200)
+    assert bench.results() == bench.expected()
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("error", [AbortableError("x"), LogError("in doubt")])
+def test_a_doubtful_commit_is_settled_by_the_log(bench: Bench, error: LogError, after: bool) -> None:
+    bench.block(2, 1)
+    bench.block(1)
+    chain, log = bench.chain()
+    log.inject("commit", error, after=after)
+    bench.drive(chain, 200)
+    assert bench.results() == bench.expected()
+    assert chain.tally.aborts == 1
+
+
+def test_a_fenced_owner_waits_before_it_takes_the_partition_back(bench: Bench) -> None:
+    bench.block(1)
+    chain, log = bench.chain()
+    log.inject("commit", FencedError("x"), after=False)
+    bench.drive(chain, 400)
+    assert bench.results() == []
+    bench.drive(chain, 700)
+    assert bench.results() == bench.expected()
+
+
+def test_positions_move_without_results_too(bench: Bench) -> None:
+    bench.block(0, 0, 0)
+    chain, _ = bench.chain()
+    bench.drive(chain, 100)
+    assert bench.place == Place(2, 0, 2)
+
+
+def test_a_snapshot_saves_the_replay_and_changes_nothing(bench: Bench) -> None:
+    bench.block(1, 2)
+    chain, _ = bench.chain()
+    bench.drive(chain, 30)
+    chain.release(bench.now)
+    bench.block(2, 2)
+    again, _ = bench.chain()
+    again.step(bench.now)
+    assert again.position == 2
+    bench.drive(again, bench.now + 50)
+    assert bench.results() == bench.expected()
+
+
+def test_a_snapshot_newer_than_the_committed_place_is_not_used(bench: Bench) -> None:
+    bench.block(1, 2)
+    bench.block(2)
+    reader = {"claim": 0, "counter": 3, "next_seq": 3, "watermark": 0, "schema": None}
+    Snapshots(bench.directory).write(Snapshot(3, reader, FakeOperator().snapshot()))
+    chain, _ = bench.chain()
+    bench.drive(chain, 100)
+    assert bench.results() == bench.expected()
+
+
+def test_a_gap_in_the_input_ends_the_service(bench: Bench) -> None:
+    bench.block(1)
+    bench.counter += 5
+    bench.block(1)
+    chain, _ = bench.chain()
+    with pytest.raises(GapError):
+        bench.drive(chain, 50)

@@ -1,0 +1,195 @@
+"""One chain of windowing: when blocks leave, when queries take effect, and what is said about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import orjson
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.runtime.log import Record, TopicSpec
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.topics import Topics, topic_specs
+from saffron.windowing.desk import Desk
+from saffron.windowing.hop import Outlets, Pace, WindowingHop
+
+TOPICS = Topics("t.")
+MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"
+TREND = "PATTERN A+ X WITHIN 1 second RETURN COUNT(*)"
+WRONG = "PATTERN SEQ(A a"
+
+
+@dataclass
+class Bench:
+    """A desk on an in-memory log, and a chain."""
+
+    said: list[tuple[str, int, str]] = field(default_factory=list)
+    happened: list[str] = field(default_factory=list)
+    letters: list[DeadLetter] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.broker = MemoryBroker(lambda: 0)
+        for spec in topic_specs("t.", 1):
+            self.broker.create(TopicSpec(spec.name, spec.partitions, {}))
+        self.log = MemoryLog(self.broker)
+        self.producer = self.log.producer()
+        self.desk = Desk(self.log, TOPICS)
+        self.hop = self.chain()
+
+    def chain(self) -> WindowingHop:
+        outlets = Outlets(
+            letters=self.letters.extend,
+            say=lambda name, version, state, reason, position: self.said.append((name, version, state)),
+            complain=self.happened.append,
+        )
+        return WindowingHop(
+            WindowingOperator(0, "events"), self.desk, Pace(block_events=5, flush_ms=5, infer_ms=50), outlets
+        )
+
+    def query(self, name: str, version: int, text: str | None, op: str = "add") -> None:
+        body = None
+        if text is not None:
+            body = orjson.dumps({"name": name, "version": version, "op": op, "text": text, "from": "now"})
+        self.producer.send(TOPICS.queries, 0, body, key=name.encode())
+        self.desk.step()
+
+    def ready(self, name: str, version: int, service: str) -> None:
+        Statuses(self.producer, TOPICS).say(Status(name, version, service, "events", 0, "ready"))
+        self.desk.step()
+
+    def controls(self, now: int) -> list[tuple[str, str]]:
+        """(op, name) of the query controls of the blocks that leave now."""
+        blocks = [*self.hop.emit(now, flush=False), *self.hop.emit(now + 5, flush=False)]
+        return [(c.body["op"], c.body["name"]) for block in blocks for c in block.controls if c.kind == "query"]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def events(first: int, count: int, *extra: bytes) -> RawBatch:
+    values = [orjson.dumps({"type": "A", "ts": 1000 + n, "x": n}) for n in range(first, first + count)] + list(extra)
+    offsets = np.arange(first, first + len(values), dtype=np.int64)
+    return batch_of_values(values, offsets, np.full(len(values), 2000, dtype=np.int64))
+
+
+def sizes(blocks: list[Block]) -> list[int]:
+    return [len(block.columns) for block in blocks]
+
+
+def test_a_query_takes_effect_once_the_service_that_runs_it_is_ready(bench: Bench) -> None:
+    bench.query("m", 1, MATCH)
+    bench.query("t", 1, TREND)
+    assert bench.controls(0) == []
+    bench.ready("m", 1, "greta")
+    assert bench.controls(10) == [], "a match query is the matcher's"
+    bench.ready("t", 1, "greta")
+    assert bench.controls(20) == [("add", "t")]
+    bench.ready("m", 1, "matcher")
+    assert bench.controls(30) == [("add", "m")]
+    assert bench.said == [("t", 1, "active"), ("m", 1, "active")]
+
+
+def test_readiness_for_an_older_version_does_not_count(bench: Bench) -> None:
+    bench.ready("m", 1, "matcher")
+    bench.query("m", 2, MATCH)
+    assert bench.controls(0) == []
+
+
+def test_a_query_that_waits_for_long_says_for_whom(bench: Bench) -> None:
+    bench.query("m", 1, MATCH)
+    for now in (0, 1000, 1999, 2000):
+        bench.hop.emit(now, flush=False)
+    assert bench.said == [("m", 1, "waiting")]
+
+
+def test_a_wrong_query_is_rejected_at_once_and_changes_nothing(bench: Bench) -> None:
+    bench.query("w", 1, WRONG)
+    assert bench.controls(0) == []
+    assert bench.said == [("w", 1, "rejected")]
+
+
+def test_removal_and_pause_wait_for_nobody(bench: Bench) -> None:
+    bench.ready("m", 1, "matcher")
+    bench.query("m", 1, MATCH)
+    assert bench.controls(0) == [("add", "m")]
+    bench.ready("m", 2, "matcher")
+    bench.query("m", 2, MATCH, "pause")
+    assert bench.controls(10) == [("pause", "m")]
+    bench.query("m", 3, None)
+    assert bench.controls(20) == [("remove", "m")]
+
+
+def test_a_stream_without_a_schema_waits_a_while_for_events_to_infer_it_from(bench: Bench) -> None:
+    bench.hop.take(events(0, 2), 0)
+    assert bench.hop.emit(49, flush=False) == []
+    assert sizes(list(bench.hop.emit(50, flush=False))) == [2]
+    bench.hop.take(events(2, 1), 60)
+    assert bench.hop.emit(64, flush=False) == []
+    assert sizes(list(bench.hop.emit(65, flush=False))) == [1]
+
+
+def test_a_full_block_leaves_at_once(bench: Bench) -> None:
+    bench.hop.take(events(0, 1), 0)
+    bench.hop.emit(50, flush=False)
+    bench.hop.take(events(1, 5), 60)
+    assert sizes(list(bench.hop.emit(60, flush=False))) == [5]
+
+
+def test_a_bad_record_is_a_dead_letter_before_the_block_that_covers_it_leaves(bench: Bench) -> None:
+    bench.hop.take(events(0, 2, b"{broken"), 0)
+    (block,) = bench.hop.emit(50, flush=False)
+    assert [(letter.offset, letter.value) for letter in bench.letters] == [(2, b"{broken")]
+    assert block.input["next_offset"] == 3
+
+
+def test_a_successor_says_again_what_is_in_force(bench: Bench) -> None:
+    bench.ready("m", 1, "matcher")
+    bench.query("m", 1, MATCH)
+    (block,) = bench.hop.emit(5, flush=True)
+    bench.said.clear()
+    heir = bench.chain()
+    heir.resume(block)
+    heir.emit(10, flush=False)
+    assert bench.said == [("m", 1, "active")]
+
+
+def test_a_streams_settings_are_taken_over_and_a_schema_that_comes_too_late_is_told(bench: Bench) -> None:
+    body = {"name": "events", "topic": "t.events", "key": None, "schema": None, "disorder": 700, "idle": None}
+    bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"events")
+    bench.desk.step()
+    bench.hop.take(events(0, 2), 0)
+    bench.hop.emit(50, flush=False)
+    assert bench.hop.operator.disorder_ms == 700
+    schema = {"type": "object", "properties": {"type": {"const": "B"}, "ts": {"type": "integer"}}}
+    bench.producer.send(TOPICS.streams, 0, orjson.dumps({**body, "schema": schema}), key=b"events")
+    bench.desk.step()
+    bench.hop.emit(60, flush=False)
+    assert "runs under another schema already" in bench.happened[0]
+
+
+def test_a_record_that_is_no_query_at_all_is_rejected_not_fatal(bench: Bench) -> None:
+    bench.producer.send(TOPICS.queries, 0, b"[not json", key=b"odd")
+    bench.desk.step()
+    assert bench.controls(0) == []
+    assert bench.said == [("odd", 1, "rejected")]
+
+
+def test_the_desk_is_ready_when_it_has_read_everything(bench: Bench) -> None:
+    desk = Desk(bench.log, TOPICS)
+    assert not desk.ready
+    desk.step()
+    assert desk.ready
+
+
+def test_a_forgotten_word_is_no_readiness(bench: Bench) -> None:
+    record = Record("t.query-status", 0, 0, 0, b"m/matcher/events/0", None)
+    bench.desk.marks.read(record)
+    assert not bench.desk.marks.ready("m", 1, "matcher", "events", 0)

@@ -1,0 +1,95 @@
+"""The windowing service: several partitions and streams, and a silent source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.metric_names import DEAD_LETTERS
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.tags import BlockTag, read_tag
+from saffron.runtime.topics import Topics, stream_topics, topic_specs
+from saffron.windowing.service import WindowingService
+
+TOPICS = Topics("t.")
+
+
+@dataclass
+class Bench:
+    """The service on an in-memory log of two partitions."""
+
+    directory: Path
+    now: int = 10_000
+
+    def __post_init__(self) -> None:
+        self.broker = MemoryBroker(lambda: self.now)
+        for spec in topic_specs("t.", 2):
+            self.broker.create(TopicSpec(spec.name, spec.partitions, {}))
+        self.producer = MemoryLog(self.broker).producer()
+        settings = replace(Settings(), data=self.directory, prefix="t.", idle_ms=200, flush_ms=5)
+        self.metrics, self.health = Metrics(), Health("windowing")
+        self.service = WindowingService(MemoryLog(self.broker), settings, self.metrics, self.health)
+
+    def event(self, partition: int, ts: int, topic: str = TOPICS.events) -> None:
+        value = orjson.dumps({"type": "A", "ts": ts, "x": 1})
+        self.producer.send(topic, partition, value, timestamp=ts)
+
+    def drive(self, milliseconds: int) -> None:
+        for _ in range(milliseconds):
+            self.now += 1
+            self.service.step(self.now)
+
+    def blocks(self, partition: int, topic: str = TOPICS.windows) -> list[Block]:
+        records = self.broker.partition(TopicPartition(topic, partition)).read(0, 1000, False)[0]
+        return [decode_block(record.value or b"") for record in records if isinstance(read_tag(record), BlockTag)]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_silent_partition_follows_the_others_watermark_and_its_backlog_is_late(bench: Bench) -> None:
+    for ts in (1000, 2000, 3000):
+        bench.event(0, ts)
+    bench.event(1, 1000)
+    bench.drive(1100)
+    assert bench.blocks(1)[-1].watermark == 1000
+    for ts in (4000, 5000):
+        bench.event(0, ts)
+    bench.drive(20)
+    # Partition 1 has been read to its end and silent for long: it follows partition 0, which has just spoken.
+    assert bench.blocks(1)[-1].watermark == 5000
+    bench.event(1, 4500)
+    bench.event(1, 6000)
+    bench.drive(50)
+    assert bench.blocks(1)[-1].columns.ts.tolist() == [6000]
+    assert bench.metrics.value(DEAD_LETTERS, "late") == 1
+
+
+def test_the_service_is_ready_once_queries_and_streams_are_read(bench: Bench) -> None:
+    assert not bench.health.status()["ready"]
+    bench.drive(3)
+    assert bench.health.status()["ready"]
+
+
+def test_a_stream_that_is_added_has_chains_of_its_own(bench: Bench) -> None:
+    bench.drive(5)
+    bench.broker.create(TopicSpec("ticks", 1, {}))
+    for spec in stream_topics("t.", "ticks", 1):
+        bench.broker.create(TopicSpec(spec.name, spec.partitions, {}))
+    body = {"name": "ticks", "topic": "ticks", "key": None, "schema": None, "disorder": 0, "idle": None}
+    bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"ticks")
+    bench.event(0, 1000, topic="ticks")
+    bench.drive(1200)
+    assert bench.blocks(0, TOPICS.windows_of("ticks"))[-1].columns.ts.tolist() == [1000]
