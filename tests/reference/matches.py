@@ -1,8 +1,8 @@
 """Matches of a flat SEQ by definition (N2-N4, design/language "Meaning"): all accepting runs of NFA^b, one by one.
 
-Nothing here is clever: each window is matched on its own, from each of its events, by a set of runs that are plain lists
-of events. Events are dicts with `seq`, `ts`, `type` and attributes, null being None or absent. The number of runs may be
-exponential; use it on some fifteen events.
+Nothing here is clever: each window is matched on its own, from each of its events, by a set of runs that are plain
+tuples of events. Events are dicts with `seq`, `ts`, `type` and attributes, null being None or absent. The number of
+runs may be exponential; use it on some fifteen events.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from saffron.language.plan import (
@@ -116,9 +116,9 @@ def _extended(plan: MatchPlan, run: Run, event: Event) -> Iterator[Run]:
     if closure and _allows(plan, last, Edge.TAKE, taken):
         yield taken
     begun = (*run, (event,))
-    if len(begun) <= len(plan.components) and _allows(plan, last + 1, Edge.BEGIN, begun):
-        if not closure or _allows(plan, last, Edge.PROCEED, run):
-            yield begun
+    leaves = not closure or _allows(plan, last, Edge.PROCEED, run)
+    if leaves and len(begun) <= len(plan.components) and _allows(plan, last + 1, Edge.BEGIN, begun):
+        yield begun
 
 
 def _stays(plan: MatchPlan, run: Run, extended: Sequence[Run]) -> bool:
@@ -287,7 +287,7 @@ def any_matches(plan: MatchPlan, events: Sequence[Event]) -> set[tuple[tuple[int
                 continue
             for cuts in combinations(range(1, size), len(plan.components) - 1):
                 bounds = [0, *cuts, size]
-                run = tuple(tuple(chosen[a:b]) for a, b in zip(bounds, bounds[1:], strict=False))
+                run = tuple(tuple(chosen[a:b]) for a, b in pairwise(bounds))
                 if _valid(plan, run):
                     found.add(tuple(tuple(event["seq"] for event in part) for part in run))
     return found

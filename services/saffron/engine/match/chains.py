@@ -1,9 +1,10 @@
 """The match buffer (N5): each event that a run binds is a node that points at the node before it.
 
 Runs share the nodes of what they have in common, so a node is one event in one way of having come that far. Nodes
-stand in a ring in the order of their events. A run lives no longer than its window, so the nodes of events older than the oldest
-window in force are out of reach all at once: the ring's tail moves on, without counting references. (The paper's stacks
-with version numbers store an event once and a pointer per distinct predecessor; this stores both together, 9 bytes.)
+stand in a ring in the order of their events. A run lives no longer than its window, so the nodes of events older than
+the oldest window in force are out of reach all at once: the ring's tail moves on, without counting references. (The
+paper's stacks with version numbers store an event once and a pointer per distinct predecessor; this stores both
+together, 9 bytes.)
 
 The first event's node points at itself. A match is (start row, node before the last event or -1, last row).
 """

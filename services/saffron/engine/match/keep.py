@@ -45,7 +45,8 @@ def _live_lanes(runs: QueryRuns, index: int) -> Ints:
     """The lanes of a state's runs whose windows are not over."""
     pool = runs.pools[index]
     lanes = _lanes(pool.segments)
-    return lanes[pool.ints[DEADLINE, lanes] >= runs.clock]
+    live: Ints = lanes[pool.ints[DEADLINE, lanes] >= runs.clock]
+    return live
 
 
 def _lanes(segments: Ints) -> Ints:

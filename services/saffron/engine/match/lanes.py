@@ -28,12 +28,16 @@ class Vector(types.Type):
         super().__init__(name=f"lanes({scalar})")
 
 
+def _element(scalar: Any) -> Any:
+    if scalar is types.float64:
+        return ir.DoubleType()
+    return ir.IntType(1 if scalar is types.boolean else scalar.bitwidth)
+
+
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, vector: Vector) -> None:
-        width = 1 if vector.scalar is types.boolean else vector.scalar.bitwidth
-        element = ir.DoubleType() if vector.scalar is types.float64 else ir.IntType(width)
-        super().__init__(manager, vector, ir.VectorType(element, LANES))
+        super().__init__(manager, vector, ir.VectorType(_element(vector.scalar), LANES))
 
 
 MASK = Vector(types.boolean)
@@ -280,4 +284,3 @@ for _function, _sign in (
     _register(_function, lambda _: MASK, False, _comparison(_sign))
 _register(operator.and_, lambda _: MASK, True, lambda builder, _, a, b: builder.and_(a, b))
 _register(operator.or_, lambda _: MASK, True, lambda builder, _, a, b: builder.or_(a, b))
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,9 @@ class Nodes:
     """Nodes [tail, head), numbered from 0; node i stands at place i & (capacity - 1)."""
 
     def __init__(self) -> None:
-        self.row = aligned((_SMALLEST,), np.uint32)
-        self.before = aligned((_SMALLEST,), np.uint32)
-        self.part = aligned((_SMALLEST,), np.uint8)
+        self.row: NDArray[np.uint32] = aligned((_SMALLEST,), np.uint32)
+        self.before: NDArray[np.uint32] = aligned((_SMALLEST,), np.uint32)
+        self.part: NDArray[np.uint8] = aligned((_SMALLEST,), np.uint8)
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
@@ -35,12 +36,12 @@ class Nodes:
         numbers = np.arange(tail, head)
         mask = len(self.row) - 1
 
-        def grown(old: Array) -> Array:
+        def grown(old: Array) -> Any:
             new = aligned((2 * len(old),), old.dtype)
             new[numbers & (2 * mask + 1)] = old[numbers & mask]
             return new
 
-        self.row, self.before, self.part = (grown(array) for array in self.arrays)  # type: ignore[assignment]
+        self.row, self.before, self.part = (grown(array) for array in self.arrays)
 
     def live(self, tail: int, head: int) -> dict[str, Array]:
         """Nodes [tail, head) in order (copies)."""

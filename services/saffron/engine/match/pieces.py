@@ -88,11 +88,12 @@ class Pieces:
         if kind.is_number:
             return self.numbers(values)
         if kind is Kind.BOOL:
-            pieces: NDArray[np.int64] = values.astype(np.int64) + (self.literals([b"null", b"false", b"true"]) + 1)
-            return pieces
+            flags: NDArray[np.int64] = values.astype(np.int64) + (self.literals([b"null", b"false", b"true"]) + 1)
+            return flags
         codes, where = np.unique(values, return_inverse=True)
         first = self.literals([b"null" if code < 0 else orjson.dumps(strings[code]) for code in codes.tolist()])
-        return where.astype(np.int64) + first
+        pieces: NDArray[np.int64] = where.astype(np.int64) + first
+        return pieces
 
     def join(self, order: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The text of rows of pieces, one after another, and where each row ends."""

@@ -69,4 +69,3 @@ def quotient8(a: Any, b: Any) -> Array:
 def deviation8(spread: Array, number: Array) -> Array:
     """sqrt(spread / (number - 1)), NaN below two."""
     return np.where(number < 2.0, np.nan, np.sqrt(spread / (number - 1.0)))
-

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,7 @@ class Pool:
         self._resize(len(self.heads) + LANES)
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> Array:
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> Any:
     """Zeros that begin on a cache line: eight lanes then never cross one, if the last dimension is a multiple of 8."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.zeros(size + _LINE, np.uint8)

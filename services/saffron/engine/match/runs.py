@@ -1,8 +1,8 @@
 """Where runs live: per state one pool of lanes, in which each key has a contiguous segment (kernel helpers).
 
 A state's pool is three arrays with one column a lane: `floats` [features, lanes], `ints` [2 + features, lanes] (rows
-DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 5] says where each key's
-lanes are, `spare` [64] heads the lists of free segments by size class, linked through `ints[DEADLINE]`.
+DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 5] says
+where each key's lanes are, `spare` [64] heads the lists of free segments by size class, linked through ints[DEADLINE].
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
 
 
 class States(Actions):
-    """Runs [lo, hi) of the key are asked eight at a time where their conditions allow it (whole eights of the pool, which
-    are aligned; lanes that are not the key's are left as they are), else one by one."""
+    """Runs [lo, hi) of the key are asked eight at a time where their conditions allow it, else one by one.
+
+    Eights are those of the pool, so that memory is aligned; lanes that are not the key's are left as they are.
+    """
 
     def state(self, state: State) -> None:
         """All that an event does to the runs of a state."""
@@ -105,7 +107,7 @@ class States(Actions):
         if wide is None:
             self._where(self.taking(state), None, body)
             return
-        # A node for each of eight runs of which at least one takes: no lane waits for another. Whole eights of the ring.
+        # A node for each of eight runs of which at least one takes: no lane waits for another.
         out("node = (node + 7) & -8")
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         with out.block():

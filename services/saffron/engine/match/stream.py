@@ -100,7 +100,8 @@ def slots_by_code(
     wanted[codes if create.all() else codes[create]] = True
     matrix = strings.mapping(name, column)[:-1].astype(np.int64).reshape(1, -1)
     slots = np.append(keys.slots(matrix, wanted[:-1].copy()), NO_SLOT)
-    return slots[codes]
+    found: NDArray[np.int64] = slots[codes]
+    return found
 
 
 def type_bits(column: Column, masks: Mapping[str, int]) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -221,7 +222,8 @@ def window(rng: random.Random) -> Window:
 
 def plan(rng: random.Random, strategy: Strategy | None = None) -> MatchPlan:
     components = tuple(
-        Component(f"v{index}", rng.choice("AAB"), rng.random() < 0.5) for index in range(rng.choice([1, 2, 2, 2, 3, 3, 4]))
+        Component(f"v{index}", rng.choice("AAB"), rng.random() < 0.5)
+        for index in range(rng.choice([1, 2, 2, 2, 3, 3, 4]))
     )
     conditions = [c for index in range(len(components)) for c in _conditions(rng, components, index)]
     returns = [
@@ -270,7 +272,7 @@ def blocks(
     """The stream cut before the events with these indices; the controls each in the block of their position."""
     bounds = sorted({0, len(events), *cuts})
     made = []
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         first = 0 if low == 0 else events[low]["seq"]
         following = events[high]["seq"] if high < len(events) else events[-1]["seq"] + 1
         mine = tuple(c for c in controls if first <= c.position < following or (low == 0 and c.position < first))

@@ -1,0 +1,49 @@
+"""Vector operations in a compiled kernel against their NumPy twins."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.jit import load
+from saffron.engine.match import lanes, plain_lanes
+
+SOURCE = """
+import numpy as np
+from numba import float64, int64, uint32, void
+
+
+@kernel(void(float64[::1], int64[::1], uint32[::1], float64[::1], int64[::1]))
+def every(f, i, u, out, numbers):
+    a, b, c = lanes(f, 0), lanes(f, 8), lanes(i, 0)
+    put(out, 0, a + b * 2.0 - 1)
+    put(out, 8, quotient8(a, b))
+    put(out, 16, real8(c))
+    put(out, 24, choose((a < b) & flip(c == 3), a, b))
+    put(out, 32, choose(True, 7.5, a))
+    put(out, 40, deviation8(a * a, real8(c)))
+    put(u, 0, choose((a >= 1.0) | (2 != c), count_up(5), lanes(u, 0)))
+    put(u, 8, 9)
+    some = bits(inside(np.uintp(3) - np.uintp(5), np.uintp(4)) & (a <= 100.0))
+    numbers[0], numbers[1], numbers[2] = some, lowest(some), set_bits(some)
+    numbers[3], numbers[4] = bits(True), bits((a == b) | (c > 2))
+"""
+
+
+def outputs(module: ModuleType) -> list[NDArray[np.generic]]:
+    f = np.array([0.0, 1.0, -2.0, np.nan, 4.0, 5.0, np.inf, 0.5, 1.0, 0.0, 3.0, 1.0, -1.0, 5.0, 2.0, np.nan])
+    i = np.array([0, 1, 2, 3, -(2**63), 5, 6, 7])
+    out, u, numbers = np.zeros(48), np.arange(16, dtype=np.uint32), np.zeros(5, np.int64)
+    with np.errstate(all="ignore"):
+        module.every(f, i, u, out, numbers)
+    return [out, u, numbers]
+
+
+def test_compiled_lanes_are_what_numpy_computes() -> None:
+    compiled = outputs(load(SOURCE, helpers=(lanes,), compiled=True))
+    plain = outputs(load(SOURCE, helpers=(plain_lanes,), compiled=False))
+    for left, right in zip(compiled, plain, strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert compiled[2].tolist() == [0b111100 & 0b110111, 2, 3, 255, 0b11101000]
