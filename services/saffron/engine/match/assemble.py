@@ -9,6 +9,7 @@ from numba import int64, types, uint8, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
+from saffron.engine.match.memory import copy_bytes
 
 _BYTES = types.Array(uint8, 1, "C", readonly=True)
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -57,8 +58,7 @@ def identify(start, heads, counts, seqs, out):  # type: ignore[no-untyped-def]
 
 @kernel(int64(_BYTES, int64, int64, uint8[::1], int64))
 def _copy(text, begin, end, out, at):  # type: ignore[no-untyped-def]
-    for i in range(end - begin):
-        out[at + i] = text[begin + i]
+    copy_bytes(out, at, text, begin, end - begin)
     return at + end - begin
 
 

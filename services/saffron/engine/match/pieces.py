@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.jit import kernel
+from saffron.engine.match.memory import copy_bytes
 
 _COMMA = 44
 
@@ -39,10 +40,9 @@ def _join(text, spans, order, out, ends):  # type: ignore[no-untyped-def]
     for row in range(order.shape[0]):
         for column in range(order.shape[1]):
             piece = order[row, column]
-            begin = spans[0, piece]
-            for i in range(spans[1, piece] - begin):
-                out[at + i] = text[begin + i]
-            at += spans[1, piece] - begin
+            count = spans[1, piece] - spans[0, piece]
+            copy_bytes(out, at, text, spans[0, piece], count)
+            at += count
         ends[row] = at
 
 
