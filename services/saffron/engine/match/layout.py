@@ -18,8 +18,6 @@ STATE_COUNTERS = 5
 # What a step kernel returns: everything done, or what must grow before it is called again (POOL + c for state c).
 DONE, GROW_NODES, GROW_FOUND, GROW_POOL = range(4)
 
-MAX_COMPONENTS = 30  # two bits of an int64 mask each
-
 
 def begin_bit(component: int) -> int:
     """The event's type and its own attributes allow it to begin this component."""

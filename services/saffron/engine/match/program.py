@@ -9,10 +9,10 @@ from saffron.engine.jit import Function, load
 from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import Automaton, build
 from saffron.engine.match.classify import classify_source, type_masks
-from saffron.engine.match.layout import MAX_COMPONENTS, Names
+from saffron.engine.match.layout import Names
 from saffron.engine.match.source import StepSource
 from saffron.errors import SaffronError
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MAX_COMPONENTS, MatchPlan
 
 
 @dataclass(frozen=True)
