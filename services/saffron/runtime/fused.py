@@ -24,8 +24,8 @@ from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.language.plan import Plan
 
-BLOCK_EVENTS = 65_536
-"""Events in a block: larger than on Kafka, since nothing waits for a block to fill up."""
+BLOCK_EVENTS = 8_192
+"""Events in a block: what the engines work on then stays in the processor's cache (65,536 are a third slower)."""
 
 NO_CHECKPOINTS = 2**62
 DEFAULT_STREAM = "events"
@@ -89,12 +89,10 @@ class Chain:
         yield from self._released()
 
     def _released(self) -> Iterator[Merged]:
+        """The clock runs on while the caller has a block's results: to write them is part of processing."""
         started = time.perf_counter()
         for block in self.windowing.flush():
-            merged = self._engines(block)
-            self.seconds.processing += time.perf_counter() - started
-            yield merged
-            started = time.perf_counter()
+            yield self._engines(block)
         self.seconds.processing += time.perf_counter() - started
 
     def _engines(self, block: Block) -> Merged:
