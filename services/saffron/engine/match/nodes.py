@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.pools import aligned
+from saffron.engine.match.rings import copy_ring, unrolled
 
 _SMALLEST = 1024
 
@@ -33,20 +34,18 @@ class Nodes:
 
     def grow(self, tail: int, head: int) -> None:
         """Twice the capacity."""
-        numbers = np.arange(tail, head)
-        mask = len(self.row) - 1
 
         def grown(old: Array) -> Any:
             new = aligned((2 * len(old),), old.dtype)
-            new[numbers & (2 * mask + 1)] = old[numbers & mask]
+            copy_ring(old, new, tail, head)
             return new
 
         self.row, self.before, self.part = (grown(array) for array in self.arrays)
 
     def live(self, tail: int, head: int) -> dict[str, Array]:
         """Nodes [tail, head) in order (copies)."""
-        places = np.arange(tail, head) & (len(self.row) - 1)
-        return {"row": self.row[places], "before": self.before[places], "part": self.part[places]}
+        arrays: dict[str, Array] = {"row": self.row, "before": self.before, "part": self.part}
+        return {name: unrolled(array, tail, head) for name, array in arrays.items()}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array], tail: int, head: int) -> Nodes:

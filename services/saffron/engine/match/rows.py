@@ -10,6 +10,7 @@ from numba import int64, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
+from saffron.engine.match.rings import copy_ring, unrolled
 
 _SMALLEST = 1024
 
@@ -78,8 +79,7 @@ class Rows:
 
     def live(self, name: str) -> Array:
         """The column's values of rows [tail, head), in order (a copy)."""
-        values: Array = self.columns[name][np.arange(self.tail, self.head) & self.mask]
-        return values
+        return unrolled(self.columns[name], self.tail, self.head)
 
     def expire(self, now: int, touched: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give up the rows that no window holds any longer at `now`; the slots of keys that they were the last of."""
@@ -108,11 +108,9 @@ class Rows:
         return rows
 
     def _grow(self) -> None:
-        numbers = np.arange(self.tail, self.head)
-        mask = self.mask
         for name, column in self.columns.items():
             grown = np.zeros(2 * len(column), column.dtype)
-            grown[numbers & (2 * mask + 1)] = column[numbers & mask]
+            copy_ring(column, grown, self.tail, self.head)
             self.columns[name] = grown
 
 
