@@ -128,7 +128,8 @@ class QueryRuns:
         dropped = part.dropped(self.slot)
         self._open(part, instants, masks, opened)
         self.clock = int(instants[-1])
-        masks &= ~OPENS
+        if self.plan.window.opens is not None:
+            masks &= ~OPENS
         if dropped is None:
             ordinals = np.arange(self.ordinal + 1, self.ordinal + len(part) + 1)
         else:
@@ -220,8 +221,8 @@ class QueryRuns:
         self, part: Range, chosen: Chosen, masks: NDArray[np.int64], slots: NDArray[np.int64], until: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Keep the chosen events; their row numbers, -1 for those that only end contiguity."""
-        useful = masks != 0
-        if useful.all():
+        useful = masks != 0 if self.plan.strategy is Strategy.PARTITION else None
+        if useful is None or useful.all():
             numbers = np.arange(self.rows.head, self.rows.head + len(masks))
         else:
             kept = np.flatnonzero(useful)
