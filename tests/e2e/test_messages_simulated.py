@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 from saffron.runtime.log import Record
 from saffron.runtime.topics import schema_folder
 from tests.e2e.system import FALLS, RALLY, WRONG, Source, at_rest, close, make_system
+from tests.unit.runtime.world import World
 
 PARTITIONS = 2
 FILES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(schema_folder().glob("*.yaml"))}
@@ -39,12 +40,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Record]]
     found: dict[str, list[Record]] = {name: [] for name in WRITTEN}
     for seed in (2, 3):
         world = make_system(seed, tmp_path_factory.mktemp("life"), partitions=PARTITIONS)
-        source, turns = Source(world, PARTITIONS, random.Random(seed)), itertools.count()
+        source = Source(world, PARTITIONS, random.Random(seed))
         for name, text in (("rally", RALLY), ("falls", FALLS), ("wrong", WRONG)):
             source.query(name, text)
-        world.run(400, lambda source=source, turns=turns: source.events(4) if next(turns) % 12 == 0 else None)
-        close(world, PARTITIONS)
-        world.settle(lambda world=world: at_rest(world, PARTITIONS))
+        live(world, source)
         for name in WRITTEN:
             for partition in range(len(world.broker.topics["t." + name])):
                 found[name] += world.read("t." + name, partition, committed_only=True)
@@ -67,7 +66,14 @@ def test_every_message_keeps_to_its_schema(name: str, written: dict[str, list[Re
             assert re.search(pattern, (record.key or b"").decode()), record.key
 
 
+def live(world: World, source: Source) -> None:
+    turns = itertools.count()
+    world.run(400, lambda: source.events(4) if next(turns) % 12 == 0 else None)
+    close(world, PARTITIONS)
+    world.settle(lambda: at_rest(world, PARTITIONS))
+
+
 def header(record: Record) -> Any:
     """What the metadata of an Arrow message say."""
-    with pa.ipc.open_stream(record.value) as reader:
+    with pa.ipc.open_stream(record.value or b"") as reader:
         return orjson.loads(reader.schema.metadata[b"saffron"])

@@ -54,9 +54,9 @@ class BlockReader:
             return self._start(tag, block)
         if block.counter > expected:
             raise GapError(
-                f"{record.topic}/{record.partition}: records {expected} to {block.counter - 1} are missing before offset "
-                f"{record.offset}; retention has removed them or the topic was tampered with. Remove the service's "
-                "snapshots and let it start from the newest checkpoint, or produce the events again"
+                f"{record.topic}/{record.partition}: records {expected} to {block.counter - 1} are missing before "
+                f"offset {record.offset}; retention has removed them or the topic was tampered with. Remove the "
+                "service's snapshots and let it start from the newest checkpoint, or produce the events again"
             )
         if block.counter < expected:
             self.repeated += 1

@@ -42,11 +42,10 @@ class KafkaLog:
         self._admin: AdminClient | None = None
 
     def consumer(
-        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False
+        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> KafkaConsumer:
-        return KafkaConsumer(
-            kafka_settings.consumer(self._cluster, group, client_id, committed_only=committed_only, patient=patient)
-        )
+        settings = kafka_settings.consumer(self._cluster, group, client_id, committed_only=committed_only)
+        return KafkaConsumer(settings | kafka_settings.waits(patient=patient, lazy=lazy))
 
     def producer(
         self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False

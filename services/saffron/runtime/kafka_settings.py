@@ -55,8 +55,15 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
     }
 
 
-def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool, patient: bool) -> dict[str, Any]:
-    """`patient`: nobody ever seeks in it, so that an idle fetch may wait long at the broker (new data end the wait)."""
+def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
+    """How long a fetch may wait at the broker (see `runtime.log.Log.consumer`); a waiting one costs nobody anything."""
+    if lazy:
+        return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
+    # A seek or resume waits for the fetch that is under way: keep that short where they happen.
+    return {"fetch.wait.max.ms": 500 if patient else 20}
+
+
+def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:
     return {
         **base(cluster, client_id),
         "group.id": group,
@@ -70,8 +77,6 @@ def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bo
         "enable.auto.offset.store": False,
         "auto.offset.reset": "earliest",
         "enable.partition.eof": True,
-        # A seek or resume waits for the fetch that is under way: keep that short where they happen.
-        "fetch.wait.max.ms": 500 if patient else 20,
         "fetch.queue.backoff.ms": 2,
         "fetch.error.backoff.ms": 50,
         "fetch.message.max.bytes": 4 * 1024 * 1024,

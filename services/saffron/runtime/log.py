@@ -133,10 +133,13 @@ class Producer(Protocol):
 class Log(Protocol):
     """A connection to one cluster: makes clients and topics."""
 
-    def consumer(self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False) -> Consumer:
+    def consumer(
+        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
+    ) -> Consumer:
         """`committed_only`: read_committed, so that records of open and aborted transactions are never seen.
 
         `patient`: it never seeks or pauses, so that it may wait long at the broker when idle (new data come as fast).
+        `lazy`: what it reads is in no hurry; the broker gathers more before it answers, for a tenth of a second.
         """
 
     def producer(self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False) -> Producer:

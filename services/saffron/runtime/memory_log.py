@@ -48,9 +48,9 @@ class MemoryLog:
         self.wires: list[Wire] = []
 
     def consumer(
-        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False
+        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> MemoryConsumer:
-        del client_id, patient
+        del client_id, patient, lazy
         return MemoryConsumer(self, group, committed_only)
 
     def producer(

@@ -38,7 +38,8 @@ from saffron.runtime.topics import Topics
 from saffron.runtime.warm import Warmer, Warming
 
 _LOG = logging.getLogger(__name__)
-_LOAD_MS = 20
+_LOOK_MS = 20
+_LOAD_MS = 50
 _IDLE_LOAD_MS = 500
 _FLUSH_SECONDS = 10.0
 
@@ -97,7 +98,7 @@ class ResultService:
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
-        self._look, self._load, self._digest = Every(_LOAD_MS), Every(_LOAD_MS), Every(INTERVAL_MS)
+        self._look, self._load, self._digest = Every(_LOOK_MS), Every(_LOAD_MS), Every(INTERVAL_MS)
         self._reports: dict[TopicPartition, _Report] = {}
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
@@ -111,7 +112,7 @@ class ResultService:
         if not self._readiness.caught_up or self._look.due(now_ms):
             self._streams.step(now_ms)
             self._readiness.step({(self._streams.of(w.topic), w.partition): c for w, c in self.shell.chains.items()})
-        moved = self.shell.step(now_ms, min(wait, _LOAD_MS / 1000))
+        moved = self.shell.step(now_ms, min(wait, _LOOK_MS / 1000))
         if self._load.due(now_ms):
             self._tell_load(now_ms)
         if interval := self._digest.due(now_ms):

@@ -17,7 +17,6 @@ from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker, Wire
 from saffron.runtime.memory_log import Killed, MemoryLog
 
-
 _CHATTER = ("load", "health")
 
 
