@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from saffron.engine.match import chains
 from saffron.engine.match.assemble import assemble, digits, identify, seeds
 from saffron.engine.match.pieces import Pieces, cut, names
 from saffron.engine.match.query import QueryRuns, column_name
-from saffron.engine.match.returns import Evaluate, evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
+from saffron.engine.match.tails import Tails
 
 Ints = NDArray[np.int64]
 
@@ -60,7 +59,7 @@ class Matches:
         pieces = Pieces()
         texts, text_ends = self._events(pieces, used)
         heads, head_ends = self._heads(chosen, found)
-        tails, tail_ends = self._tails(counts, places)
+        tails, tail_ends = Tails(self._runs, counts, places, self._value).texts()
         frame, frame_at = self._frame()
         lengths = np.diff(text_ends, prepend=0)
         closures = np.array([component.closure for component in plan.components], np.uint8)
@@ -141,15 +140,6 @@ class Matches:
             opening = b","
         return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
 
-    def _tails(self, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
-        """From after the events to the end: "return"."""
-        if not self._runs.plan.returns:
-            text = b'},"return":{}}'
-            return np.frombuffer(text * len(counts), np.uint8), np.arange(1, len(counts) + 1) * len(text)
-        items = [(item.name, evaluator(item.expr, self._value)) for item in self._runs.plan.returns]
-        texts = _returned(items, counts.tolist(), places.tolist())
-        return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(text) for text in texts])
-
     def _value(self, attribute: str, place: int) -> Any:
         """An attribute of the event at a place of the ring of rows."""
         column = self._runs.rows.columns.get(column_name(attribute))
@@ -166,18 +156,6 @@ class Matches:
         if value < 0:
             return None
         return self._runs.strings.values[value] if kind is Kind.STRING else bool(value)
-
-
-def _returned(items: Sequence[tuple[str, Evaluate]], counts: list[list[int]], places: list[int]) -> list[bytes]:
-    texts = []
-    at = 0
-    for row in counts:
-        bound = []
-        for count in row:
-            bound.append(places[at : at + count])
-            at += count
-        texts.append(b'},"return":' + orjson.dumps({name: evaluate(bound) for name, evaluate in items}) + b"}")
-    return texts
 
 
 def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:

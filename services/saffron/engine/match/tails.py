@@ -1,0 +1,115 @@
+"""RETURN items of many matches at once: whole columns where an item allows it, match by match where it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.match.pieces import Pieces
+from saffron.engine.match.query import QueryRuns, column_name
+from saffron.engine.match.returns import Value, evaluator
+from saffron.language.plan import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
+
+
+class Tails:
+    """Texts of the "return" objects of n matches.
+
+    `counts`: [n, components] events by component; `places`: all their places in the ring of rows, match by match.
+    """
+
+    def __init__(self, runs: QueryRuns, counts: Ints, places: Ints, value: Value) -> None:
+        self._runs = runs
+        self._counts = counts
+        self._places = places
+        self._value = value
+        self._starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).reshape(counts.shape)
+
+    def texts(self) -> tuple[NDArray[np.uint8], Ints]:
+        """From after the events to the end of each result, one after another, and where each ends."""
+        pieces = Pieces()
+        order: list[Ints | int] = []
+        opening = b'},"return":{'
+        for item in self._runs.plan.returns:
+            order.append(pieces.literal(opening + orjson.dumps(item.name) + b":"))
+            order.append(self._item(item.expr, pieces))
+            opening = b","
+        order.append(pieces.literal(b"}}" if self._runs.plan.returns else opening + b"}}"))
+        rows = [np.broadcast_to(np.asarray(column), len(self._counts)) for column in order]
+        return pieces.join(np.stack(rows, axis=1))
+
+    def _item(self, expr: Expr, pieces: Pieces) -> Ints:
+        """[n] the piece of each match's value."""
+        if (leaf := _leaf(expr)) is not None:
+            kind, values = self._column(leaf)
+            return pieces.column(kind, values, self._runs.strings.values)
+        if (lengths := self._lengths(expr)) is not None:
+            return pieces.numbers(lengths)
+        if (numbers := self._numbers(expr)) is not None:
+            return pieces.numbers(numbers)
+        evaluate = evaluator(expr, self._value)
+        found = [orjson.dumps(evaluate(bound)) for bound in self._bound()]
+        return np.arange(len(found)) + pieces.literals(found)
+
+    def _column(self, leaf: Attribute) -> tuple[Kind, NDArray[np.generic]]:
+        """The attribute's values, one a match."""
+        begin = self._starts[:, leaf.component]
+        last = leaf.which is Which.LAST
+        place = self._places[begin + self._counts[:, leaf.component] - 1 if last else begin]
+        kind = {"ts": Kind.INT, "type": Kind.STRING}.get(leaf.name) or self._runs.schema.kinds[leaf.name]
+        values = self._runs.rows.columns[column_name(leaf.name)][place]
+        return kind, values.astype(np.int64) if kind is Kind.INT else values
+
+    def _lengths(self, expr: Expr) -> Ints | None:
+        if isinstance(expr, Length) or (isinstance(expr, Aggregate) and expr.name is None):
+            return self._counts[:, expr.component].copy()
+        return None
+
+    def _numbers(self, expr: Expr) -> Floats | None:
+        """Arithmetic over whole columns as float64, null as NaN; None where an operand is of another form."""
+        if isinstance(expr, Binary):
+            compute = _ARITHMETIC.get(expr.operator)
+            left = self._numbers(expr.left) if compute else None
+            right = self._numbers(expr.right) if left is not None else None
+            if compute is None or left is None or right is None:
+                return None
+            with np.errstate(all="ignore"):  # what overflows or is undefined is null, as match by match
+                return compute(left, right)  # type: ignore[no-any-return]
+        if isinstance(expr, Unary) and expr.operator == "-":
+            operand = self._numbers(expr.operand)
+            return None if operand is None else -operand
+        if isinstance(expr, Const) and isinstance(expr.value, int | float) and not isinstance(expr.value, bool):
+            return np.full(len(self._counts), float(expr.value))
+        if (leaf := _leaf(expr)) is not None:
+            kind, values = self._column(leaf)
+            if not kind.is_number:
+                return None
+            numbers = values.astype(np.float64)
+            return np.where(values == NULL_INT, np.nan, numbers) if kind is Kind.INT else numbers
+        lengths = self._lengths(expr)
+        return None if lengths is None else lengths.astype(np.float64)
+
+    def _bound(self) -> list[list[list[int]]]:
+        """Places by match and component."""
+        places = self._places.tolist()
+        begins, counts = self._starts.tolist(), self._counts.tolist()
+        return [
+            [places[begin : begin + count] for begin, count in zip(*row, strict=True)]
+            for row in zip(begins, counts, strict=True)
+        ]
+
+
+def _leaf(expr: Expr) -> Attribute | None:
+    """An attribute of one event: itself, or first and last of a closure."""
+    if isinstance(expr, Attribute):
+        return expr
+    if isinstance(expr, Aggregate) and expr.function in ("first", "last") and expr.name and expr.kind:
+        which = Which.FIRST if expr.function == "first" else Which.LAST
+        return Attribute(expr.component, which, expr.name, expr.kind)
+    return None
