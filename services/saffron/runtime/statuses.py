@@ -53,11 +53,12 @@ class ReadyMarks:
 
     def read(self, record: Record) -> None:
         """A record of `query-status`; whatever is no "ready" is not for us."""
-        if record.value is None:
-            return
-        body = orjson.loads(record.value)
-        if body["state"] == "ready" and body["partition"] is not None:
-            self._ready[body["name"], body["service"], body["stream"], body["partition"]] = body["version"]
+        try:
+            body = orjson.loads(record.value or b"")
+            if body["state"] == "ready" and body["partition"] is not None:
+                self._ready[body["name"], body["service"], body["stream"], body["partition"]] = body["version"]
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            return  # a tombstone, or nothing of ours
 
     def ready(self, name: str, version: int, service: str, stream: str, partition: int) -> bool:
         return self._ready.get((name, service, stream, partition)) == version

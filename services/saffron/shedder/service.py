@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,8 +136,13 @@ class ShedderService:
         return bool(records)
 
     def _hear(self, record: Record, now_ms: int) -> None:
-        """A load report, or an order from outside."""
-        body = orjson.loads(record.value or b"{}")
+        """A load report, or an order from outside; anybody may write here, so what makes no sense is passed over."""
+        try:
+            self._take_advice(orjson.loads(record.value or b""), now_ms)
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            _LOG.warning("load/%d passed over: %r", record.offset, error)
+
+    def _take_advice(self, body: Mapping[str, Any], now_ms: int) -> None:
         hop = self._hops().get(TopicPartition(self._topics.windows_of(body["stream"]), body["partition"]))
         if hop is None:
             return

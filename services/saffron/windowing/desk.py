@@ -81,7 +81,7 @@ class Desk:
         name = (record.key or b"").decode(errors="replace")
         self.positions["streams"] = record.offset + 1
         body = None if record.value is None else _json(record)
-        if not body:
+        if not body or not isinstance(body.get("topic"), str):
             self.streams.pop(name, None)
             self.sources = {topic: stream for topic, stream in self.sources.items() if stream != name}
             return

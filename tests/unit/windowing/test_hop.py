@@ -193,3 +193,12 @@ def test_a_forgotten_word_is_no_readiness(bench: Bench) -> None:
     record = Record("t.query-status", 0, 0, 0, b"m/matcher/events/0", None)
     bench.desk.marks.read(record)
     assert not bench.desk.marks.ready("m", 1, "matcher", "events", 0)
+
+
+def test_nonsense_on_the_control_topics_is_passed_over(bench: Bench) -> None:
+    for topic in (TOPICS.query_status, TOPICS.streams):
+        for value in (b"[not json", b"7", b'{"state": "ready"}', None):
+            bench.producer.send(topic, 0, value, key=b"odd")
+    bench.desk.step()
+    assert not bench.desk.marks.ready("odd", 1, "matcher", "events", 0)
+    assert bench.desk.streams == {}
