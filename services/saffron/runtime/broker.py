@@ -38,7 +38,7 @@ _STARTED = "Kafka Server started"
 
 # Heap and garbage collector for a machine that also runs all services; C1 code is fast enough for a broker, whose
 # work is in the kernel, and compiles without taking a core away from them.
-_JVM = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_JVM = ("-Xms256m", "-Xmx384m", "-Xmn192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
