@@ -14,17 +14,21 @@ from saffron.windowing.activation import Activation
 from saffron.windowing.desk import Desk
 
 _NEVER = -(2**62)
+_BACKLOG_PATIENCE = 20
+"""How many times longer a block may wait to be full when there is a backlog."""
 
 
 @dataclass(frozen=True)
 class Pace:
     """When blocks leave: `block_events` are there, or the oldest has waited `flush_ms`.
 
+    `poll_records`: a batch of so many says that there is a backlog.
     `infer_ms`: a stream without a schema waits this long for more events to infer it from.
     """
 
     block_events: int = 8192
     flush_ms: int = 5
+    poll_records: int = 2_000
     infer_ms: int = 1_000
 
 
@@ -48,6 +52,7 @@ class WindowingHop:
         self._outlets = outlets
         self._activation = Activation(operator, desk, outlets.say)
         self._pending = 0
+        self._backlog = False
         self._waiting_since: int | None = None
         self._configured: object = None
         self._fresh = True
@@ -69,6 +74,7 @@ class WindowingHop:
         self.operator.ingest(batch)
         self.heard_at = now_ms
         self._pending += len(batch)
+        self._backlog = len(batch) >= self._pace.poll_records
         self._await(now_ms)
 
     def emit(self, now_ms: int, *, flush: bool) -> Sequence[Block]:
@@ -106,7 +112,9 @@ class WindowingHop:
         waited = now_ms - self._waiting_since
         if self.operator.schema is None and self._pending:
             return self._pending >= INFER_EVENTS or waited >= self._pace.infer_ms
-        return self._pending >= self._pace.block_events or waited >= self._pace.flush_ms
+        # With a backlog the block is full soon; every hop behind pays per block, so a full one is worth the wait.
+        patience = self._pace.flush_ms * (_BACKLOG_PATIENCE if self._backlog else 1)
+        return self._pending >= self._pace.block_events or waited >= patience
 
     def _configure(self, now_ms: int) -> None:
         settings = self._desk.settings(self.operator.stream)

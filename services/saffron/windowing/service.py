@@ -45,7 +45,7 @@ class WindowingService:
         self._desk = Desk(log, self._topics)
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
-        self._pace = Pace(settings.block_events, settings.flush_ms)
+        self._pace = Pace(settings.block_events, settings.flush_ms, settings.poll_records)
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
         self._counted: dict[TopicPartition, dict[str, int]] = {}
         self._sources: tuple[str, ...] = ()
