@@ -199,7 +199,10 @@ def _record(message: ck.Message) -> Record:
 
 
 def _batch(messages: Sequence[ck.Message]) -> RawBatch:
-    count = len(messages)
-    offsets = np.fromiter((message.offset() for message in messages), dtype=np.int64, count=count)
-    times = np.fromiter((message.timestamp()[1] for message in messages), dtype=np.int64, count=count)
+    first, last = messages[0].offset(), messages[-1].offset()
+    if last - first == len(messages) - 1:  # nothing between them: no need to ask each
+        offsets = np.arange(first, last + 1, dtype=np.int64)
+    else:
+        offsets = np.array([message.offset() for message in messages], dtype=np.int64)
+    times = np.array([message.timestamp()[1] for message in messages], dtype=np.int64)
     return batch_of_values([message.value() for message in messages], offsets, times)

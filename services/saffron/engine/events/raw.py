@@ -49,7 +49,7 @@ def batch_of_values(
     """A batch of Kafka values (None, a tombstone, becomes an empty value). `offsets` default to 0..n-1."""
     present = [value or b"" for value in values]
     bounds = np.zeros(len(present) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, present), dtype=np.int64, count=len(present)), out=bounds[1:])
+    np.cumsum(np.array(list(map(len, present)), dtype=np.int64), out=bounds[1:])
     buffer = np.frombuffer(b"".join(present), dtype=np.uint8)
     if offsets is None:
         offsets = np.arange(len(present), dtype=np.int64)
