@@ -27,7 +27,7 @@ def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     finally:
         saffron.run("down")
     assert saffron.survivors() == []
-    assert printed["replay"].startswith('{"id":"f935cffb92a52fc5124116c9d787bc4f","query":"rally"')
+    assert printed["replay"].startswith('{"id":"fe3ce99d824b1142d2a173ef5c912569","query":"rally"')
     by_file, by_kafka = (re.sub(r',"detected_at":\d+', "", printed[name]) for name in ("replay", "tail"))
     assert by_file.splitlines()[:3] == by_kafka.splitlines(), "replay and the Kafka path differ"
 
