@@ -14,11 +14,12 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.operator import History, State
+from saffron.engine.standing import Status
 from saffron.engine.trends.history import replay_past
 from saffron.engine.trends.layout import Batch
 from saffron.engine.trends.query import TrendQuery
 from saffron.engine.trends.results import DUE, FULL, PAST, Fired, TrendResults
-from saffron.engine.trends.standing import Standing, Status
+from saffron.engine.trends.standing import Standing
 from saffron.errors import SaffronError
 from saffron.language.plan import Plan, TrendPlan
 
