@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,18 @@ from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, STA
 Ints = NDArray[np.int64]
 
 
-def keep_best(runs: QueryRuns, order: Mapping[str, Any]) -> int:
-    """Carry out a "keep" record at the position that the query has reached; how many runs were dropped.
+class Dropped(NamedTuple):
+    """How many runs an order dropped, and how many of them would have completed (their utilities, summed).
+
+    Without a model nothing is known of the second: it is 0.
+    """
+
+    count: int
+    loss: float
+
+
+def keep_best(runs: QueryRuns, order: Mapping[str, Any]) -> Dropped:
+    """Carry out a "keep" record at the position that the query has reached.
 
     Ordered by (utility, first seq, state, the node of the event bound last), the lowest go first. Runs whose window is
     over do not count. A run's utility is that of its state (1 + the component bound last) and of the events left in
@@ -26,7 +36,7 @@ def keep_best(runs: QueryRuns, order: Mapping[str, Any]) -> int:
     lanes = [_live_lanes(runs, index) for index in range(len(runs.pools))]
     excess = sum(len(found) for found in lanes) - int(order["n"])
     if excess <= 0:
-        return 0
+        return Dropped(0, 0.0)
     state = np.repeat(np.arange(len(lanes)), [len(found) for found in lanes])
     lane = np.concatenate(lanes)
     utility = np.concatenate([_utility(runs, index, found, order) for index, found in enumerate(lanes)])
@@ -38,7 +48,7 @@ def keep_best(runs: QueryRuns, order: Mapping[str, Any]) -> int:
     dropped = np.lexsort((-age, state, first, utility))[:excess]
     for index in range(len(lanes)):
         _remove(runs, index, lane[dropped[state[dropped] == index]])
-    return excess
+    return Dropped(excess, float(utility[dropped].sum()))
 
 
 def _live_lanes(runs: QueryRuns, index: int) -> Ints:

@@ -13,8 +13,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.match import snapshot
+from saffron.engine.match.drops import Drops, Stopwatch, no_time
 from saffron.engine.match.history import replay_past
-from saffron.engine.match.keep import keep_best
 from saffron.engine.match.observe import transition_rows
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
@@ -42,11 +42,18 @@ class MatchOperator:
 
     It takes the queries of `stream` that the compiler binds to a `MatchPlan` and leaves all others alone. A query sees
     the events from its position on; pausing or removing it drops its runs.
-    `compiled`: False runs the kernels as Python. `compiler`: from text, schema and name to a plan.
+    `compiled`: False runs the kernels as Python. `compiler`: from text, schema and name to a plan. `stopwatch`
+    measures drop orders.
     """
 
     def __init__(
-        self, *, partition: int, stream: str = "events", compiled: bool = True, compiler: Compiler = _compile
+        self,
+        *,
+        partition: int,
+        stream: str = "events",
+        compiled: bool = True,
+        compiler: Compiler = _compile,
+        stopwatch: Stopwatch = no_time,
     ) -> None:
         self.partition = partition
         self.stream = stream
@@ -56,7 +63,8 @@ class MatchOperator:
         self._strings = Strings()
         self._standing: dict[str, Standing] = {}
         self._events = 0
-        self._dropped = 0
+        self._stopwatch = stopwatch
+        self._drops = Drops(stopwatch)
         self._parts: list[tuple[str, Part]] = []
 
     def apply(self, block: Block, history: History | None = None) -> MatchResults:
@@ -88,21 +96,22 @@ class MatchOperator:
             "results": {name: standing.results for name, standing in bound.items()},
             "partial_matches": {name: standing.runs.live for name, standing in bound.items() if standing.runs},
             "keys": {name: standing.runs.keys.used for name, standing in bound.items() if standing.runs},
-            "dropped_partial_matches": self._dropped,
+            **self._drops.statistics(),
             "state_bytes": sum(standing.runs.size for standing in bound.values() if standing.runs),
         }
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
-        """Transitions of runs since the last call (P2), aggregated by query and pair of states."""
+        """Since the last call: transitions of runs (P2) by query and pair of states, and what drop orders took (P7)."""
         rows = [row for standing in self._standing.values() for row in transition_rows(standing)]
-        return {"observations.transitions": rows} if rows else {}
+        found = {"observations.transitions": rows, "observations.latency": self._drops.rows()}
+        return {topic: rows for topic, rows in found.items() if rows}
 
     def snapshot(self) -> State:
         """All state as flat arrays; `operator` holds the rest as JSON."""
         body = {
             "schema": None if self._schema is None else schema_to_record(self._schema),
             "events": self._events,
-            "dropped": self._dropped,
+            "dropped": self._drops.total,
             "strings": self._strings.values,
             "queries": [standing.record() for standing in self._standing.values()],
         }
@@ -116,7 +125,7 @@ class MatchOperator:
         """Take over a snapshot; all earlier state is forgotten."""
         body = orjson.loads(state["operator"].tobytes())
         self._schema = None if body["schema"] is None else schema_from_record(body["schema"])
-        self._events, self._dropped = body["events"], body["dropped"]
+        self._events, self._drops = body["events"], Drops(self._stopwatch, body["dropped"])
         self._strings = Strings(body["strings"])
         self._standing, self._parts = {}, []
         for number, record in enumerate(body["queries"]):
@@ -174,7 +183,7 @@ class MatchOperator:
         elif control.kind == "keep" and str(body["query"]) in self._standing:
             runs = self._standing[str(body["query"])].active
             if runs is not None:
-                self._dropped += keep_best(runs, body)
+                self._drops.carry_out(runs, body)
         elif control.kind == "checkpoint" and self._schema is None and not self._standing:
             self._begin_at(body, history, control.position)
 

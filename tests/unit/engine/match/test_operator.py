@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -200,6 +201,20 @@ def test_a_drop_order_counts_no_run_whose_window_is_over() -> None:
     operator = cases.operator({"q": plan})
     assert run(operator, "ACCCCAB", [*START, keep(1, 6)]) == ["5;6"]
     assert operator.statistics()["dropped_partial_matches"] == 0
+
+
+def test_what_an_order_drops_is_told_by_query_with_the_matches_to_be_missed_and_the_time_it_took() -> None:
+    ticks = itertools.count(100, 7)
+    operator = MatchOperator(
+        partition=0, compiled=False, compiler=lambda *_: PAIR, stopwatch=lambda: 1000 * next(ticks)
+    )
+    table = {"utility": [[0.0, 0.25, 1.0]], "per_ms": 1.0}
+    run(operator, "AAAA", [*START, keep(1, 3, **table), keep(1, 3)])
+    numbers = operator.statistics()
+    assert (numbers["dropped"], numbers["loss"], numbers["shedding_ns"]) == ({"q": 2}, {"q": 0.5}, 7000)
+    rows = operator.observations()["observations.latency"]
+    assert rows == [{"partial_matches": 3, "nanoseconds": 7000}], "an order that drops nothing is no sample"
+    assert "observations.latency" not in operator.observations()
 
 
 def test_drop_orders_survive_snapshots_and_cuts() -> None:

@@ -1,0 +1,57 @@
+"""What carrying out drop orders did and cost: by query for the metrics, as samples of g (P7) for the model builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saffron.engine.match.keep import keep_best
+from saffron.engine.match.query import QueryRuns
+
+Stopwatch = Callable[[], int]
+"""Nanoseconds from any start, given by the shell: an operator has no clock, and nothing here changes an answer."""
+
+
+def no_time() -> int:
+    """The stopwatch of an operator that nobody measures."""
+    return 0
+
+
+class Drops:
+    """Drop orders since the start of this operator; `total` goes on from a snapshot."""
+
+    def __init__(self, stopwatch: Stopwatch, total: int = 0) -> None:
+        self.total = total
+        self._stopwatch = stopwatch
+        self._counts: dict[str, int] = {}
+        self._losses: dict[str, float] = {}
+        self._nanoseconds = 0
+        self._samples: list[tuple[int, int]] = []
+
+    def carry_out(self, runs: QueryRuns, order: Mapping[str, Any]) -> None:
+        """Execute one order, and measure it if there was something to drop."""
+        live, began = runs.live, self._stopwatch()
+        dropped = keep_best(runs, order)
+        nanoseconds = self._stopwatch() - began
+        if not dropped.count:
+            return
+        query = str(order["query"])
+        self.total += dropped.count
+        self._counts[query] = self._counts.get(query, 0) + dropped.count
+        self._losses[query] = self._losses.get(query, 0.0) + dropped.loss
+        self._nanoseconds += nanoseconds
+        self._samples.append((live, nanoseconds))
+
+    def statistics(self) -> Mapping[str, Any]:
+        """`dropped` and `loss` (expected matches missed) are by query, `shedding_ns` all orders together."""
+        return {
+            "dropped_partial_matches": self.total,
+            "dropped": dict(self._counts),
+            "loss": dict(self._losses),
+            "shedding_ns": self._nanoseconds,
+        }
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """Rows for `observations.latency` since the last call: how long an order took that met so many live runs."""
+        samples, self._samples = self._samples, []
+        return [{"partial_matches": live, "nanoseconds": nanoseconds} for live, nanoseconds in samples]
