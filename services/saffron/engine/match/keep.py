@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, STA
 Ints = NDArray[np.int64]
 
 
-class Dropped(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Dropped:
     """How many runs an order dropped, and how many of them would have completed (their utilities, summed).
 
     Without a model nothing is known of the second: it is 0.
