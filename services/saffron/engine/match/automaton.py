@@ -40,7 +40,6 @@ class What(Enum):
     MIN = 7
     MAX = 8
     LENGTH = 9
-    AVERAGE = 10
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ def attribute_feature(leaf: Attribute, plan: MatchPlan) -> Feature:
 
 _AGGREGATES = {
     "sum": (What.SUM,),
-    "avg": (What.AVERAGE,),
+    "avg": (What.SUM, What.NUMBER),
     "min": (What.MIN,),
     "max": (What.MAX,),
     "first": (What.FIRST,),
@@ -205,9 +204,6 @@ def _support(feature: Feature) -> Iterator[Feature]:
     if feature.what is What.PREVIOUS:
         yield beside(What.LAST)
         yield from (beside(What.PREVIOUS, k) for k in range(2, feature.back))
-    elif feature.what is What.AVERAGE:
-        yield beside(What.SUM)
-        yield beside(What.NUMBER)
     elif feature.what in (What.SPREAD, What.MEAN):
         yield beside(What.MEAN)
         yield beside(What.NUMBER)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.cgutils import get_or_insert_function
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -206,6 +206,52 @@ def quotient8(typingctx: Any, a: Any, b: Any) -> Any:
         return builder.select(builder.fcmp_ordered("==", right, zero), nan, builder.fdiv(left, right))
 
     return target(a, b), code
+
+
+def _beside_quotient(sign: str) -> Callable[..., Any]:
+    """The code of value < or > total / number, equal to dividing first in every case, mostly without dividing.
+
+    d = value * number - total, rounded once, has the sign of the exact difference. The rounded quotient can only
+    compare otherwise where d is not 0 and tiny: there, and where d is undefined, the division decides.
+    """
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value, total, number = (
+            _spread(context, builder, k, v, types.float64) for k, v in zip(sig.args, args, strict=True)
+        )
+        real = ir.DoubleType()
+        zero, relative, least = (_splat(builder, ir.Constant(real, x)) for x in (0.0, 2.0**-50, 1e-290))
+        kind = ir.FunctionType(value.type, [value.type] * 3)
+        fma = get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")
+        size = get_or_insert_function(
+            builder.module, ir.FunctionType(value.type, [value.type]), f"llvm.fabs.v{LANES}f64"
+        )
+        difference = builder.call(fma, [value, number, builder.fneg(total)])
+        bound = builder.fadd(builder.fmul(builder.call(size, [total]), relative), least)
+        close = builder.and_(
+            builder.fcmp_unordered("!=", difference, zero),
+            builder.not_(builder.fcmp_ordered(">", builder.call(size, [difference]), bound)),
+        )
+        quick = builder.and_(builder.fcmp_ordered(sign, difference, zero), builder.fcmp_ordered("!=", number, zero))
+        result = cgutils.alloca_once_value(builder, quick)
+        some = builder.icmp_unsigned("!=", builder.bitcast(close, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0))
+        with builder.if_then(some, likely=False):
+            builder.store(builder.fcmp_ordered(sign, value, builder.fdiv(total, number)), result)
+        return builder.load(result)
+
+    return code
+
+
+@intrinsic  # type: ignore[misc]
+def above8(typingctx: Any, value: Any, total: Any, number: Any) -> Any:
+    """The mask of value > total / number; false where number is 0 or value is NaN."""
+    return MASK(value, total, number), _beside_quotient(">")
+
+
+@intrinsic  # type: ignore[misc]
+def below8(typingctx: Any, value: Any, total: Any, number: Any) -> Any:
+    """The mask of value < total / number; false where number is 0 or value is NaN."""
+    return MASK(value, total, number), _beside_quotient("<")
 
 
 @intrinsic  # type: ignore[misc]

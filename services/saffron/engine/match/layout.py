@@ -113,10 +113,21 @@ class RunReader:
             spread, number = (Feature(leaf.component, w, leaf.name, leaf.kind) for w in (What.SPREAD, What.NUMBER))
             function = "deviation8" if self.wide else "deviation"
             return Term(f"{function}({self.text(spread)}, {self.text(number)})", Kind.FLOAT, wide=self.wide)
+        if leaf.function == "avg":
+            return self._mean(leaf)
         what = _AGGREGATES[leaf.function]
         feature = Feature(leaf.component, what, leaf.name, leaf.kind)
         held = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
         return Term(self.text(feature), held, wide=self.wide)
+
+    def _mean(self, leaf: Aggregate) -> Term:
+        assert leaf.name is not None
+        assert leaf.kind is not None
+        total, number = (
+            self.text(Feature(leaf.component, what, leaf.name, leaf.kind)) for what in (What.SUM, What.NUMBER)
+        )
+        function = "quotient8" if self.wide else "quotient"
+        return Term(f"{function}({total}, {number})", Kind.FLOAT, wide=self.wide, mean=f"{total}, {number}")
 
     def length(self, leaf: Length) -> Term:
         return Term(self.text(Feature(leaf.component, What.LENGTH)), Kind.INT, False, wide=self.wide)
@@ -131,7 +142,6 @@ class RunReader:
 _AGGREGATES = {
     "count": What.NUMBER,
     "sum": What.SUM,
-    "avg": What.AVERAGE,
     "min": What.MIN,
     "max": What.MAX,
     "first": What.FIRST,
@@ -156,7 +166,6 @@ def initial(feature: Feature, names: Names) -> str:
         What.SUM: f"z{event}",
         What.MEAN: f"z{event}",
         What.SPREAD: "0.0",
-        What.AVERAGE: f"r{event}",
     }.get(feature.what, f"x{event}")
 
 
@@ -185,8 +194,6 @@ def updated(feature: Feature, names: Names, read: RunReader) -> str:
         return f"{old} + k{event}"
     if feature.what is What.SUM:
         return f"{old} + z{event}"
-    if feature.what is What.AVERAGE:
-        return f"{beside(What.SUM)} / {beside(What.NUMBER)}"
     mean = beside(What.MEAN)
     # A null (k = 0) moves nothing.
     moved = f"{mean} + k{event} * (z{event} - {mean}) / ({beside(What.NUMBER)} + 1.0)"

@@ -66,6 +66,16 @@ def quotient8(a: Any, b: Any) -> Array:
     return np.where(np.equal(b, 0.0), np.nan, np.divide(a, b))
 
 
+def above8(value: Any, total: Any, number: Any) -> Array:
+    """The mask of value > total / number; false where number is 0 or value is NaN."""
+    return np.greater(value, quotient8(total, number))
+
+
+def below8(value: Any, total: Any, number: Any) -> Array:
+    """The mask of value < total / number; false where number is 0 or value is NaN."""
+    return np.less(value, quotient8(total, number))
+
+
 def deviation8(spread: Array, number: Array) -> Array:
     """sqrt(spread / (number - 1)), NaN below two."""
     return np.where(number < 2.0, np.nan, np.sqrt(spread / (number - 1.0)))

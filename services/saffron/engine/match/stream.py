@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numba import boolean, int64, types, void
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+from saffron.engine.jit import kernel
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.strings import Strings
 
@@ -97,11 +99,28 @@ def slots_by_code(
         return None
     codes = part.data(name)[chosen]
     wanted = np.zeros(distinct + 1, np.bool_)
-    wanted[codes if create.all() else codes[create]] = True
+    _mark(codes, create, wanted)
     matrix = strings.mapping(name, column)[:-1].astype(np.int64).reshape(1, -1)
     slots = np.append(keys.slots(matrix, wanted[:-1].copy()), NO_SLOT)
-    found: NDArray[np.int64] = slots[codes]
+    found = np.empty(len(codes), np.int64)
+    _gather(codes, slots, found)
     return found
+
+
+_CODES = types.Array(types.int32, 1, "C", readonly=True)
+
+
+@kernel(void(_CODES, boolean[::1], boolean[::1]))
+def _mark(codes, create, wanted):  # type: ignore[no-untyped-def]
+    """Which codes stand where `create` is set; that of null, -1, comes last."""
+    for i in range(len(codes)):
+        wanted[codes[i]] |= create[i]
+
+
+@kernel(void(_CODES, int64[::1], int64[::1]))
+def _gather(codes, slots, found):  # type: ignore[no-untyped-def]
+    for i in range(len(codes)):
+        found[i] = slots[codes[i]]
 
 
 def type_bits(column: Column, masks: Mapping[str, int]) -> NDArray[np.int64]:

@@ -47,3 +47,36 @@ def test_compiled_lanes_are_what_numpy_computes() -> None:
     for left, right in zip(compiled, plain, strict=True):
         np.testing.assert_array_equal(left, right)
     assert compiled[2].tolist() == [0b111100 & 0b110111, 2, 3, 255, 0b11101000]
+
+
+BESIDE_MEAN = """
+from numba import float64, int64
+
+
+@kernel(int64(float64, float64[::1], float64[::1]))
+def beside(value, total, number):
+    t, n = lanes(total, 0), lanes(number, 0)
+    return bits(above8(value, t, n)) | (bits(below8(value, t, n)) << 8)
+"""
+
+
+def test_comparing_with_a_mean_is_dividing_first() -> None:
+    compiled = load(BESIDE_MEAN, helpers=(lanes,), compiled=True)
+    plain = load(BESIDE_MEAN, helpers=(plain_lanes,), compiled=False)
+    random = np.random.default_rng(7)
+    odd = np.array([0.0, -0.0, 1e-310, 5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan, 3.0, 0.1])
+    for case in range(8000):
+        number = random.integers(1, 50, 8).astype(float)
+        if case % 4 == 0:
+            value, total = random.choice(odd), random.choice(odd, 8)
+        elif case % 4 == 1:
+            value = round(random.normal() * 100, 2)
+            total = np.nextafter(value * number, random.choice([-np.inf, np.inf], 8))
+        elif case % 4 == 2:
+            value = random.normal() * 10.0 ** random.integers(-320, 300)
+            total = value * number
+        else:
+            value, total = round(random.random() * 10, 1), np.round(random.random(8) * 10, 1) * number
+        total[0], number[0] = 0.0, 0.0  # nothing but nulls so far
+        with np.errstate(all="ignore"):
+            assert compiled.beside(float(value), total, number) == plain.beside(float(value), total, number)
