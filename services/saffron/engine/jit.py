@@ -1,7 +1,8 @@
 """Numba kernels: the one way to make them, whether written by hand or generated per query (design rule 5).
 
-Generated source goes to a content-hashed file, so that Numba's on-disk cache serves every later start. The same source
-runs without the JIT (`compiled=False`), which is how random tests cover thousands of queries in seconds.
+Numba's on-disk cache serves every later start, for as long as all that a kernel was made from has the same content.
+Generated source goes to a content-hashed file. The same source runs without the JIT (`compiled=False`), which is how
+random tests cover thousands of queries in seconds.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from types import ModuleType
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "boundscheck": False}
-_FORMAT = 1  # raise when the way in which sources are compiled changes: old cache entries are then not used
+from saffron.engine.stamp import stamp
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 _directory = Path("~/.cache/saffron/kernels").expanduser()
 
@@ -33,12 +36,32 @@ def use_directory(directory: Path) -> None:
     _directory = directory
 
 
-def kernel(*signature: object) -> Callable[[Function], Any]:
-    """Decorator of a kernel. With a signature it is compiled (or loaded from the cache) at once, else on first call."""
-    return numba.njit(*signature, **_OPTIONS)  # type: ignore[no-any-return]
+class _Cache(FunctionCache):
+    """Numba's cache on disk, stale when anything has changed that the kernel was made from, not only its own file."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = stamp(function.__module__, function.__code__.co_filename)
 
 
-def _plain(*signature: object) -> Callable[[Function], Function]:
+def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
+    """Decorator of a kernel. With a signature it is compiled (or loaded from the cache) at once, else on first call.
+
+    `options`: of Numba; they stand before those that all kernels have.
+    """
+
+    def made(function: Function) -> Any:
+        dispatcher = numba.njit(**(_OPTIONS | options))(function)
+        dispatcher._cache = _Cache(function)
+        if signature is not None:
+            dispatcher.compile(signature)
+            dispatcher.disable_compile()
+        return dispatcher
+
+    return made
+
+
+def _plain(signature: object = None) -> Callable[[Function], Function]:
     return lambda function: function
 
 
@@ -46,8 +69,7 @@ def load(source: str, *, helpers: Sequence[ModuleType] = (), compiled: bool = Tr
     """The module made from `source`, in which `kernel` and the public functions of `helpers` are predefined.
 
     `source` decorates its entry points with `@kernel(signature)`; with `compiled` False everything, helpers included,
-    is plain Python. The name of the file hashes the helpers' source too: Numba does not notice when a called function
-    in another file changes.
+    is plain Python. The name of the file hashes the content of all that the helpers are made from.
     """
     if not compiled:
         plain = ModuleType("plain_kernel")
@@ -81,10 +103,10 @@ def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, A
 
 
 def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
-    digest = hashlib.sha256(f"{_FORMAT}\n{source}".encode())
-    for helper in helpers:
-        assert helper.__file__ is not None
-        digest.update(Path(helper.__file__).read_bytes())
+    digest = hashlib.sha256(source.encode())
+    for module in (sys.modules[__name__], *helpers):
+        assert module.__file__ is not None
+        digest.update(stamp(module.__name__, module.__file__).encode())
     path = _directory / f"kernel_{digest.hexdigest()[:32]}.py"
     if not path.exists():
         _directory.mkdir(parents=True, exist_ok=True)

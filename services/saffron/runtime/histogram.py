@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from saffron.engine.jit import kernel
 
 BOUNDS_MS = np.array([0.1 * 2**k for k in range(18)], dtype=np.float64)
 """[18] upper bounds (ms, inclusive): powers of 2 from 0.1 ms to 13.1 s; one more bucket holds what lies beyond."""
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def fill(counts: NDArray[np.int64], bounds: NDArray[np.float64], values: NDArray[np.float64]) -> float:
     """Count values (ms) into counts[len(bounds) + 1]; returns their sum.
 

@@ -25,6 +25,7 @@ from saffron.engine.events.scan_tables import (
 )
 from saffron.engine.events.schema import MAX_TS
 from saffron.engine.events.utf8 import is_utf8
+from saffron.engine.jit import kernel
 
 MAX_EVENT_BYTES = 1 << 20
 
@@ -50,7 +51,7 @@ _COLUMN_MIX = np.uint64(0xD6E8FEB86659FD93)
 _inlined = njit(nogil=True, forceinline=True, _nrt=False)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@kernel(_nrt=False)
 def scan_events(buffer, starts, ends, times, has_times, max_future, first, fields, strings, cells, scratch):
     """Scan events first.. of a batch into `cells`; returns n, or the event at which `strings` must grow.
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.engine.jit import kernel
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -82,7 +82,7 @@ class Scratch(NamedTuple):
     follower: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
+@kernel()
 def hash_bytes(buffer, start, end):  # type: ignore[no-untyped-def]
     """FNV-1a over buffer[start:end], folded so that the low bits depend on all (the scanner does the same inline)."""
     value = _HASH_START
@@ -194,7 +194,7 @@ def texts(strings: Strings, columns: int) -> list[list[str]]:
     return result
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
+@kernel()
 def _fill_slots(slots, hashes, size):  # type: ignore[no-untyped-def]
     mask = np.uint64(len(slots) - 1)
     for entry in range(size):

@@ -1,0 +1,55 @@
+"""What a kernel's machine code is made from: its module and all that this imports of the package, by content.
+
+Numba inlines other modules' functions into a kernel and freezes their constants, but asks only the kernel's own file
+whether its entry in the cache on disk is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+# Imports inside functions and under TYPE_CHECKING are indented: a kernel sees nothing of them.
+_IMPORT = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|.*)|import ([\w.]+))", re.MULTILINE)
+_NAME = re.compile(r"\w+")
+
+
+@cache
+def stamp(module: str, file: str) -> str:
+    """Digest of a module and of all that it imports of its own package tree, directly or not.
+
+    `module`: its full name, which tells how far above `file` the tree begins.
+    """
+    path = Path(file)
+    root = path.parents[module.count(".")]
+    found = {path}
+    waiting = [path]
+    while waiting:
+        more = _read(waiting.pop(), root)[1] - found
+        found |= more
+        waiting += more
+    return hashlib.sha256(b"".join(sorted(_read(one, root)[0] for one in found))).hexdigest()
+
+
+@cache
+def _read(path: Path, root: Path) -> tuple[bytes, frozenset[Path]]:
+    """Digest of a file, and the files below `root` from which it takes something: too many rather than too few."""
+    text = path.read_text(encoding="utf-8")
+    files: set[Path] = set()
+    for source, names, module in _IMPORT.findall(text):
+        if module:
+            files |= _file(module, root)
+        elif _file(source.partition(".")[0], root):
+            for name in _NAME.findall(names):
+                files |= _file(f"{source}.{name}", root) or _file(source, root)
+    return hashlib.sha256(text.encode()).digest(), frozenset(files)
+
+
+@cache
+def _file(module: str, root: Path) -> frozenset[Path]:
+    """The file of a module; none if it lies elsewhere."""
+    path = root.joinpath(*module.split("."))
+    candidates = (path.with_suffix(".py"), path / "__init__.py")
+    return frozenset(candidate for candidate in candidates if candidate.is_file())
