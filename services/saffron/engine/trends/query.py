@@ -23,6 +23,7 @@ from saffron.engine.trends.layout import (
     NEED_KEYS,
     NEED_OUT,
     NEED_WINDOWS,
+    O_WORDS,
     ON_OPEN,
     OPENED,
     OUT,
@@ -226,4 +227,7 @@ class TrendQuery:
         for row in self._string_values:
             values = self._store.values[row, rows]
             used.append(values[~np.isnan(values)].astype(np.int64))
+        # Results of the past are taken after many blocks: until then their groups' strings are held by them alone.
+        results = self._store.out[: self._store.head[OUT], O_WORDS:]
+        used += [results[:, place] for place, kind in enumerate(self.group_kinds) if kind is Kind.STRING]
         return np.concatenate(used) if used else np.zeros(0, dtype=np.int64)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import orjson
 import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.tables import take_columns
 from saffron.engine.trends.operator import TrendOperator
 from tests.unit.engine.trends.build import query_control, schema_control
 
@@ -55,6 +57,22 @@ def test_keys_and_strings_come_and_go_in_flat_memory(text: str) -> None:
         strings.append(len(operator.snapshot()["0.strings"]))
     assert max(sizes[20:]) <= max(sizes[:20])
     assert max(strings[20:]) <= 1.1 * max(strings[:20])
+
+
+def test_results_of_the_past_keep_the_strings_of_their_groups() -> None:
+    """25,000 keys, each gone for long when the results of the past are written."""
+    operator = TrendOperator(partition=0)
+    past = list(blocks("", 20, 5000, 100))
+    text = "RETURN k, COUNT(*) PATTERN A+ GROUP BY k WITHIN 10 ms"
+    now = past[-1].next_seq
+    controls = (schema_control(now, SCHEMA), query_control("q", now, text=text, since="earliest"))
+    none = take_columns(past[0].columns, np.zeros(0, dtype=np.int64))
+    last = Block(none, now, now, past[-1].watermark, controls=controls)
+    results = operator.apply(last, lambda: iter(past))
+    groups = [orjson.loads(line)["group"]["k"] for line in results.json(0, len(results))]
+    expected = [f"key {number}" for number in range(len(groups))]
+    assert len(groups) > 20_000
+    assert sorted(groups) == sorted(expected)
 
 
 def test_nothing_is_left_of_a_stream_that_fell_silent() -> None:
