@@ -172,6 +172,24 @@ def test_a_reader_seeks_pauses_resumes_and_knows_the_end(subject: Subject) -> No
     assert sorted(values(drain(reader, zero, one)), key=str) == [b"1", b"3", b"4", b"5"]
 
 
+def test_the_lag_is_what_there_is_beyond_what_was_handed_out(subject: Subject) -> None:
+    topic = subject.topic(partitions=2)
+    producer = subject.log.producer(subject.name())
+    transaction(producer, topic, b"0", b"1", b"2", b"3")
+    producer.commit()
+    zero, one = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    reader = subject.reader(topic, partitions=2)
+    assert reader.lag(TopicPartition(topic + "x", 0)) is None, "not assigned"
+    assert len(take(reader, 3)) == 3
+    assert reader.lag(zero) == 2, "a record, and the marker of the transaction"
+    drain(reader, zero, one)
+    assert (reader.lag(zero), reader.lag(one)) == (0, 0)
+    reader.seek(zero, 1)
+    assert reader.lag(zero) == 4
+    take(reader, 1)
+    assert reader.lag(zero) == 3
+
+
 def test_an_aborted_transaction_is_never_seen_by_a_committed_reader(subject: Subject) -> None:
     topic = subject.topic()
     producer = subject.log.producer(subject.name())

@@ -23,13 +23,17 @@ Callback = Callable[[list[TopicPartition]], None]
 
 
 class KafkaConsumer:
-    """Reads records. Seeks that come before librdkafka has started a partition are kept and done as soon as it has."""
+    """Reads records. Seeks that come before librdkafka has started a partition are kept and done as soon as it has.
+
+    `_starts`: where reading began, as long as nothing has come from there; `_ends`: the offset behind the last record.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._group = str(settings["group.id"])
         self._consumer = ck.Consumer(dict(settings))
         self._assigned: set[TopicPartition] = set()
-        self._ends: set[TopicPartition] = set()
+        self._ends: dict[TopicPartition, int] = {}
+        self._starts: dict[TopicPartition, int] = {}
         self._seeks: dict[TopicPartition, int] = {}
         self._resumes: set[TopicPartition] = set()
 
@@ -53,6 +57,7 @@ class KafkaConsumer:
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         self._hold(set(positions))
+        self._starts.update(positions)
         self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
 
     def group_metadata(self) -> Any:
@@ -81,11 +86,21 @@ class KafkaConsumer:
     def at_end(self, partition: TopicPartition) -> bool:
         return partition in self._ends
 
+    def lag(self, partition: TopicPartition) -> int | None:
+        if partition not in self._assigned:
+            return None
+        where = ck.TopicPartition(partition.topic, partition.partition)
+        _, high = self._consumer.get_watermark_offsets(where, cached=True)
+        position = self._ends.get(partition)
+        if position is None:
+            position = max(self._consumer.position([where])[0].offset, self._starts.get(partition, -1))
+        return None if min(high, position) < 0 else max(0, high - position)
+
     def seek(self, partition: TopicPartition, offset: int) -> None:
         if partition not in self._assigned:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
-        self._ends.discard(partition)
-        self._seeks[partition] = offset
+        self._ends.pop(partition, None)
+        self._seeks[partition] = self._starts[partition] = offset
         self._finish_seeks()
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
@@ -130,6 +145,7 @@ class KafkaConsumer:
     def _hold(self, partitions: set[TopicPartition]) -> None:
         self._assigned = partitions
         self._ends.clear()
+        self._starts.clear()
         self._seeks.clear()
         self._resumes.clear()
 
@@ -148,7 +164,8 @@ class KafkaConsumer:
             # In order: an end is behind the messages that it ends.
             messages = [message for message in messages if self._good(message)]
         elif self._ends:
-            self._ends.difference_update({TopicPartition(m.topic(), m.partition()) for m in messages})
+            for where in {TopicPartition(m.topic(), m.partition()) for m in messages}:
+                self._ends.pop(where, None)
         if messages and self._seeks:
             messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
         return messages
@@ -156,10 +173,10 @@ class KafkaConsumer:
     def _good(self, message: ck.Message) -> bool:
         error = message.error()
         if error is None:
-            self._ends.discard(TopicPartition(message.topic(), message.partition()))
+            self._ends.pop(TopicPartition(message.topic(), message.partition()), None)
             return True
         if error.code() == KafkaError._PARTITION_EOF:
-            self._ends.add(TopicPartition(message.topic(), message.partition()))
+            self._ends[TopicPartition(message.topic(), message.partition())] = message.offset()
         elif passing(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:

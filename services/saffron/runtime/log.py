@@ -74,6 +74,12 @@ class Consumer(Protocol):
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether everything there is (with `committed_only`: everything stable) has been handed out."""
 
+    def lag(self, partition: TopicPartition) -> int | None:
+        """Records between the next one to be handed out and the end of an assigned partition, markers included.
+
+        By what the broker has said last, without asking it (a paused partition hears nothing); None: not known yet.
+        """
+
     def seek(self, partition: TopicPartition, offset: int) -> None: ...
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None: ...

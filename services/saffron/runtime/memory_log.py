@@ -143,6 +143,10 @@ class MemoryConsumer:
         log = self._broker.partition(partition)
         return self._positions.get(partition, -1) >= (log.stable if self._committed_only else log.high)
 
+    def lag(self, partition: TopicPartition) -> int | None:
+        position = self._positions.get(partition)
+        return None if position is None else max(0, self._broker.partition(partition).high - position)
+
     def seek(self, partition: TopicPartition, offset: int) -> None:
         if partition not in self._positions:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
