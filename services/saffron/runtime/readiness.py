@@ -1,20 +1,26 @@
-"""Compiles every standing query ahead of time, and tells `windowing` on which partitions it may take effect."""
+"""Compiles every standing query ahead of time, and tells `windowing` on which partitions it may take effect.
+
+A query is compiled for a schema: the one in force on the partition, or the one that `windowing` has inferred there and
+announces before it lets the first events through. Before either is known the query is "ready" for none: it is taken up
+unbound, and bound at the schema.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from saffron.engine.events.schema_record import fingerprint
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan import TrendPlan
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
-from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.statuses import Announced, Status, Statuses
 from saffron.runtime.topics import Topics
 from saffron.runtime.warm import Request, Warmer
 
@@ -24,16 +30,18 @@ Chains = Mapping[tuple[str, int], ResultChain]
 
 @dataclass(frozen=True)
 class Standing:
-    """A query that is ours: its newest version."""
+    """A query that is ours: its newest version. `asked`, `compiled`: ids of schemas it is (to be) compiled for."""
 
     name: str
     version: int
     text: str
     stream: str
+    asked: set[str] = field(default_factory=set)
+    compiled: set[str] = field(default_factory=set)
 
 
 class Readiness:
-    """Follows `queries`. `trends`: ours are the aggregate queries, else the match queries."""
+    """Follows `queries` and `query-status`. `trends`: ours are the aggregate queries, else the match queries."""
 
     def __init__(
         self,
@@ -48,7 +56,9 @@ class Readiness:
         has_schema: Callable[[str], bool],
     ) -> None:
         """`has_schema`: whether a stream was given one (a query over it then waits for it, to be compiled)."""
-        self._follower = Follower(log, topics.queries)
+        self._queries = Follower(log, topics.queries)
+        self._words = Follower(log, topics.query_status)
+        self._announced = Announced()
         self._service = service
         self._operator = operator
         self._warming = warming
@@ -56,37 +66,41 @@ class Readiness:
         self._trends = trends
         self._has_schema = has_schema
         self._standing: dict[str, Standing] = {}
-        self._asked: dict[str, Standing] = {}
-        self._compiled: dict[str, Standing] = {}
         self._chains: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def caught_up(self) -> bool:
-        return self._follower.caught_up
+        return self._queries.caught_up and self._words.caught_up
 
     def step(self, chains: Chains) -> None:
-        for record in self._follower.step():
+        for record in self._queries.step():
             name = (record.key or b"").decode(errors="replace")
-            self._standing.pop(name, None)
-            if record.value is not None and (found := self._ours(name, record.value)) is not None:
+            before = self._standing.pop(name, None)
+            if record.value is not None and (found := self._ours(name, record.value, before)) is not None:
                 self._standing[name] = found
+        for record in self._words.step():
+            self._announced.read(record)
         for request in self._warming.step():
-            asked = self._asked.get(request.name)
-            if asked is not None and asked.version == request.version:
-                self._compiled[request.name] = asked
+            query = self._standing.get(request.name)
+            if query is not None and (query.text, query.stream) == (request.text, request.stream):
+                query.compiled.add(fingerprint(request.schema))
         for stream, partition in self._chains - chains.keys():
             self._statuses.forget(stream, partition)
         self._chains = frozenset(chains)
-        for query in self._standing.values():
-            self._see_to(query, chains)
+        for (stream, partition), chain in chains.items():
+            schema_id = None if chain.schema is None else fingerprint(chain.schema)
+            for query in self._standing.values():
+                if query.stream == stream:
+                    self._see_to(query, partition, chain, schema_id)
 
     def close(self) -> None:
         self._warming.close()
-        self._follower.close()
+        self._queries.close()
+        self._words.close()
 
     # ------------------------------------------------------------ inside
 
-    def _ours(self, name: str, value: bytes) -> Standing | None:
+    def _ours(self, name: str, value: bytes, before: Standing | None) -> Standing | None:
         """The query in a record, if this service is to run it; a wrong one is `windowing`'s to reject."""
         try:
             body: Any = orjson.loads(value)
@@ -94,21 +108,27 @@ class Readiness:
             plan = compile_query(text, None, name=name)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, QueryError):
             return None
-        return Standing(name, version, text, plan.stream) if isinstance(plan, TrendPlan) == self._trends else None
+        if isinstance(plan, TrendPlan) != self._trends:
+            return None
+        if before is not None and before.text == text:
+            return Standing(name, version, text, plan.stream, before.asked, before.compiled)
+        return Standing(name, version, text, plan.stream)
 
-    def _see_to(self, query: Standing, chains: Chains) -> None:
-        """Have it compiled, then say so for every partition of its stream that is assigned here."""
-        mine = {partition: chain for (stream, partition), chain in chains.items() if stream == query.stream}
-        schema = next((chain.schema for chain in mine.values() if chain.schema is not None), None)
-        same_text = self._compiled.get(query.name)
-        if same_text is not None and same_text.text == query.text:
-            self._compiled[query.name] = query
-        elif schema is not None and self._asked.get(query.name) != query:
-            self._asked[query.name] = query
+    def _see_to(self, query: Standing, partition: int, chain: ResultChain, schema_id: str | None) -> None:
+        """Have it compiled for the partition's schema (`schema_id`: in force), then say so."""
+        schema = chain.schema
+        if schema is None:
+            schema = self._announced.schema(query.name, query.version, query.stream, partition)
+            schema_id = None if schema is None else fingerprint(schema)
+        if schema is None or schema_id is None:
+            if not self._has_schema(query.stream) and chain.operator is not None and not chain.replaying:
+                self._say(query, partition, None)
+        elif schema_id in query.compiled:
+            self._say(query, partition, schema_id)
+        elif schema_id not in query.asked:
+            query.asked.add(schema_id)
             self._warming.ask(Request(self._operator, query.name, query.version, query.text, query.stream, schema))
-        schemaless = schema is None and not self._has_schema(query.stream)
-        for partition, chain in mine.items():
-            # Without a schema nothing can be compiled yet: the query is taken up unbound and compiled with the schema.
-            unbound = schemaless and chain.operator is not None and not chain.replaying
-            if unbound or self._compiled.get(query.name) == query:
-                self._statuses.say(Status(query.name, query.version, self._service, query.stream, partition, "ready"))
+
+    def _say(self, query: Standing, partition: int, schema_id: str | None) -> None:
+        where = (self._service, query.stream, partition)
+        self._statuses.say(Status(query.name, query.version, *where, "ready", schema_id=schema_id))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -12,7 +14,11 @@ from saffron.runtime.topics import Topics, status_key
 
 @dataclass(frozen=True)
 class Status:
-    """One word of one service about one query on one partition (schemas/query-status.yaml)."""
+    """One word of one service about one query on one partition (schemas/query-status.yaml).
+
+    `schema`: record of the schema that `windowing` has inferred, and puts in force once the query is compiled for it.
+    `schema_id`: fingerprint of the schema that a query is "ready" for.
+    """
 
     name: str
     version: int
@@ -22,6 +28,13 @@ class Status:
     state: str
     reason: str | None = None
     position: int | None = None
+    schema: Mapping[str, Any] | None = None
+    schema_id: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        """The message; what few statuses have is left out of the others."""
+        fields = {name: getattr(self, name) for name in Status.__dataclass_fields__}
+        return {name: one for name, one in fields.items() if one is not None or not name.startswith("schema")}
 
 
 class Statuses:
@@ -37,8 +50,7 @@ class Statuses:
         if self._said.get(key) == status:
             return
         self._said[key] = status
-        body = {name: getattr(status, name) for name in Status.__dataclass_fields__}
-        self._producer.send(self._topic, 0, orjson.dumps(body), key=key)
+        self._producer.send(self._topic, 0, orjson.dumps(status.body()), key=key)
 
     def forget(self, stream: str, partition: int) -> None:
         """The partition is another's now: if it comes back, everything is said again."""
@@ -49,16 +61,46 @@ class ReadyMarks:
     """Which version of each query which service has compiled, by partition: what `windowing` waits for."""
 
     def __init__(self) -> None:
-        self._ready: dict[tuple[str, str, str, int], int] = {}
+        self._ready: dict[tuple[str, str, str, int], tuple[int, str | None]] = {}
 
     def read(self, record: Record) -> None:
         """A record of `query-status`; whatever is no "ready" is not for us."""
         try:
             body = orjson.loads(record.value or b"")
             if body["state"] == "ready" and body["partition"] is not None:
-                self._ready[body["name"], body["service"], body["stream"], body["partition"]] = body["version"]
+                where = (body["name"], body["service"], body["stream"], body["partition"])
+                self._ready[where] = (body["version"], body.get("schema_id"))
         except (orjson.JSONDecodeError, KeyError, TypeError):
             return  # a tombstone, or nothing of ours
 
-    def ready(self, name: str, version: int, service: str, stream: str, partition: int) -> bool:
-        return self._ready.get((name, service, stream, partition)) == version
+    def ready(
+        self, name: str, version: int, service: str, stream: str, partition: int, schema_id: str | None = None
+    ) -> bool:
+        """`schema_id`: for a stream with this schema; None: for one that has none yet, so that any will do."""
+        marked, for_schema = self._ready.get((name, service, stream, partition), (None, None))
+        return marked == version and (schema_id is None or for_schema == schema_id)
+
+
+class Announced:
+    """The schemas that `windowing` has inferred and holds back events for, until queries are compiled for them."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[tuple[str, str, int], tuple[int, Mapping[str, Any]]] = {}
+
+    def read(self, record: Record) -> None:
+        """A record of `query-status`; a later word of `windowing` about the query takes an announcement back."""
+        try:
+            body = orjson.loads(record.value or b"")
+            if body["service"] != "windowing" or body["partition"] is None:
+                return
+            where = (body["name"], body["stream"], body["partition"])
+            self._schemas.pop(where, None)
+            if body.get("schema") is not None:
+                self._schemas[where] = (body["version"], body["schema"])
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            return  # a tombstone, or nothing of ours
+
+    def schema(self, name: str, version: int, stream: str, partition: int) -> Mapping[str, Any] | None:
+        """Record of the schema to compile this version for."""
+        found = self._schemas.get((name, stream, partition))
+        return None if found is None or found[0] != version else found[1]

@@ -42,6 +42,11 @@ class Request:
     stream: str
     schema: Mapping[str, Any]
 
+    def outdated(self, other: Request) -> bool:
+        """Whether the other one, of a newer version, makes this needless: another text, or the same for this schema."""
+        newer = (self.name, self.stream) == (other.name, other.stream) and self.version < other.version
+        return newer and (self.text != other.text or self.schema == other.schema)
+
     def block(self) -> Block:
         """The block that makes the operator compile everything that the query needs."""
         body = {
@@ -79,7 +84,7 @@ class Warming:
 
     def ask(self, request: Request) -> None:
         """Compile this; if an older version of the query still waits, it need not be compiled any more."""
-        self._waiting = [one for one in self._waiting if one.name != request.name or one.stream != request.stream]
+        self._waiting = [one for one in self._waiting if not one.outdated(request)]
         self._waiting.append(request)
 
     def step(self) -> list[Request]:

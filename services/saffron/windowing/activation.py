@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 from saffron.engine.events.block import Control
 from saffron.engine.events.schema import Schema
+from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.engine.shed.view import View
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, Plan
 from saffron.windowing.desk import Desk, Wanted
 
 _WAITING_AFTER_MS = 2_000
+_COMPILING = (
+    "{} is to compile it for the schema inferred from the first events, which are held back for so long, but not for "
+    "ever (is it running? `saffron status`)"
+)
 
-Say = Callable[[str, int, str, str | None, int | None], None]
-"""(query, version, state, reason, position)"""
+
+class Say(Protocol):
+    """A word on `query-status`."""
+
+    def __call__(
+        self,
+        name: str,
+        version: int,
+        state: str,
+        reason: str | None,
+        position: int | None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> None: ...
 
 
 class Activation:
@@ -31,6 +48,8 @@ class Activation:
         self._since: dict[str, int] = {}
         self._looked = -1
         self._schema: Schema | None = None
+        self._schema_id: str | None = None
+        self._announced: set[str] = set()
 
     def seen(self, controls: Iterable[Control]) -> None:
         """Controls of an own block, written now or by an earlier owner."""
@@ -42,7 +61,10 @@ class Activation:
         unchanged = self._looked == self._desk.version and self._schema is self._operator.schema
         if unchanged and not self._since:
             return False
-        self._looked, self._schema = self._desk.version, self._operator.schema
+        self._looked = self._desk.version
+        if self._schema is not self._operator.schema:
+            self._schema = self._operator.schema
+            self._schema_id = None if self._schema is None else fingerprint(schema_to_record(self._schema))
         given = False
         for wanted in list(self._desk.queries.values()):
             if self._done.get(wanted.name, -1) >= wanted.offset:
@@ -59,10 +81,41 @@ class Activation:
 
     def report(self) -> None:
         """After a take-over: what is in force, for the earlier owner may have died before it said so."""
-        for name, version in self._view.queries.items():
-            self._say(name, version, "paused" if name in self._view.paused else "active", None, None)
+        self._report(self._view.queries)
+
+    # ------------------------------------------------------------ before the first event
+
+    def uncompiled(self, schema: Schema) -> dict[str, str]:
+        """The queries that wait for a schema and are not compiled for this one: name -> the service that is to."""
+        schema_id = fingerprint(schema_to_record(schema))
+        missing = {}
+        for name, (version, text) in self._operator.unbound.items():
+            try:
+                plan = compile_query(text, schema, name=name)
+            except QueryError:
+                continue  # it will be rejected when it is bound
+            if (service := self._unready(name, version, plan, schema_id)) is not None:
+                missing[name] = service
+        return missing
+
+    def announce(self, missing: Mapping[str, str], schema: Mapping[str, Any]) -> None:
+        """Ask for compilation for this schema (its record)."""
+        for name, service in missing.items():
+            version, _ = self._operator.unbound[name]
+            self._say(name, version, "waiting", _COMPILING.format(service), None, schema)
+        self._announced |= missing.keys()
+
+    def bound(self) -> None:
+        """The schema is in force: what was announced as waiting is in force again."""
+        self._report(self._announced & self._view.queries.keys())
+        self._announced.clear()
 
     # ------------------------------------------------------------ inside
+
+    def _report(self, names: Iterable[str]) -> None:
+        for name in names:
+            version = self._view.queries[name]
+            self._say(name, version, "paused" if name in self._view.paused else "active", None, None)
 
     def _missing(self, wanted: Wanted) -> str | None:
         """The service that is not ready yet; None where nobody need be."""
@@ -77,9 +130,13 @@ class Activation:
             return None  # the operator rejects it, with the reason
         if plan.stream != self._operator.stream:
             return None
+        return self._unready(wanted.name, body.get("version", 0), plan, self._schema_id)
+
+    def _unready(self, name: str, version: int, plan: Plan, schema_id: str | None) -> str | None:
+        """The service that is to run the query, if it has not said that it can, for this schema."""
         service = "matcher" if isinstance(plan, MatchPlan) else "greta"
         where = (self._operator.stream, self._operator.partition)
-        return None if self._desk.marks.ready(wanted.name, body.get("version", 0), service, *where) else service
+        return None if self._desk.marks.ready(name, version, service, *where, schema_id) else service
 
     def _wait(self, wanted: Wanted, service: str, now_ms: int) -> None:
         assert wanted.body is not None

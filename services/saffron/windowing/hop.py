@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
-from saffron.windowing.activation import Activation
+from saffron.windowing.activation import Activation, Say
 from saffron.windowing.desk import Desk
+from saffron.windowing.first_events import FirstEvents, Patience
 
 _NEVER = -(2**62)
 _BACKLOG_PATIENCE = 20
@@ -23,13 +23,25 @@ class Pace:
     """When blocks leave: `block_events` are there, or the oldest has waited `flush_ms`.
 
     `poll_records`: a batch of so many says that there is a backlog.
-    `infer_ms`: a stream without a schema waits this long for more events to infer it from.
+    `infer_ms`: a stream without a schema waits this long for more events to infer it from, unless there are
+    `poll_records` of them, and then this long for the queries to be compiled: `compile_ms`, from each one that is.
     """
 
     block_events: int = 8192
     flush_ms: int = 5
     poll_records: int = 2_000
     infer_ms: int = 1_000
+    compile_ms: int = 30_000
+
+    @property
+    def backlog_ms(self) -> int:
+        """The longest that a block waits to be full when there is a backlog."""
+        return self.flush_ms * _BACKLOG_PATIENCE
+
+    @property
+    def first_events(self) -> Patience:
+        """The same for the events before there is a schema."""
+        return Patience(self.poll_records, self.infer_ms, min(self.backlog_ms, self.infer_ms), self.compile_ms)
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,7 @@ class Outlets:
     """Where what is no block goes. `letters` returns once they are acknowledged; `complain`: a sentence for the log."""
 
     letters: Callable[[list[DeadLetter]], None]
-    say: Callable[[str, int, str, str | None, int | None], None]
+    say: Say
     complain: Callable[[str], None]
 
 
@@ -51,6 +63,7 @@ class WindowingHop:
         self._pace = pace
         self._outlets = outlets
         self._activation = Activation(operator, desk, outlets.say)
+        self._first = FirstEvents(operator, self._activation, pace.first_events, outlets.complain)
         self._pending = 0
         self._backlog = False
         self._waiting_since: int | None = None
@@ -61,7 +74,12 @@ class WindowingHop:
 
     @property
     def hungry(self) -> bool:
-        return True
+        return not self._first.full
+
+    @property
+    def holding(self) -> bool:
+        """Whether events have come that are not yet decoded."""
+        return self._first.holding
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
@@ -71,8 +89,11 @@ class WindowingHop:
         return self.operator.position()
 
     def take(self, batch: RawBatch, now_ms: int) -> None:
-        self.operator.ingest(batch)
         self.heard_at = now_ms
+        if self._first.wanted:
+            self._first.take(batch, now_ms)
+            return
+        self.operator.ingest(batch)
         self._pending += len(batch)
         self._backlog = len(batch) >= self._pace.poll_records
         self._await(now_ms)
@@ -85,18 +106,19 @@ class WindowingHop:
         self._configure(now_ms)
         if self._activation.step(now_ms):
             self._await(now_ms)
-        if not (flush or self._due(now_ms)):
+        first = not flush and self._first.step(now_ms)  # what is held back at the end is read again by the next owner
+        if not (flush or first or self._due(now_ms)):
             return []
-        if self.operator.schema is None and self._pending and flush:
-            return []  # the next owner infers the schema, from more events
         self._pending, self._waiting_since = 0, None
         blocks = self.operator.flush(self._desk.positions)
         self._report(blocks)
+        if first:
+            self._activation.bound()
         return blocks
 
     def follow(self, watermark: int, now_ms: int) -> None:
-        """The partition is silent and follows the others' watermark."""
-        if watermark > self.operator.watermark:
+        """The partition is silent and follows the others' watermark; not while it holds back events of its own."""
+        if not self.holding and watermark > self.operator.watermark:
             self.operator.advance_watermark(watermark)
             self._await(now_ms)
 
@@ -110,10 +132,8 @@ class WindowingHop:
         if self._waiting_since is None:
             return False
         waited = now_ms - self._waiting_since
-        if self.operator.schema is None and self._pending:
-            return self._pending >= INFER_EVENTS or waited >= self._pace.infer_ms
         # With a backlog the block is full soon; every hop behind pays per block, so a full one is worth the wait.
-        patience = self._pace.flush_ms * (_BACKLOG_PATIENCE if self._backlog else 1)
+        patience = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
         return self._pending >= self._pace.block_events or waited >= patience
 
     def _configure(self, now_ms: int) -> None:

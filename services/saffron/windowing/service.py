@@ -105,8 +105,8 @@ class WindowingService:
         self._statuses.forget(stream, where.partition)
         outlets = Outlets(
             letters=lambda letters: self._send_letters(where, letters),
-            say=lambda name, version, state, reason, position: self._statuses.say(
-                Status(name, version, "windowing", stream, where.partition, state, reason, position)
+            say=lambda name, version, state, reason, position, schema=None: self._statuses.say(
+                Status(name, version, "windowing", stream, where.partition, state, reason, position, schema)
             ),
             complain=lambda sentence: _LOG.error("%s", sentence),
         )

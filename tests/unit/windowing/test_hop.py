@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import orjson
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.runtime.log import Record, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
@@ -32,6 +36,7 @@ class Bench:
     said: list[tuple[str, int, str]] = field(default_factory=list)
     happened: list[str] = field(default_factory=list)
     letters: list[DeadLetter] = field(default_factory=list)
+    announced: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: 0)
@@ -45,12 +50,29 @@ class Bench:
     def chain(self) -> WindowingHop:
         outlets = Outlets(
             letters=self.letters.extend,
-            say=lambda name, version, state, reason, position: self.said.append((name, version, state)),
+            say=self.say,
             complain=self.happened.append,
         )
         return WindowingHop(
-            WindowingOperator(0, "events"), self.desk, Pace(block_events=5, flush_ms=5, infer_ms=50), outlets
+            WindowingOperator(0, "events"),
+            self.desk,
+            Pace(block_events=5, flush_ms=5, poll_records=40, infer_ms=500, compile_ms=1000),
+            outlets,
         )
+
+    def say(
+        self,
+        name: str,
+        version: int,
+        state: str,
+        reason: str | None,
+        position: int | None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not self.said or self.said[-1] != (name, version, state):
+            self.said.append((name, version, state))
+        if schema is not None:
+            self.announced[name] = fingerprint(schema)
 
     def query(self, name: str, version: int, text: str | None, op: str = "add") -> None:
         body = None
@@ -59,8 +81,9 @@ class Bench:
         self.producer.send(TOPICS.queries, 0, body, key=name.encode())
         self.desk.step()
 
-    def ready(self, name: str, version: int, service: str) -> None:
-        Statuses(self.producer, TOPICS).say(Status(name, version, service, "events", 0, "ready"))
+    def ready(self, name: str, version: int, service: str, schema_id: str | None = None) -> None:
+        status = Status(name, version, service, "events", 0, "ready", schema_id=schema_id)
+        Statuses(self.producer, TOPICS).say(status)
         self.desk.step()
 
     def controls(self, now: int) -> list[tuple[str, str]]:
@@ -129,23 +152,36 @@ def test_removal_and_pause_wait_for_nobody(bench: Bench) -> None:
 
 def test_a_stream_without_a_schema_waits_a_while_for_events_to_infer_it_from(bench: Bench) -> None:
     bench.hop.take(events(0, 2), 0)
-    assert bench.hop.emit(49, flush=False) == []
-    assert sizes(list(bench.hop.emit(50, flush=False))) == [2]
-    bench.hop.take(events(2, 1), 60)
-    assert bench.hop.emit(64, flush=False) == []
-    assert sizes(list(bench.hop.emit(65, flush=False))) == [1]
+    assert bench.hop.emit(499, flush=False) == []
+    assert sizes(list(bench.hop.emit(500, flush=False))) == [2]
+    bench.hop.take(events(2, 1), 600)
+    assert bench.hop.emit(604, flush=False) == []
+    assert sizes(list(bench.hop.emit(605, flush=False))) == [1]
+
+
+def test_a_full_batch_is_enough_to_infer_from_once_the_rest_of_a_backlog_has_had_its_chance(bench: Bench) -> None:
+    bench.hop.take(events(0, 40), 0)
+    assert bench.hop.emit(99, flush=False) == []
+    assert sum(sizes(list(bench.hop.emit(100, flush=False)))) == 40
+
+
+def test_as_many_events_as_are_looked_at_do_not_wait_at_all(bench: Bench) -> None:
+    bench.hop.take(events(0, INFER_EVENTS), 0)
+    assert not bench.hop.hungry, "no more are read while these are held back"
+    assert sum(sizes(list(bench.hop.emit(0, flush=False)))) == INFER_EVENTS
+    assert bench.hop.hungry
 
 
 def test_a_full_block_leaves_at_once(bench: Bench) -> None:
     bench.hop.take(events(0, 1), 0)
-    bench.hop.emit(50, flush=False)
-    bench.hop.take(events(1, 5), 60)
-    assert sizes(list(bench.hop.emit(60, flush=False))) == [5]
+    bench.hop.emit(500, flush=False)
+    bench.hop.take(events(1, 5), 600)
+    assert sizes(list(bench.hop.emit(600, flush=False))) == [5]
 
 
 def test_a_bad_record_is_a_dead_letter_before_the_block_that_covers_it_leaves(bench: Bench) -> None:
     bench.hop.take(events(0, 2, b"{broken"), 0)
-    (block,) = bench.hop.emit(50, flush=False)
+    (block,) = bench.hop.emit(500, flush=False)
     assert [(letter.offset, letter.value) for letter in bench.letters] == [(2, b"{broken")]
     assert block.input["next_offset"] == 3
 
@@ -166,12 +202,12 @@ def test_a_streams_settings_are_taken_over_and_a_schema_that_comes_too_late_is_t
     bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"events")
     bench.desk.step()
     bench.hop.take(events(0, 2), 0)
-    bench.hop.emit(50, flush=False)
+    bench.hop.emit(500, flush=False)
     assert bench.hop.operator.disorder_ms == 700
     schema = {"type": "object", "properties": {"type": {"const": "B"}, "ts": {"type": "integer"}}}
     bench.producer.send(TOPICS.streams, 0, orjson.dumps({**body, "schema": schema}), key=b"events")
     bench.desk.step()
-    bench.hop.emit(60, flush=False)
+    bench.hop.emit(600, flush=False)
     assert "runs under another schema already" in bench.happened[0]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
+
+import orjson
 
 from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import LogError
@@ -18,6 +21,11 @@ def schema_to_record(schema: Schema) -> dict[str, Any]:
         "closed": schema.closed,
         "given": schema.given,
     }
+
+
+def fingerprint(record: Mapping[str, Any]) -> str:
+    """16 hex digits that tell one record from another: the name under which kernels for this schema are spoken of."""
+    return blake2b(orjson.dumps(dict(record)), digest_size=8).hexdigest()
 
 
 def schema_from_record(record: Mapping[str, Any]) -> Schema:

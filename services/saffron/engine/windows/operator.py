@@ -118,6 +118,11 @@ class WindowingOperator:
         """A record of the `queries` topic (None: its tombstone) takes effect here; see `take_notices`."""
         self._put(self._standing.change(name, wanted, self.schema, self._outbox.next_seq))
 
+    def adopt(self, schema: Schema) -> None:
+        """Put the schema that the shell has inferred in force here, before any event: `ingest` then holds none back."""
+        self._take_schema(schema)
+        self._settle()
+
     def configure(self, settings: Mapping[str, Any]) -> None:
         """A record of the `streams` topic takes effect here: `disorder` (ms), `schema` (JSON Schema or null).
 
@@ -181,6 +186,12 @@ class WindowingOperator:
     def watermark(self) -> int:
         """The watermark in force."""
         return self._watermark
+
+    @property
+    def unbound(self) -> Mapping[str, tuple[int, str]]:
+        """The queries in force that wait for a schema: name -> (version, text)."""
+        waiting = [query for query in self._standing.queries.values() if query.window is None]
+        return {query.name: (query.version, query.text) for query in waiting}
 
     @property
     def disorder_ms(self) -> int:

@@ -1,0 +1,198 @@
+"""When `matcher` and `greta` say that they are ready for a query: for which partition, version and schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+import pytest
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema_record import fingerprint, schema_to_record
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.readiness import Readiness
+from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.warm import Request
+
+TOPICS = Topics("t.")
+MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"
+OTHER = "PATTERN SEQ(A a, A b) WITHIN 2 seconds"
+
+
+def schema(*names: str) -> dict[str, Any]:
+    return schema_to_record(Schema(dict.fromkeys(names, Kind.INT), {"A": names}, {"A": frozenset()}))
+
+
+X, XY = schema("x"), schema("x", "y")
+
+
+class Slow:
+    """Compiles what `finish` names."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+        self._done: list[Request] = []
+
+    def ask(self, request: Request) -> None:
+        self.asked.append(request)
+
+    def finish(self, index: int) -> None:
+        self._done.append(self.asked[index])
+
+    def step(self) -> list[Request]:
+        done, self._done = self._done, []
+        return done
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Partition:
+    """What is seen of a chain."""
+
+    schema: Mapping[str, Any] | None = None
+    operator: object | None = object()
+    replaying: bool = False
+
+
+class Bench:
+    """A matcher's readiness on an in-memory log, with partitions 0 and 1 assigned."""
+
+    def __init__(self) -> None:
+        broker = self.broker = MemoryBroker(lambda: 0)
+        for spec in topic_specs("t.", 2):
+            broker.create(TopicSpec(spec.name, spec.partitions, {}))
+        log = MemoryLog(broker)
+        self.producer = log.producer()
+        self.warming = Slow()
+        self.given: set[str] = set()
+        self.partitions = {0: Partition(), 1: Partition()}
+        statuses = Statuses(self.producer, TOPICS)
+        self.readiness = Readiness(
+            log,
+            TOPICS,
+            "matcher",
+            "module:Class",
+            self.warming,
+            statuses,
+            trends=False,
+            has_schema=lambda stream: stream in self.given,
+        )
+
+    def query(self, version: int, text: str | None = MATCH, op: str = "add") -> None:
+        body = {"name": "m", "version": version, "op": op, "text": text, "from": "now"}
+        self.producer.send(TOPICS.queries, 0, None if text is None else orjson.dumps(body), key=b"m")
+
+    def announce(self, partition: int, record: Mapping[str, Any], version: int = 1) -> None:
+        status = Status("m", version, "windowing", "events", partition, "waiting", "for it", None, record)
+        Statuses(self.producer, TOPICS).say(status)
+
+    def said(self) -> list[tuple[int, int, str | None]]:
+        """(partition, version, schema) of each "ready" since the last call."""
+        before = self.words()
+        chains = {("events", partition): cast("ResultChain", one) for partition, one in self.partitions.items()}
+        self.readiness.step(chains)
+        new = [orjson.loads(value or b"") for value in self.words()[len(before) :]]
+        return [(one["partition"], one["version"], one.get("schema_id")) for one in new if one["state"] == "ready"]
+
+    def words(self) -> list[bytes | None]:
+        where = TopicPartition(TOPICS.query_status, 0)
+        return [record.value for record in self.broker.partition(where).read(0, 1000, False)[0]]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_without_a_schema_it_is_ready_as_soon_as_the_chain_has_caught_up(bench: Bench) -> None:
+    bench.query(1)
+    bench.partitions[1].replaying = True
+    assert bench.said() == [(0, 1, None)]
+    bench.partitions[1].replaying = False
+    assert bench.said() == [(1, 1, None)]
+    assert bench.warming.asked == []
+
+
+def test_where_a_schema_was_given_it_is_waited_for(bench: Bench) -> None:
+    bench.given.add("events")
+    bench.query(1)
+    assert bench.said() == []
+    bench.partitions[0].schema = X
+    assert bench.said() == []
+    bench.warming.finish(0)
+    assert bench.said() == [(0, 1, fingerprint(X))]
+
+
+def test_what_windowing_has_inferred_is_compiled_for_before_it_is_in_force(bench: Bench) -> None:
+    bench.query(1)
+    bench.said()
+    bench.announce(0, X)
+    assert bench.said() == []
+    bench.warming.finish(0)
+    assert bench.said() == [(0, 1, fingerprint(X))]
+    bench.partitions[0].schema = X
+    assert bench.said() == [], "nothing new"
+
+
+def test_partitions_with_different_schemas_are_compiled_for_each(bench: Bench) -> None:
+    bench.query(1)
+    bench.said()
+    bench.announce(0, X)
+    bench.announce(1, XY)
+    bench.said()
+    assert [request.schema for request in bench.warming.asked] == [X, XY]
+    bench.warming.finish(1)
+    assert bench.said() == [(1, 1, fingerprint(XY))]
+    bench.warming.finish(0)
+    assert bench.said() == [(0, 1, fingerprint(X))]
+
+
+def test_an_announcement_that_is_taken_back_or_of_another_version_is_not_compiled_for(bench: Bench) -> None:
+    bench.query(2)
+    bench.announce(0, X, version=1)
+    bench.announce(1, X, version=2)
+    Statuses(bench.producer, TOPICS).say(Status("m", 2, "windowing", "events", 1, "active"))
+    assert bench.said() == [(0, 2, None), (1, 2, None)]
+    assert bench.warming.asked == []
+
+
+def test_the_same_text_is_compiled_once_and_another_anew(bench: Bench) -> None:
+    bench.partitions = {0: Partition(X)}
+    bench.query(1)
+    bench.said()
+    bench.query(2, op="pause")
+    assert bench.said() == []
+    bench.warming.finish(0)
+    assert bench.said() == [(0, 2, fingerprint(X))], "what was asked for the first version will do"
+    bench.query(3, OTHER)
+    assert bench.said() == []
+    assert [(request.version, request.text) for request in bench.warming.asked] == [(1, MATCH), (3, OTHER)]
+    bench.query(4, None)
+    bench.warming.finish(1)
+    assert bench.said() == [], "it is gone"
+
+
+def test_a_partition_that_comes_back_is_spoken_for_again(bench: Bench) -> None:
+    bench.query(1)
+    assert len(bench.said()) == 2
+    kept = bench.partitions.pop(1)
+    assert bench.said() == []
+    bench.partitions[1] = kept
+    assert bench.said() == [(1, 1, None)]
+
+
+def test_aggregate_queries_and_nonsense_are_not_the_matchers(bench: Bench) -> None:
+    bench.query(1, "PATTERN A+ X WITHIN 1 second RETURN COUNT(*)")
+    assert bench.said() == []
+    bench.query(2, "PATTERN SEQ(")
+    for topic in (TOPICS.queries, TOPICS.query_status):
+        for value in (b"[not json", b"7", b'{"service": "windowing", "partition": 0}', None):
+            bench.producer.send(topic, 0, value, key=b"odd")
+    assert bench.said() == []

@@ -1,0 +1,137 @@
+"""The first events of a stream without a schema wait until the queries are compiled for what is inferred from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.schema_record import fingerprint, schema_to_record
+from tests.unit.windowing.test_hop import MATCH, TREND, Bench, events, sizes
+
+MISFIT = "PATTERN SEQ(A a, A b) WHERE a.nothing > 1 WITHIN 1 second"
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """A match and an aggregate query, in force before the first event."""
+    bench = Bench()
+    for name, text, service in (("m", MATCH, "matcher"), ("t", TREND, "greta")):
+        bench.query(name, 1, text)
+        bench.ready(name, 1, service)
+    assert bench.controls(0) == [("add", "m"), ("add", "t")]
+    bench.said.clear()
+    return bench
+
+
+def leave(bench: Bench, now: int) -> list[Block]:
+    return list(bench.hop.emit(now, flush=False))
+
+
+def kinds(blocks: list[Block]) -> list[str]:
+    return [control.kind for block in blocks for control in block.controls]
+
+
+def test_events_leave_once_every_query_is_compiled_for_the_inferred_schema(bench: Bench) -> None:
+    bench.hop.take(events(0, 3), 100)
+    assert leave(bench, 600) == []
+    assert bench.said == [("m", 1, "waiting"), ("t", 1, "waiting")]
+    bench.ready("m", 1, "matcher", bench.announced["m"])
+    assert leave(bench, 900) == []
+    bench.ready("t", 1, "greta", bench.announced["t"])
+    blocks = leave(bench, 1000)
+    assert (kinds(blocks), sizes(blocks)) == (["schema"], [3])
+    assert sorted(bench.said[-2:]) == [("m", 1, "active"), ("t", 1, "active")]
+    assert bench.happened == []
+
+
+def test_ready_for_another_schema_is_not_ready(bench: Bench) -> None:
+    bench.hop.take(events(0, 3), 100)
+    leave(bench, 600)
+    bench.ready("m", 1, "matcher", "0" * 16)
+    bench.ready("t", 1, "greta", bench.announced["t"])
+    assert leave(bench, 700) == []
+
+
+def test_events_that_come_meanwhile_wait_behind_and_change_nothing_in_the_schema(bench: Bench) -> None:
+    bench.hop.take(events(0, 1), 100)
+    leave(bench, 600)
+    announced = bench.announced["m"]
+    bench.hop.take(events(1, 3, b'{"type": "B", "ts": 2000, "y": 1}'), 610)
+    leave(bench, 620)
+    assert bench.announced["m"] == announced
+    bench.ready("m", 1, "matcher", announced)
+    bench.ready("t", 1, "greta", announced)
+    (block,) = leave(bench, 700)
+    assert block.columns.ts.tolist() == [1000, 1001, 1002, 1003, 2000]
+    assert list(bench.hop.operator.schema.types) == ["A"] if bench.hop.operator.schema else False
+
+
+def test_a_service_that_is_dead_holds_the_stream_for_a_while_only(bench: Bench) -> None:
+    bench.hop.take(events(0, 3), 100)
+    leave(bench, 600)
+    bench.ready("m", 1, "matcher", bench.announced["m"])
+    assert leave(bench, 1500) == []
+    assert leave(bench, 2499) == [], "who makes progress gets more time"
+    assert sizes(leave(bench, 2500)) == [3]
+    assert "t (greta)" in bench.happened[0]
+    assert ("t", 1, "active") in bench.said, "it is in force all the same"
+
+
+def test_a_query_that_does_not_fit_the_schema_is_not_waited_for(bench: Bench) -> None:
+    bench.query("x", 1, MISFIT)
+    bench.ready("x", 1, "matcher")
+    assert bench.controls(10) == [("add", "x")]
+    bench.hop.take(events(0, 3), 100)
+    leave(bench, 600)
+    for name, service in (("m", "matcher"), ("t", "greta")):
+        bench.ready(name, 1, service, bench.announced[name])
+    assert sizes(leave(bench, 700)) == [3]
+    assert ("x", 1, "rejected") in bench.said
+    assert bench.said[-1] != ("x", 1, "active")
+
+
+def test_whoever_takes_over_meanwhile_reads_the_events_again_and_begins_anew() -> None:
+    bench = Bench()
+    bench.query("m", 1, MATCH)
+    bench.ready("m", 1, "matcher")
+    (block,) = bench.hop.emit(5, flush=True)
+    bench.hop.take(events(0, 2), 100)
+    leave(bench, 600)
+    first = bench.announced["m"]
+    assert bench.hop.emit(610, flush=True) == [], "nothing of it is in the log"
+    bench.ready("m", 1, "matcher", first)
+    bench.hop = bench.chain()
+    bench.hop.resume(block)
+    assert bench.hop.position() == 0
+    bench.hop.take(events(0, 2, b'{"type": "B", "ts": 2000, "y": 1}'), 700)
+    assert leave(bench, 1200) == []
+    assert bench.announced["m"] != first
+    bench.ready("m", 1, "matcher", bench.announced["m"])
+    assert sizes(leave(bench, 1300)) == [3]
+
+
+def test_a_silent_partition_does_not_follow_others_while_it_holds_events_back(bench: Bench) -> None:
+    bench.hop.take(events(0, 2), 100)
+    leave(bench, 600)
+    bench.hop.follow(9_000, 650)
+    for name, service in (("m", "matcher"), ("t", "greta")):
+        bench.ready(name, 1, service, bench.announced[name])
+    assert sizes(leave(bench, 700)) == [2], "none of them is late"
+
+
+def test_a_query_added_once_the_schema_is_in_force_waits_until_it_is_compiled_for_it() -> None:
+    bench = Bench()
+    bench.hop.take(events(0, 3), 0)
+    leave(bench, 500)
+    bench.query("m", 1, MATCH)
+    bench.ready("m", 1, "matcher")
+    assert bench.controls(600) == [], "ready for a stream without a schema, which this no longer is"
+    assert bench.hop.operator.schema is not None
+    schema = schema_id(bench)
+    bench.ready("m", 1, "matcher", schema)
+    assert bench.controls(700) == [("add", "m")]
+
+
+def schema_id(bench: Bench) -> str:
+    assert bench.hop.operator.schema is not None
+    return fingerprint(schema_to_record(bench.hop.operator.schema))
