@@ -22,9 +22,9 @@ from saffron.engine.match.render import Matches
 from saffron.engine.match.results import MatchResults, Part
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
-from saffron.engine.match.strings import Strings
 from saffron.engine.operator import History, State
 from saffron.engine.standing import Status
+from saffron.engine.strings import Strings
 from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan
 

@@ -13,7 +13,7 @@ from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
 from saffron.engine.jit import kernel
 from saffron.engine.match.keys import Keys
-from saffron.engine.match.strings import Strings
+from saffron.engine.strings import Strings
 
 Array = NDArray[np.generic]
 

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 Smalls = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Select = Callable[[int, int, int, int, Floats, Floats, Floats, Flags], None]
+Select = Callable[[int, int, int, int, Floats, Floats, Ints, Flags], None]
 """Marks which of vertices begin..stop-1 may come right before event i under a numbered condition:
 (condition, begin, stop, i, values, attributes, ranks, chosen)."""
 
@@ -165,4 +165,4 @@ class Batch(NamedTuple):
     group_hashes: Ints
     group_words: Ints  # [group words, n]
     attributes: Floats  # [attributes that conditions read, n], null = NaN
-    ranks: Floats  # rank of each interned string in the order of strings; empty if no condition orders strings
+    ranks: Ints  # rank of each interned string in the order of strings; of no use if no condition orders strings

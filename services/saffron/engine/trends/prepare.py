@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.strings import Strings
 from saffron.engine.trends.layout import Batch, Flags, Floats, Ints
 from saffron.engine.trends.source import Reads
-from saffron.engine.trends.strings import Interner
 from saffron.errors import SaffronError
 from saffron.language.plan import TrendPlan
 
@@ -21,7 +21,7 @@ _POSITIVE = np.uint64(2**63 - 1)
 
 
 def prepare(
-    plan: TrendPlan, needs: Reads, strings: Interner, columns: Columns, slot: int, opened: Sequence[int]
+    plan: TrendPlan, needs: Reads, strings: Strings, columns: Columns, slot: int, opened: Sequence[int]
 ) -> Batch:
     """The batch of all events of a block; those that are no vertex for sure have no states.
 
@@ -33,7 +33,7 @@ def prepare(
         states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] = 0
     words = np.zeros((len(plan.key), n), dtype=np.int64)
     for row, name in enumerate(plan.key):
-        words[row], absent = key_words(column_of(columns, name), strings)
+        words[row], absent = key_words(columns, name, strings)
         states[absent] = 0
     group_words = words[[plan.key.index(name) for name in plan.group]]
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
@@ -50,7 +50,7 @@ def prepare(
         group_hashes=hashes_of(group_words),
         group_words=group_words,
         attributes=attributes,
-        ranks=strings.ranks() if needs.ordered else np.zeros(1, dtype=np.float64),
+        ranks=strings.ranks() if needs.ordered else np.zeros(1, dtype=np.int64),
     )
 
 
@@ -75,11 +75,12 @@ def column_of(columns: Columns, name: str) -> Column:
     return Column(Kind.FLOAT, np.full(len(columns), np.nan)) if column is None else column
 
 
-def key_words(column: Column, strings: Interner) -> tuple[Ints, Flags]:
-    """[n] the values as words that are equal where the values are, and where the value is null."""
+def key_words(columns: Columns, name: str, strings: Strings) -> tuple[NDArray[np.signedinteger], Flags]:
+    """[n] an attribute's values as words that are equal where the values are, and where the value is null."""
+    column = column_of(columns, name)
     if column.kind is Kind.STRING:
-        words = strings.codes(column.values)[column.data]
-        return words, words < 0
+        codes = strings.mapping(name, column)[column.data]
+        return codes, codes < 0
     if column.kind is Kind.FLOAT:
         values = np.asarray(column.data, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
         return values.view(np.int64), np.isnan(values)
@@ -87,7 +88,7 @@ def key_words(column: Column, strings: Interner) -> tuple[Ints, Flags]:
     return words, words == (NULL_INT if column.kind is Kind.INT else -1)
 
 
-def value_of(word: int, kind: Kind | None, strings: Interner) -> int | float | str | bool:
+def value_of(word: int, kind: Kind | None, strings: Strings) -> int | float | str | bool:
     """The value that a word stands for."""
     if kind is Kind.STRING:
         return strings.value(word)
@@ -96,13 +97,13 @@ def value_of(word: int, kind: Kind | None, strings: Interner) -> int | float | s
     return bool(word) if kind is Kind.BOOL else word
 
 
-def numbers_of(columns: Columns, name: str, strings: Interner) -> Floats:
+def numbers_of(columns: Columns, name: str, strings: Strings) -> Floats:
     """[n] an attribute as conditions read it: float64, null as NaN, a string as its number."""
     column = column_of(columns, name)
     if column.kind is Kind.FLOAT:
         return np.asarray(column.data, dtype=np.float64)
     if column.kind is Kind.STRING:
-        data, absent = key_words(column, strings)
+        data, absent = key_words(columns, name, strings)
     else:
         data = np.asarray(column.data)
         absent = data == (NULL_INT if column.kind is Kind.INT else -1)

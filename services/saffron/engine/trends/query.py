@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Kind
+from saffron.engine.strings import Strings
 from saffron.engine.trends import source, store
 from saffron.engine.trends.layout import (
     IN_EVENTS,
@@ -38,7 +40,6 @@ from saffron.engine.trends.layout import (
     Store,
 )
 from saffron.engine.trends.prepare import prepare
-from saffron.engine.trends.strings import Interner
 from saffron.engine.trends.wiring import check, lists_of, totals_of, windows_of, wiring_of
 from saffron.language.plan import TrendPlan
 
@@ -60,7 +61,7 @@ class TrendQuery:
         own = {"ts": Kind.INT, "type": Kind.STRING}
         self.key_kinds = tuple(own.get(name) or kinds.get(name) for name in plan.key)
         self.group_kinds = tuple(self.key_kinds[plan.key.index(name)] for name in plan.group)
-        self.strings = Interner(())
+        self.strings = Strings()
         self._needs = source.reads(plan)
         self._wiring = wiring_of(plan)
         self._kernels = source.core(compiled=compiled)
@@ -76,18 +77,24 @@ class TrendQuery:
 
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
-        self.strings = Interner(self._needs.strings)
+        self.strings = self._pinned(Strings())
         totals = totals_of(self.plan) * (2 if self.plan.strict else 1)
         self._store = store.new(
             self._wiring, windows_of(self.plan.window), totals, lists_of(self.plan), self._needs.stored
         )
+
+    def _pinned(self, strings: Strings) -> Strings:
+        """The literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
+        for text in self._needs.strings:
+            strings.pin(text)
+        return strings
 
     def _warm(self) -> None:
         """Compile the kernels, or load them from the cache, before the first event."""
         none = np.zeros(0, dtype=np.int64)
         words = np.zeros((0, 0), dtype=np.int64)
         floats = np.zeros((0, 0), dtype=np.float64)
-        batch = Batch(none, none, none, none, none.astype(np.bool_), none, words, none, words, floats, np.zeros(1))
+        batch = Batch(none, none, none, none, none.astype(np.bool_), none, words, none, words, floats, none)
         self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
@@ -169,8 +176,8 @@ class TrendQuery:
             self._store = store.sweep(self._store, self._wiring, self._kernels.rehash)
             if len(self._store.marks):
                 self._shrink_arena()
-        if self.strings.is_due():
-            self.strings.collect(self._strings_in_use())
+        if self.strings.wants_collection:
+            self.strings.collect(self._strings_in_use(), shrink=True)
 
     def statistics(self) -> dict[str, int]:
         """Stored vertices, windows in which a trend has begun, keys, bytes of state, results ever."""
@@ -187,13 +194,13 @@ class TrendQuery:
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """The state as arrays by name."""
         state: dict[str, NDArray[np.generic]] = {name: array.copy() for name, array in self._store._asdict().items()}
-        state["strings"] = self.strings.snapshot()
+        state["strings"] = self.strings.saved()
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
         self._store = Store(**{name: state[name].copy() for name in Store._fields})
-        self.strings.restore(state["strings"])
+        self.strings = self._pinned(Strings(*orjson.loads(state["strings"].tobytes())))
 
     def _close_until(self, point: int, position: int) -> None:
         while not self._kernels.close_until(point, position, self._wiring, self._store):
@@ -220,14 +227,15 @@ class TrendQuery:
         if len(self._store.marks) > 16 * (len(rows) + 64):
             self._store = store.repack(self._store, self._wiring)
 
-    def _strings_in_use(self) -> Ints:
-        keys = self._store.keys[: self._store.head[KEYS]]
+    def _strings_in_use(self) -> Iterator[Ints]:
+        """Their codes: those of keys, of stored vertices, and of results not taken yet (of the past, after it all)."""
+        head = self._store.head
         rows, _ = store.live_vertices(self._store, self._wiring)
-        used = [keys[:, 1 + place] for place in self._string_words]
+        for place in self._string_words:
+            yield self._store.keys[: head[KEYS], 1 + place]
         for row in self._string_values:
             values = self._store.values[row, rows]
-            used.append(values[~np.isnan(values)].astype(np.int64))
-        # Results of the past are taken after many blocks: until then their groups' strings are held by them alone.
-        results = self._store.out[: self._store.head[OUT], O_WORDS:]
-        used += [results[:, place] for place, kind in enumerate(self.group_kinds) if kind is Kind.STRING]
-        return np.concatenate(used) if used else np.zeros(0, dtype=np.int64)
+            yield values[~np.isnan(values)].astype(np.int64)
+        for place, kind in enumerate(self.group_kinds):
+            if kind is Kind.STRING:
+                yield self._store.out[: head[OUT], O_WORDS + place]

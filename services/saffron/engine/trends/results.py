@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.strings import Strings
 from saffron.engine.trends.layout import (
     O_COUNT,
     O_LOW,
@@ -26,7 +27,6 @@ from saffron.engine.trends.layout import (
 )
 from saffron.engine.trends.prepare import value_of
 from saffron.engine.trends.query import TrendQuery
-from saffron.engine.trends.strings import Interner
 from saffron.engine.trends.wide import written
 
 FULL = 0
@@ -45,7 +45,7 @@ class Fired:
     """
 
     query: TrendQuery
-    strings: Interner
+    strings: Strings
     rows: Ints
     phase: int
     at: int | None = None

@@ -33,7 +33,7 @@ inlined = entry
 """
 _MATRIX = types.float64[:, ::1]
 _SELECT = types.void(
-    types.int64, types.int64, types.int64, types.int64, _MATRIX, _MATRIX, types.float64[::1], types.boolean[::1]
+    types.int64, types.int64, types.int64, types.int64, _MATRIX, _MATRIX, types.int64[::1], types.boolean[::1]
 )
 
 
