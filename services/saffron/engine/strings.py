@@ -11,18 +11,23 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column
 from saffron.engine.events.schema import NULL_CODE
 
-_SLACK = 4096  # codes that may lie dead before a collection is worth its pass over the stored rows
-
 
 class Strings:
     """Interned strings: equal strings have equal codes, whatever column or block they came in.
 
     `values`: code -> string, None where the code is free. `live`, `free`: as `saved` gives them, else found out.
+    `slack`: codes that may lie dead before a collection is worth its pass over the stored rows.
     """
 
     def __init__(
-        self, values: Iterable[str | None] = (), live: int | None = None, free: list[int] | None = None
+        self,
+        values: Iterable[str | None] = (),
+        live: int | None = None,
+        free: list[int] | None = None,
+        *,
+        slack: int = 4096,
     ) -> None:
+        self._slack = slack
         self.values = list(values)
         self._codes = {value: code for code, value in enumerate(self.values) if value is not None}
         self._live = len(self._codes) if live is None else live
@@ -87,7 +92,7 @@ class Strings:
 
     @property
     def wants_collection(self) -> bool:
-        return len(self._codes) > 2 * self._live + _SLACK
+        return len(self._codes) > 2 * self._live + self._slack
 
     def collect(self, used: Iterable[NDArray[np.integer]], *, shrink: bool = False) -> None:
         """Free every code that is neither pinned nor in one of these arrays (-1 is passed over).

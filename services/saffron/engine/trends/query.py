@@ -44,6 +44,7 @@ from saffron.engine.trends.wiring import check, lists_of, totals_of, windows_of,
 from saffron.language.plan import TrendPlan
 
 _SWEEP = 4096
+_SLACK = 1024  # each query has a table of its own
 _FARTHEST = 2**61
 
 
@@ -77,14 +78,15 @@ class TrendQuery:
 
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
-        self.strings = self._pinned(Strings())
+        self.strings = self._table()
         totals = totals_of(self.plan) * (2 if self.plan.strict else 1)
         self._store = store.new(
             self._wiring, windows_of(self.plan.window), totals, lists_of(self.plan), self._needs.stored
         )
 
-    def _pinned(self, strings: Strings) -> Strings:
-        """The literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
+    def _table(self, *saved: Any) -> Strings:
+        """A table of strings; literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
+        strings = Strings(*saved, slack=_SLACK)
         for text in self._needs.strings:
             strings.pin(text)
         return strings
@@ -200,7 +202,7 @@ class TrendQuery:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
         self._store = Store(**{name: state[name].copy() for name in Store._fields})
-        self.strings = self._pinned(Strings(*orjson.loads(state["strings"].tobytes())))
+        self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
 
     def _close_until(self, point: int, position: int) -> None:
         while not self._kernels.close_until(point, position, self._wiring, self._store):
