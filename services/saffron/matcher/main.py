@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns
+
 from saffron.engine.match.operator import MatchOperator
 from saffron.matcher.observer import MatcherObserver
 from saffron.runtime.config import Settings
@@ -13,7 +15,7 @@ MATCHER = Kind(
     service="matcher",
     output="complex-events",
     operator="saffron.engine.match.operator:MatchOperator",
-    make=lambda partition, stream: MatchOperator(partition=partition, stream=stream),
+    make=lambda partition, stream: MatchOperator(partition=partition, stream=stream, stopwatch=perf_counter_ns),
     trends=False,
     results=COMPLEX_EVENTS,
     observe=MatcherObserver,

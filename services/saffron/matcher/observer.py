@@ -12,6 +12,7 @@ from saffron.runtime.chain_plan import Message
 from saffron.runtime.topics import Topics
 
 _TRANSITIONS = "observations.transitions"
+_LATENCY = "observations.latency"
 
 
 class MatcherObserver:
@@ -22,17 +23,25 @@ class MatcherObserver:
         self._stream = stream
         self._partition = partition
         self._samples = LatencySamples()
+        self._shedding_ns = 0
 
     def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
+        numbers = operator.statistics()
+        shedding = numbers["shedding_ns"] - self._shedding_ns
+        self._shedding_ns += shedding
         if len(block.columns):
-            live = sum(operator.statistics()["partial_matches"].values())
-            self._samples.processed(live, len(block.columns), nanoseconds)
+            live = sum(numbers["partial_matches"].values())
+            self._samples.processed(live, len(block.columns), max(0, nanoseconds - shedding))
 
     def messages(self, operator: ResultOperator) -> Sequence[Message]:
-        rows = operator.observations().get(_TRANSITIONS, ())
+        observations = operator.observations()
+        for row in observations.get(_LATENCY, ()):
+            self._samples.shed(row["partial_matches"], row["nanoseconds"])
         messages: list[Message] = [
             (self._topics.observations_transitions, key, value)
-            for key, value in transition_messages(rows, stream=self._stream, partition=self._partition)
+            for key, value in transition_messages(
+                observations.get(_TRANSITIONS, ()), stream=self._stream, partition=self._partition
+            )
         ]
         samples = self._samples.drain()
         if any(samples.values()):

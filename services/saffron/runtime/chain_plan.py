@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
@@ -93,43 +91,16 @@ class Place:
 
 @dataclass
 class Pending:
-    """A block whose results are being written: `index` of the next one."""
+    """A block whose results are being written: `index` of the next one. `applied_ms`: when it was applied."""
 
     offset: int
     results: Results
     index: int
+    applied_ms: float
 
     @property
     def done(self) -> bool:
         return self.index >= len(self.results)
-
-
-@dataclass
-class Tally:
-    """What has been done so far; for `load`, metrics and the digest."""
-
-    events: int = 0
-    results: int = 0
-    processing_ns: int = 0
-    commits: int = 0
-    aborts: int = 0
-    snapshot_bytes: int = 0
-    latencies: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict)
-
-    def wrote(self, results: Results, start: int, stop: int, now_ms: int) -> None:
-        """Results start..stop-1 were written: their number, and detection latencies by query (no loop over results)."""
-        self.results += stop - start
-        queries = results.query[start:stop]
-        waited = (now_ms - results.last_time[start:stop]).astype(np.float64)
-        for index, name in enumerate(results.names):
-            mine = waited[queries == index]
-            if len(mine):
-                self.latencies.setdefault(name, []).append(mine)
-
-    def drain_latencies(self) -> dict[str, NDArray[np.float64]]:
-        """By query, in ms, since the last call."""
-        drained, self.latencies = self.latencies, {}
-        return {name: np.concatenate(parts) for name, parts in drained.items()}
 
 
 def history(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:

@@ -15,6 +15,7 @@ from saffron.engine.events.block import Block
 from saffron.errors import GapError, LogError
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.ownership import Ownership, Standing
+from saffron.runtime.step_clock import StepClock
 
 _RENEW_MS = 100
 _FAILURES = 5
@@ -65,6 +66,9 @@ class Wiring(Protocol):
     def claim(self, nonce: str) -> bytes:
         """The value of a claim's record."""
 
+    def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
+        """A block of the chain that reads `where` has been passed on; for the numbers."""
+
 
 @dataclass
 class Chain:
@@ -92,10 +96,14 @@ class InnerHop:
         self._topics: tuple[str, ...] = ()
         self.chains: dict[TopicPartition, Chain] = {}
         self.losses = 0
+        self.rebalances = 0
         self._failures = 0
+        self._waited_ms = 0.0
+        self._clock = StepClock()
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """Some progress; True if there was any. Waits up to `wait` seconds for input if there is nothing to do."""
+        self._clock.start(now_ms)
         self._subscribe()
         moved = False
         for where, batch in self._wiring.poll(self._consumer, wait):
@@ -119,6 +127,15 @@ class InnerHop:
         """Whether an input partition has been read to its end."""
         return self._consumer.at_end(where)
 
+    def lag(self, where: TopicPartition) -> int | None:
+        """See `Consumer.lag`."""
+        return self._consumer.lag(where)
+
+    @property
+    def waited_ms(self) -> float:
+        """How long this member has waited so far for room to write."""
+        return self._waited_ms + self._producer.waited_ms
+
     def close(self) -> None:
         """Write what there is and leave the group."""
         self._revoke(list(self.chains))
@@ -134,6 +151,7 @@ class InnerHop:
             self._consumer.subscribe(topics, self._assign, self._revoke, self._lose)
 
     def _assign(self, partitions: list[TopicPartition]) -> None:
+        self.rebalances += 1
         self._consumer.pause(partitions)
         for where in partitions:
             self.chains[where] = Chain(where, self._wiring.output(where))
@@ -206,6 +224,7 @@ class InnerHop:
             value = self._wiring.encode(replace(block, claim=tag.claim))
             self._producer.send(chain.output.topic, chain.output.partition, value, headers=tag.headers())
             self._failures = 0
+            self._wiring.sent(chain.where, block, self._clock.now())
 
     def _stop(self, chain: Chain, retry_at: int) -> None:
         """Drop everything; claim again at `retry_at`, if the partition is still assigned then."""
@@ -218,6 +237,7 @@ class InnerHop:
 
     def _renew(self, now_ms: int) -> None:
         """Something sent may or may not have landed: a new producer and new claims find out from the log."""
+        self._waited_ms += self._producer.waited_ms
         self._producer.close()
         self._producer = self._log.producer()
         for chain in self.chains.values():

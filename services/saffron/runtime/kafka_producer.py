@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import confluent_kafka as ck
@@ -30,6 +31,7 @@ class KafkaProducer:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._failure: LogError | None = None
         self._sent = 0
+        self.waited_ms = 0.0
         self._patience = Patience(f"transactions of {settings.get('transactional.id')}")
         self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
         if "transactional.id" in settings:
@@ -58,7 +60,7 @@ class KafkaProducer:
                 self._producer.produce(topic, value, key, partition, **extra)
                 break
             except BufferError:
-                self._producer.poll(_WAIT_FULL)
+                self._wait()
                 self._check()
             except KafkaException as error:
                 raise translate(error, f"sending to {topic}/{partition}") from error
@@ -77,7 +79,9 @@ class KafkaProducer:
                 queued = 0
             except KafkaException as error:
                 raise translate(error, f"sending to {topic}") from error
-            self._producer.poll(0 if queued == len(rest) else _WAIT_FULL)
+            if queued < len(rest):
+                self._wait()
+            self._producer.poll(0)
             rest = [] if queued == len(rest) else [one for one in rest if one.pop("_error", None) is not None]
 
     def flush(self, timeout: float) -> None:
@@ -117,6 +121,12 @@ class KafkaProducer:
         """Called for failures only, from within calls of the producer."""
         if error is not None and self._failure is None:
             self._failure = translate(error, f"delivering to {message.topic()}/{message.partition()}")
+
+    def _wait(self) -> None:
+        """The queue is full: wait until something has gone out."""
+        began = perf_counter()
+        self._producer.poll(_WAIT_FULL)
+        self.waited_ms += 1000 * (perf_counter() - began)
 
     def _check(self) -> None:
         if self._failure is not None:

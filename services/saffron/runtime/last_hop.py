@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from saffron.runtime.chain_plan import ChainPlan, Limits
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.step_clock import StepClock
 
 
 class LastHop:
@@ -29,6 +30,8 @@ class LastHop:
         self._limits = limits
         self._poll_records = poll_records
         self._now = 0
+        self._clock = StepClock()
+        self.rebalances = 0
         self._subscribed: tuple[str, ...] = ()
         self._consumer: Consumer = log.consumer(group, committed_only=True, client_id=group)
         self.chains: dict[TopicPartition, ResultChain] = {}
@@ -36,6 +39,7 @@ class LastHop:
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """Some progress; True if there was any. Waits up to `wait` seconds for input if nothing is due before."""
         self._now = now_ms
+        self._clock.start(now_ms)
         self._subscribe()
         for where, records in self._poll(self._wait(now_ms, wait)).items():
             if where in self.chains:
@@ -45,9 +49,19 @@ class LastHop:
             moved |= chain.step(now_ms)
         return moved
 
+    def lag(self, where: TopicPartition) -> int | None:
+        """See `Consumer.lag`."""
+        return self._consumer.lag(where)
+
+    @property
+    def waited_ms(self) -> float:
+        """How long the present chains have waited so far for room to write."""
+        return sum(chain.waited_ms for chain in self.chains.values())
+
     def close(self, now_ms: int) -> None:
         """Finish transactions, keep snapshots, leave the group."""
         self._now = now_ms
+        self._clock.start(now_ms)
         self._revoke(list(self.chains))
         self._consumer.close()
 
@@ -68,9 +82,11 @@ class LastHop:
             self._consumer.subscribe(topics, self._assign, self._revoke, self._lose)
 
     def _assign(self, partitions: list[TopicPartition]) -> None:
+        self.rebalances += 1
         self._consumer.pause(partitions)
         for where in partitions:
-            self.chains[where] = ResultChain(self._log, self._consumer, self._plan(where), self._limits)
+            plan = self._plan(where)
+            self.chains[where] = ResultChain(self._log, self._consumer, plan, self._limits, self._clock.now)
 
     def _revoke(self, partitions: list[TopicPartition]) -> None:
         for where in partitions:

@@ -99,7 +99,12 @@ class Consumer(Protocol):
 
 
 class Producer(Protocol):
-    """Writes records; idempotent, and transactional if made with a transactional id. Not thread safe."""
+    """Writes records; idempotent, and transactional if made with a transactional id. Not thread safe.
+
+    `waited_ms`: how long calls have waited so far for room in a full queue.
+    """
+
+    waited_ms: float
 
     def send(
         self,

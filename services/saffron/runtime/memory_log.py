@@ -255,7 +255,9 @@ def raw_batch(records: Sequence[Record]) -> RawBatch:
 
 
 class MemoryProducer:
-    """A `Producer` of the in-memory log."""
+    """A `Producer` of the in-memory log, whose queue is never full."""
+
+    waited_ms = 0.0
 
     def __init__(self, log: MemoryLog, transactional_id: str | None) -> None:
         self._log = log

@@ -45,25 +45,27 @@ Metric = Counter | Gauge | Histogram
 DETECTION_LATENCY = Histogram(
     "saffron_detection_latency_seconds",
     ("query",),
-    "message time of the last contributing event to the committed result",
+    "from the message time of the last contributing event to the commit of the result",
     "p99 above the bound: see saffron_stage_latency_seconds for the slow stage; shorten SAFFRON_COMMIT_MS",
 )
 STAGE_LATENCY = Histogram(
     "saffron_stage_latency_seconds",
     ("stage",),
-    "time of a block in one stage of a service (decode, apply, produce, commit)",
-    "the largest one is where to look; commit: the broker's disk or too short a commit interval",
+    "time of a block in one stage: windowing (from the message time of its oldest event until it is passed on),"
+    " shedder (from windows to admitted), matcher_apply and greta_apply (from admitted until it is applied),"
+    " matcher_commit and greta_commit (from there until its results are committed)",
+    "the largest one is where to look; commit: the broker's disk, or too long a commit interval",
 )
 QUEUEING_LATENCY = Histogram(
     "saffron_queueing_latency_seconds",
-    ("partition",),
-    "how long an event waited in front of the shedder",
+    ("stream", "partition"),
+    "how long a block waited in front of the shedder",
     "growing: the readers behind cannot keep up; see saffron_partial_matches and saffron_busy_ratio",
 )
 EVENT_TIME_LAG = Gauge(
     "saffron_event_time_lag_seconds",
     ("stream", "partition"),
-    "now minus the largest event time seen",
+    "now minus the largest event time passed on",
     "growing: the source is silent or behind",
 )
 WATERMARK = Gauge(
@@ -81,7 +83,7 @@ EVENTS_IN = Counter(
 EVENTS_APPLIED = Counter(
     "saffron_events_applied", ("stream", "partition"), "events applied by an operator", "compare with saffron_events_in"
 )
-BLOCKS = Counter("saffron_blocks", ("partition",), "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")
+BLOCKS = Counter("saffron_blocks", ("topic",), "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")
 COMPLEX_EVENTS = Counter(
     "saffron_complex_events", ("query",), "complex events committed", "0: check the query with tail"
 )
@@ -124,45 +126,49 @@ SHED_PARTIAL_MATCHES = Counter(
 ESTIMATED_LOSS = Gauge(
     "saffron_estimated_loss_ratio",
     ("query",),
-    "estimated share of complex events missed",
+    "estimated share of complex events missed by dropping partial matches, since the process started: what the model"
+    " in force expected of those dropped (nothing where there was none)",
     "raise the bound or add a core",
 )
 PROCESSING_LATENCY = Gauge(
     "saffron_overload_processing_seconds",
-    ("partition",),
+    ("stream", "partition"),
     "f: learned time to process an event at the present number of partial matches",
     "0: no model yet; is model-builder running?",
 )
 SHEDDING_LATENCY = Gauge(
     "saffron_overload_shedding_seconds",
-    ("partition",),
+    ("stream", "partition"),
     "g: learned time to shed at the present number of partial matches",
-    "0: no model yet; is model-builder running?",
+    "0: nothing was dropped yet from which it could be learned",
 )
 IN_FLIGHT = Gauge(
     "saffron_events_in_flight",
-    ("reader", "partition"),
-    "events forwarded and not yet applied",
+    ("stream", "partition"),
+    "events forwarded and not yet applied by the slowest reader",
     "at SAFFRON_CREDIT_EVENTS: the reader is slow or dead",
 )
 BUSY = Gauge("saffron_busy_ratio", (), "share of time spent working", "near 1: this service is the bottleneck")
 BACKPRESSURE = Gauge(
     "saffron_backpressure_ratio",
     (),
-    "share of time spent waiting for credit or a full queue",
+    "share of time spent waiting for credit or for room in a full queue",
     "near 1: look downstream",
 )
 
 # ------------------------------------------------------------ state, models, and the client
 
 STATE_BYTES = Gauge(
-    "saffron_state_bytes", ("partition",), "size of operator state", "growing without end: see partial matches"
+    "saffron_state_bytes", ("stream", "partition"), "size of operator state", "growing without end: see partial matches"
 )
 SNAPSHOT_DURATION = Histogram(
     "saffron_snapshot_duration_seconds", (), "time to write a snapshot", "slow: the disk under SAFFRON_SNAPSHOTS"
 )
 SNAPSHOT_AGE = Gauge(
-    "saffron_snapshot_age_seconds", ("partition",), "time since the last snapshot", "growing: see the service's log"
+    "saffron_snapshot_age_seconds",
+    ("stream", "partition"),
+    "time since the newest snapshot; 0 if nothing was applied since",
+    "growing while events come: see the service's log; a restart reads so much again",
 )
 MODEL_AGE = Gauge(
     "saffron_model_age_seconds", ("query",), "age of the model in force", "growing: is model-builder running?"
@@ -191,7 +197,7 @@ MODEL_INPUT_REFUSED = Counter(
 CONSUMER_LAG = Gauge(
     "saffron_kafka_client_consumer_lag",
     ("topic", "partition", "group"),
-    "records not yet read",
+    "records not yet read, as the broker said last",
     "growing: this service is too slow; see saffron_busy_ratio",
 )
 REBALANCES = Counter(

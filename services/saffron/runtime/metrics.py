@@ -8,7 +8,7 @@ metrics.text()                                                  what GET /metric
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +55,11 @@ class Metrics:
         with self._lock:
             self._buckets[metric.name].setdefault(key, Buckets()).observe(milliseconds)
 
-    def forget(self, metric: Metric, *labels: str) -> None:
-        """Drop a series: a query that was removed, a partition that moved away."""
-        key = _key(metric, labels)
+    def replace(self, metric: Gauge, values: Mapping[_Labels, float]) -> None:
+        """Set all series of a gauge: those of queries that were removed and partitions that moved away are gone."""
+        fresh = {_key(metric, labels): value for labels, value in values.items()}
         with self._lock:
-            self._numbers[metric.name].pop(key, None)
-            self._buckets[metric.name].pop(key, None)
+            self._numbers[metric.name] = fresh
 
     def value(self, metric: Counter | Gauge, *labels: str) -> float:
         """The present value; 0 if it was never set."""

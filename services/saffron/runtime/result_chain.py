@@ -19,9 +19,10 @@ from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
 from saffron.errors import FencedError, GapError, LogError
 from saffron.runtime.block_reader import BlockReader, ReaderState
-from saffron.runtime.chain_plan import ChainPlan, Limits, Observer, Pending, Place, Tally, history
+from saffron.runtime.chain_plan import ChainPlan, Limits, Observer, Pending, Place, history
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.snapshots import Snapshot, Snapshots
+from saffron.runtime.tally import Tally
 
 _DOUBT_MS = 50
 _ID = slice(7, 39)
@@ -31,11 +32,15 @@ _ID = slice(7, 39)
 class ResultChain:
     """One assigned partition. `step` moves it; it takes over by itself, and again after anything doubtful."""
 
-    def __init__(self, log: Log, consumer: Consumer, plan: ChainPlan, limits: Limits) -> None:
+    def __init__(
+        self, log: Log, consumer: Consumer, plan: ChainPlan, limits: Limits, clock: Callable[[], float]
+    ) -> None:
+        """`clock`: ms since 1970, for measuring only."""
         self._log = log
         self._consumer = consumer
         self._plan = plan
         self._limits = limits
+        self._clock = clock
         self._snapshots = Snapshots(plan.directory)
         self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
@@ -47,7 +52,8 @@ class ResultChain:
         self._place = Place(0, 0, 0)
         self._open = False
         self._sent = 0
-        self._committed_at = self._observed_at = self._snapshot_at = 0
+        self._committed_at = self._observed_at = self._snapshot_at = self._snapshot_position = 0
+        self._waited_ms = 0.0
         self.tally = Tally()
         self.operator: ResultOperator | None = None
         self.position = 0
@@ -59,6 +65,15 @@ class ResultChain:
     def replaying(self) -> bool:
         """Whether blocks are applied whose results stand in the log already."""
         return self.position < self._place.offset
+
+    @property
+    def waited_ms(self) -> float:
+        """How long it has waited so far for room to write."""
+        return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)
+
+    def snapshot_age(self, now_ms: int) -> int:
+        """ms since the newest snapshot (before the first: since the take-over); 0 if nothing was applied since."""
+        return 0 if self.position == self._snapshot_position else max(0, now_ms - self._snapshot_at)
 
     @property
     def _behind(self) -> bool:
@@ -102,9 +117,11 @@ class ResultChain:
 
     def drop(self) -> None:
         """Forget everything; an open transaction is left to the successor's `init`."""
+        self._waited_ms = self.waited_ms
         if self._producer is not None:
             self._producer.close()
         self._producer, self.operator = None, None
+        self.tally.forget()
         self._queue.clear()
         self._pending, self._open = None, False
 
@@ -142,6 +159,7 @@ class ResultChain:
         if snapshot is not None and snapshot.position >= low:
             state = self._restore(self.operator, snapshot)
         self._reader = BlockReader(plan.decode, state)
+        self._snapshot_position = self.position
         self._sent = 0
         self._committed_at = self._observed_at = self._snapshot_at = now_ms
         self._consumer.seek(plan.where, self.position)
@@ -181,7 +199,8 @@ class ResultChain:
             results = self._run(self.operator, block, record.offset)
             if record.offset >= self._place.offset:
                 index = self._place.index if record.offset == self._place.offset else 0
-                pending = Pending(record.offset, results, index)
+                pending = Pending(record.offset, results, index, self._clock())
+                self.tally.applied(record.timestamp, pending.applied_ms)
                 self._pending = None if pending.done else pending
         self.position = record.offset + 1
         if record.offset < self._place.said <= self.position:
@@ -212,11 +231,12 @@ class ResultChain:
         for query, body in zip(results.query[start:stop].tolist(), results.json(start, stop), strict=True):
             headers = (*self._plan.headers, ("ce_id", body[_ID]))
             self._producer.send(topic, partition, body[:-1] + detected, key=names[query], headers=headers)
-        self.tally.wrote(results, start, stop, now_ms)
+        self.tally.wrote(results, start, stop)
         self._sent += stop - start
         pending.index = stop
         if pending.done:
             self._pending = None
+            self.tally.finished(pending.applied_ms)
         if self._sent >= self._limits.results:
             self._commit(now_ms, observe=False)
 
@@ -248,7 +268,7 @@ class ResultChain:
         self._open, self._sent = False, 0
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
-        self.tally.commits += 1
+        self.tally.committed(self._clock())
 
     def _snapshot(self, now_ms: int) -> None:
         """The state at the committed place, if that is between two blocks and everything observed has been said."""
@@ -263,8 +283,10 @@ class ResultChain:
             "watermark": self.watermark,
             "schema": self.schema,
         }
+        began = perf_counter_ns()
         self.tally.snapshot_bytes = self._snapshots.write(Snapshot(self.position, reader, self.operator.snapshot()))
-        self._snapshot_at = now_ms
+        self.tally.snapshot_ms.append((perf_counter_ns() - began) / 1e6)
+        self._snapshot_at, self._snapshot_position = now_ms, self.position
 
     # ------------------------------------------------------------ input
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -15,23 +14,14 @@ from saffron.engine.events.codec import decode_block
 from saffron.engine.operator import ResultOperator
 from saffron.runtime.chain_plan import ChainPlan, Limits, Observer
 from saffron.runtime.config import Settings, user_cache_directory
-from saffron.runtime.digest import INTERVAL_MS, Digest, Every, send
+from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
-from saffron.runtime.histogram import Buckets
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.metric_names import (
-    DETECTION_LATENCY,
-    EVENTS_APPLIED,
-    PARTIAL_MATCHES,
-    STATE_BYTES,
-    TRANSACTION_ABORTS,
-    WATERMARK,
-    Counter,
-)
+from saffron.runtime.metric_names import Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.readiness import Readiness
-from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.result_numbers import ResultNumbers, partial_matches
 from saffron.runtime.statuses import Statuses
 from saffron.runtime.streams import Streams
 from saffron.runtime.topics import Topics
@@ -81,7 +71,6 @@ class ResultService:
         self._kind = kind
         self._log = log
         self._settings = settings
-        self._metrics = metrics
         self._health = health
         self._topics = Topics(settings.prefix)
         self._streams = Streams(log, self._topics, self._topics.admitted_of)
@@ -106,6 +95,7 @@ class ResultService:
         self.shell = LastHop(
             log, settings.group(kind.service), topics=self._subscription, plan=self._plan, limits=limits
         )
+        self._numbers = ResultNumbers(kind.service, kind.results, metrics, self.shell, settings.group(kind.service))
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
@@ -176,69 +166,24 @@ class ResultService:
                 "position": chain.next_seq,
                 "processing_ns": max(0, nanoseconds),
                 "events": max(0, events),
-                "partial_matches": dict(_counts(chain)),
+                "partial_matches": dict(partial_matches(chain)),
                 "at": now_ms,
             }
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
 
     def _tell_numbers(self, now_ms: int, interval: int) -> None:
-        for where, chain in self.shell.chains.items():
-            report = self._reports.setdefault(where, _Report())
-            stream, partition = self._streams.of(where.topic), str(where.partition)
-            buckets = Buckets()
-            for query, latencies in chain.tally.drain_latencies().items():
-                self._metrics.observe(DETECTION_LATENCY, latencies, query)
-                self._metrics.add(self._kind.results, len(latencies), query)
-                buckets.observe(latencies)
-            applied, results, aborts = report.grown(chain)
-            self._metrics.add(EVENTS_APPLIED, applied, stream, partition)
-            self._metrics.add(TRANSACTION_ABORTS, aborts)
-            partial = _counts(chain)
-            for query, count in partial.items():
-                self._metrics.set(PARTIAL_MATCHES, count, query, partition)
-            if chain.operator is not None:
-                self._metrics.set(STATE_BYTES, chain.operator.statistics().get("state_bytes", 0), partition)
-            if chain.watermark is not None:
-                self._metrics.set(WATERMARK, chain.watermark / 1000, stream, partition)
-            digest = Digest(
-                self._kind.service,
-                stream,
-                where.partition,
-                now_ms,
-                interval,
-                applied,
-                results,
-                buckets,
-                sum(partial.values()),
-                chain.watermark,
-            )
+        streams = {where: self._streams.of(where.topic) for where in self.shell.chains}
+        for digest in self._numbers.report(streams, now_ms, interval):
             send(self._producer, self._topics, digest)
-        self._reports = {where: self._reports[where] for where in self.shell.chains}
+        self._reports = {where: self._reports[where] for where in self.shell.chains if where in self._reports}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 
 
 @dataclass
 class _Report:
-    """What of a chain's tally has been told: in `load` (with `at`), and in metrics and digests (`told`)."""
+    """What of a chain's tally has been told in `load`, and when."""
 
     events: int = 0
     processing_ns: int = 0
     at: int = 0
-    told: tuple[int, int, int] = (0, 0, 0)
-
-    def grown(self, chain: ResultChain) -> tuple[int, int, int]:
-        """(events, results, aborts) since the last call."""
-        now = (chain.tally.events, chain.tally.results, chain.tally.aborts)
-        grown = (now[0] - self.told[0], now[1] - self.told[1], now[2] - self.told[2])
-        # A chain that went away and came back counts from 0 again.
-        self.told = now
-        return max(0, grown[0]), max(0, grown[1]), max(0, grown[2])
-
-
-def _counts(chain: ResultChain) -> Mapping[str, int]:
-    """Partial matches by query; all queries of this service that are in force are named."""
-    if chain.operator is None:
-        return {}
-    found: Mapping[str, Any] = chain.operator.statistics()["partial_matches"]
-    return {query: int(count) for query, count in found.items()}

@@ -29,12 +29,18 @@ class Waiting:
 
 
 class ShedderHop:
-    """The queue in front of the operator, and the credits. A `Hop` of `runtime.inner_hop`."""
+    """The queue in front of the operator, and the credits. A `Hop` of `runtime.inner_hop`.
+
+    `waits`: how long (ms) each forwarded block had waited; `held_ms`: how long some block waited for credit, in all.
+    """
 
     def __init__(self, operator: ShedderOperator, decode: Decode, *, credit_events: int, patience_ms: int) -> None:
         self.operator = operator
         self.queue: deque[Waiting] = deque()
         self.waits: list[int] = []
+        self.held_ms = 0
+        self._appended: deque[int] = deque()
+        self._blocked_at: int | None = None
         self._reader = BlockReader(decode)
         self._credit_events = credit_events
         self._patience_ms = patience_ms
@@ -78,12 +84,20 @@ class ShedderHop:
     def emit(self, now_ms: int, *, flush: bool) -> list[Block]:
         """As many blocks as there is credit for; none for a flush: what waits is read again by the next owner."""
         blocks: list[Block] = []
+        if self._blocked_at is not None:
+            self.held_ms += max(0, now_ms - self._blocked_at)
+        self._blocked_at = None
         while self.queue and not flush:
             block = self.queue[0].block
             if not self.credits.admits(block.next_seq - block.first_seq, now_ms):
+                self._blocked_at = now_ms
                 break
             blocks.append(self._forward(self.queue.popleft(), now_ms))
         return blocks
+
+    def sent(self) -> int:
+        """The oldest block forwarded and not yet sent has been; when it had been appended to `windows` (ms)."""
+        return self._appended.popleft()
 
     # ------------------------------------------------------------ advice
 
@@ -106,6 +120,7 @@ class ShedderHop:
     def _forward(self, waiting: Waiting, now_ms: int) -> Block:
         record = waiting.record
         self.waits.append(max(0, now_ms - record.timestamp))
+        self._appended.append(record.timestamp)
         admitted = self.operator.apply(waiting.block, now_ms=now_ms, offset=record.offset, appended_ms=record.timestamp)
         self.credits.forwarded(admitted.next_seq)
         reader = [waiting.reader.claim, waiting.reader.counter]

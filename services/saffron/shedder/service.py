@@ -7,33 +7,23 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import orjson
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.config import Settings
-from saffron.runtime.digest import INTERVAL_MS, Digest, Every, send
+from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.follower import Follower
 from saffron.runtime.health import Health
-from saffron.runtime.histogram import Buckets
 from saffron.runtime.inner_hop import InnerHop
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.metric_names import (
-    BLOCKS,
-    EVENTS_IN,
-    IN_FLIGHT,
-    MODEL_VERSION,
-    PROCESSING_LATENCY,
-    QUEUEING_LATENCY,
-    SHEDDING_LATENCY,
-)
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.streams import Streams
 from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import Topics
 from saffron.shedder.hop import ShedderHop
+from saffron.shedder.numbers import ShedderNumbers
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE_MS = 3_000
@@ -46,7 +36,6 @@ class ShedderService:
 
     def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
         self._settings = settings
-        self._metrics = metrics
         self._health = health
         self._topics = Topics(settings.prefix)
         self._models = Follower(log, self._topics.models)
@@ -55,7 +44,6 @@ class ShedderService:
         self._streams = Streams(log, self._topics, self._topics.windows_of)
         self._producer = log.producer(client_id="shedder-side")
         self._digest = Every(INTERVAL_MS)
-        self._events: dict[TopicPartition, int] = {}
         self.shell = InnerHop(
             log,
             settings.group("shedder"),
@@ -63,6 +51,7 @@ class ShedderService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
+        self._numbers = ShedderNumbers(metrics, self.shell, settings.group("shedder"))
         health.waiting("models", "reading models from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
@@ -111,7 +100,6 @@ class ShedderService:
         return list(found.items())
 
     def encode(self, block: Block) -> bytes:
-        self._metrics.add(BLOCKS, 1, "admitted")
         return encode_block(block)
 
     def decode(self, value: bytes) -> Block:
@@ -119,6 +107,9 @@ class ShedderService:
 
     def claim(self, nonce: str) -> bytes:
         return claim_value(nonce)
+
+    def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
+        self._numbers.sent(self.output(where).topic, self._hops()[where].sent(), now_ms)
 
     # ------------------------------------------------------------ control topics
 
@@ -154,27 +145,9 @@ class ShedderService:
     # ------------------------------------------------------------ numbers
 
     def _report(self, now_ms: int, interval: int) -> None:
-        for where, hop in self._hops().items():
-            operator, partition = hop.operator, str(where.partition)
-            waits = np.array(hop.waits, dtype=np.float64)
-            hop.waits.clear()
-            buckets = Buckets()
-            if len(waits):
-                self._metrics.observe(QUEUEING_LATENCY, waits, partition)
-                buckets.observe(waits)
-            numbers = operator.statistics()
-            events = max(0, numbers["events"] - self._events.get(where, 0))
-            self._events[where] = numbers["events"]
-            self._metrics.add(EVENTS_IN, events, operator.stream, partition)
-            self._metrics.set(IN_FLIGHT, hop.credits.in_flight(now_ms), "slowest", partition)
-            self._metrics.set(PROCESSING_LATENCY, (numbers["processing_ms"] or 0.0) / 1000, partition)
-            self._metrics.set(SHEDDING_LATENCY, (numbers["shedding_ms"] or 0.0) / 1000, partition)
-            for query, (epoch, batch) in numbers["models"].items():
-                self._metrics.set(MODEL_VERSION, epoch, query, "epoch")
-                self._metrics.set(MODEL_VERSION, batch, query, "batch")
-            partial = sum(numbers["partial_matches"].values())
-            digest = Digest("shedder", operator.stream, where.partition, now_ms, interval, events, 0, buckets, partial)
+        hops = self._hops()
+        for digest in self._numbers.report(hops, now_ms, interval):
             send(self._producer, self._topics, digest)
-        if hops := self._hops():
+        if hops:
             self._health.detail("models", next(iter(hops.values())).operator.statistics()["models"])
             self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in hops))

@@ -15,22 +15,22 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.runtime.config import Settings
-from saffron.runtime.digest import INTERVAL_MS, Digest, Every, send
+from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
 from saffron.runtime.inner_hop import Chain, InnerHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
-from saffron.runtime.metric_names import BLOCKS, DEAD_LETTERS, EVENTS_IN, LATE_EVENTS, MISTYPED_VALUES, WATERMARK
+from saffron.runtime.metric_names import DEAD_LETTERS
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.statuses import Status, Statuses
 from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 from saffron.windowing.desk import Desk
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
+from saffron.windowing.numbers import WindowingNumbers
 
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 20
 _FLUSH_SECONDS = 10.0
-_COUNTERS = (("events", EVENTS_IN), ("late", LATE_EVENTS), ("mistyped", MISTYPED_VALUES))
 
 
 class WindowingService:
@@ -47,7 +47,6 @@ class WindowingService:
         self._statuses = Statuses(self._producer, self._topics)
         self._pace = Pace(settings.block_events, settings.flush_ms, settings.poll_records)
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
-        self._counted: dict[TopicPartition, dict[str, int]] = {}
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
         self._letters = log.partitions(self._topics.dead_letters) or 1
@@ -58,6 +57,7 @@ class WindowingService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
+        self._numbers = WindowingNumbers(metrics, self.shell, settings.group("windowing"))
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
@@ -116,7 +116,6 @@ class WindowingService:
         return consumer.poll_raw(self._settings.poll_records, min(wait, self._settings.flush_ms / 1000))
 
     def encode(self, block: Block) -> bytes:
-        self._metrics.add(BLOCKS, 1, "windows")
         return encode_block(block)
 
     def decode(self, value: bytes) -> Block:
@@ -124,6 +123,9 @@ class WindowingService:
 
     def claim(self, nonce: str) -> bytes:
         return claim_value(nonce)
+
+    def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
+        self._numbers.sent(self.output(where).topic, where, block, now_ms)
 
     # ------------------------------------------------------------ inside
 
@@ -165,32 +167,8 @@ class WindowingService:
         return found
 
     def _report(self, now_ms: int, interval: int) -> None:
-        for chain in self.shell.chains.values():
-            if not isinstance(chain.hop, WindowingHop):
-                continue
-            operator = chain.hop.operator
-            labels = (operator.stream, str(operator.partition))
-            numbers = operator.statistics()
-            before = self._counted.get(chain.where, {})
-            grown = {name: max(0, numbers[name] - before.get(name, 0)) for name, _ in _COUNTERS}
-            self._counted[chain.where] = {name: numbers[name] for name, _ in _COUNTERS}
-            for name, metric in _COUNTERS:
-                self._metrics.add(metric, grown[name], *labels)
-            watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
-            self._metrics.set(WATERMARK, (watermark or 0) / 1000, *labels)
-            send(
-                self._producer,
-                self._topics,
-                Digest(
-                    "windowing",
-                    operator.stream,
-                    operator.partition,
-                    now_ms,
-                    interval,
-                    grown["events"],
-                    watermark=watermark,
-                ),
-            )
+        for digest in self._numbers.report(now_ms, interval):
+            send(self._producer, self._topics, digest)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 
 

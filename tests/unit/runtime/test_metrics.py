@@ -29,11 +29,13 @@ def test_counters_and_gauges_are_exposed_with_their_labels() -> None:
     assert metrics.value(COMPLEX_EVENTS, "rally") == metrics.total(COMPLEX_EVENTS) == 5
 
 
-def test_a_series_can_be_forgotten() -> None:
+def test_what_is_no_longer_named_is_no_longer_shown() -> None:
     metrics = Metrics()
     metrics.set(PARTIAL_MATCHES, 7, "rally", "0")
-    metrics.forget(PARTIAL_MATCHES, "rally", "0")
-    assert not scraped(metrics)
+    metrics.replace(PARTIAL_MATCHES, {("fall", "1"): 3})
+    assert scraped(metrics) == {("saffron_partial_matches", (("partition", "1"), ("query", "fall"))): 3}
+    with pytest.raises(ValueError, match="has the labels"):
+        metrics.replace(PARTIAL_MATCHES, {("fall",): 3})
 
 
 def test_labels_must_fit() -> None:

@@ -51,7 +51,7 @@ class Bench:
         consumer.assign({WHERE: 0})
         consumer.pause([WHERE])
         plan = ChainPlan(WHERE, OUTPUT, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode)
-        chain = ResultChain(log, consumer, plan, limits)
+        chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log
 

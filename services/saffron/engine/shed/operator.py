@@ -42,6 +42,7 @@ class ShedderOperator:
         self._estimate = Estimate(0.0, None, None, 0)
         self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
         self._refused: dict[str, int] = {}
+        self._shed: dict[str, int] = {}
 
     @property
     def counter(self) -> int:
@@ -97,6 +98,7 @@ class ShedderOperator:
         self._next_seq = admitted.next_seq
         self._counts["blocks"] += 1
         self._counts["events"] += len(block.columns)
+        self._count_shed(admitted)
         return admitted
 
     def observe(self, load: Mapping[str, Any]) -> str | None:
@@ -184,6 +186,7 @@ class ShedderOperator:
             "partial_matches": self._detector.by_query(),
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._refused),
+            "shed_events": {query: self._shed.get(query, 0) for query in self._view.queries},
         }
 
     # ------------------------------------------------------------ inside
@@ -198,6 +201,16 @@ class ShedderOperator:
         offered = self._offered.get(name)
         _refuse_older(name, model.version, offered.version if offered else self._view.models.get(model.query))
         self._offered[name] = model
+
+    def _count_shed(self, block: Block) -> None:
+        """Count, by query, the events that readers will not see: dropped whole, or masked in the query's slot."""
+        mask = block.columns.dropped
+        whole = block.next_seq - block.first_seq - len(block.columns)
+        if mask is None and not whole:
+            return
+        for query, slot in self._view.slots.items():
+            masked = 0 if mask is None or slot < 0 else int(np.count_nonzero(mask >> np.uint64(slot) & np.uint64(1)))
+            self._shed[query] = self._shed.get(query, 0) + whole + masked
 
     def _controls(self, block: Block) -> tuple[Control, ...]:
         """The block's controls with the own ones behind those at its first position."""

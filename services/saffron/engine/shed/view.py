@@ -12,9 +12,13 @@ from saffron.engine.models.envelope import Version
 
 @dataclass
 class View:
-    """`queries`: name -> version; `paused`: names; `models`: query -> version of its transition model in force."""
+    """`queries`: name -> version; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
+
+    `models`: query -> version of its transition model in force.
+    """
 
     queries: dict[str, int] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
     paused: set[str] = field(default_factory=set)
     models: dict[str, Version] = field(default_factory=dict)
 
@@ -36,6 +40,7 @@ class View:
         """As JSON, for a snapshot."""
         return {
             "queries": self.queries,
+            "slots": self.slots,
             "paused": sorted(self.paused),
             "models": {query: list(version) for query, version in self.models.items()},
         }
@@ -43,15 +48,17 @@ class View:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> View:
         """The view whose `body` this is."""
-        return cls(dict(body["queries"]), set(body["paused"]), _versions(body["models"]))
+        return cls(dict(body["queries"]), dict(body["slots"]), set(body["paused"]), _versions(body["models"]))
 
     def _query(self, body: Mapping[str, Any]) -> None:
         name, operation = str(body["name"]), body["op"]
         if operation == "add":
             self.queries[name] = int(body["version"])
+            self.slots[name] = int(body.get("slot", -1))
             self.paused.discard(name)
         elif operation == "remove":
             self.queries.pop(name, None)
+            self.slots.pop(name, None)
             self.paused.discard(name)
             self.models.pop(name, None)
         elif operation == "pause":
@@ -64,6 +71,7 @@ class View:
         queries = body.get("queries", ())
         entries = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
         self.queries = {str(entry["name"]): int(entry["version"]) for entry in entries}
+        self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
         self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)}
         self.models = _versions(body.get("models") or {})
 

@@ -1,0 +1,135 @@
+"""What `matcher` and `greta` say of their chains once a second: metrics, and a digest of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from saffron.runtime.digest import Digest
+from saffron.runtime.histogram import Buckets
+from saffron.runtime.last_hop import LastHop
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.metric_names import (
+    DETECTION_LATENCY,
+    ESTIMATED_LOSS,
+    EVENTS_APPLIED,
+    PARTIAL_MATCHES,
+    SHED_PARTIAL_MATCHES,
+    SNAPSHOT_AGE,
+    SNAPSHOT_DURATION,
+    STAGE_LATENCY,
+    STATE_BYTES,
+    TRANSACTION_ABORTS,
+    WATERMARK,
+    Counter,
+    Gauge,
+)
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.shell_numbers import ShellNumbers
+
+_GAUGES = (PARTIAL_MATCHES, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
+
+
+class ResultNumbers:
+    """Reports all chains of one member. `results`: the counter of this service's results."""
+
+    def __init__(self, service: str, results: Counter, metrics: Metrics, shell: LastHop, group: str) -> None:
+        self._service = service
+        self._results = results
+        self._metrics = metrics
+        self._shell = shell
+        self._input = ShellNumbers(metrics, shell, group)
+        self._told: dict[tuple[TopicPartition, str], float] = {}
+        self._losses: dict[str, float] = {}
+
+    def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
+        """A digest of each chain; `streams`: of which stream each is."""
+        lags = self._input.report(interval_ms)
+        gauges: dict[Gauge, dict[tuple[str, ...], float]] = {gauge: {} for gauge in _GAUGES}
+        digests = []
+        for where, chain in self._shell.chains.items():
+            labels = (streams[where], str(where.partition))
+            self._gauge(chain, labels, now_ms, gauges)
+            latency = self._latencies(chain)
+            self._dropped(where, chain)
+            events = self._grown(where, "events", chain.tally.events)
+            self._metrics.add(EVENTS_APPLIED, events, *labels)
+            self._metrics.add(TRANSACTION_ABORTS, self._grown(where, "aborts", chain.tally.aborts))
+            digests.append(
+                Digest(
+                    service=self._service,
+                    stream=streams[where],
+                    partition=where.partition,
+                    at=now_ms,
+                    interval_ms=interval_ms,
+                    events=int(events),
+                    results=int(self._grown(where, "results", chain.tally.results)),
+                    latency=latency,
+                    partial_matches=sum(partial_matches(chain).values()),
+                    watermark=chain.watermark,
+                    lag=lags.get(where),
+                )
+            )
+        for gauge, values in gauges.items():
+            self._metrics.replace(gauge, values)
+        self._told = {place: count for place, count in self._told.items() if place[0] in self._shell.chains}
+        return digests
+
+    # ------------------------------------------------------------ inside
+
+    def _gauge(
+        self,
+        chain: ResultChain,
+        labels: tuple[str, str],
+        now_ms: int,
+        gauges: Mapping[Gauge, dict[tuple[str, ...], float]],
+    ) -> None:
+        for query, count in partial_matches(chain).items():
+            gauges[PARTIAL_MATCHES][query, labels[1]] = count
+        if chain.operator is not None:
+            gauges[STATE_BYTES][labels] = chain.operator.statistics().get("state_bytes", 0)
+            gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
+        if chain.watermark is not None:
+            gauges[WATERMARK][labels] = chain.watermark / 1000
+
+    def _latencies(self, chain: ResultChain) -> Buckets:
+        """Observe what the chain has measured; its detection latencies, all queries together."""
+        buckets = Buckets()
+        for query, latencies in chain.tally.drain_latencies().items():
+            self._metrics.observe(DETECTION_LATENCY, latencies, query)
+            self._metrics.add(self._results, len(latencies), query)
+            buckets.observe(latencies)
+        for stage, times in chain.tally.drain_stages().items():
+            self._metrics.observe(STAGE_LATENCY, times, f"{self._service}_{stage}")
+        if len(snapshots := chain.tally.drain_snapshots()):
+            self._metrics.observe(SNAPSHOT_DURATION, np.asarray(snapshots))
+        return buckets
+
+    def _dropped(self, where: TopicPartition, chain: ResultChain) -> None:
+        """What drop orders have taken away, and the share of results that this may have cost since the start."""
+        numbers: Mapping[str, Any] = chain.operator.statistics() if chain.operator is not None else {}
+        if "dropped" not in numbers:
+            return
+        for query in numbers["partial_matches"]:
+            dropped = self._grown(where, f"dropped {query}", numbers["dropped"].get(query, 0))
+            self._metrics.add(SHED_PARTIAL_MATCHES, dropped, query)
+            grown = self._grown(where, f"loss {query}", numbers["loss"].get(query, 0.0))
+            loss = self._losses[query] = self._losses.get(query, 0.0) + grown
+            found = self._metrics.value(self._results, query)
+            self._metrics.set(ESTIMATED_LOSS, loss / (loss + found) if loss else 0.0, query)
+
+    def _grown(self, where: TopicPartition, count: str, now: float) -> float:
+        """How much a count has grown since it was last told; a chain or operator made anew counts from 0 again."""
+        before, self._told[where, count] = self._told.get((where, count), 0.0), now
+        return now - before if now >= before else now
+
+
+def partial_matches(chain: ResultChain) -> Mapping[str, int]:
+    """Partial matches by query; all queries of this service that are in force are named."""
+    if chain.operator is None:
+        return {}
+    found: Mapping[str, Any] = chain.operator.statistics()["partial_matches"]
+    return {query: int(count) for query, count in found.items()}

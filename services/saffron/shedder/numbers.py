@@ -1,0 +1,111 @@
+"""What `shedder` says of its chains: blocks as they leave, metrics and digests once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from saffron.engine.shed.operator import ShedderOperator
+from saffron.runtime.digest import Digest
+from saffron.runtime.histogram import Buckets
+from saffron.runtime.inner_hop import InnerHop
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.metric_names import (
+    BLOCKS,
+    EVENTS_IN,
+    IN_FLIGHT,
+    MODEL_VERSION,
+    PROCESSING_LATENCY,
+    QUEUEING_LATENCY,
+    SHED_EVENTS,
+    SHEDDING_LATENCY,
+    STAGE_LATENCY,
+    Gauge,
+)
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.shell_numbers import ShellNumbers
+from saffron.shedder.hop import ShedderHop
+
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION)
+_REASON = "overload"
+"""Why events are dropped here."""
+
+_Values = dict[tuple[str, ...], float]
+
+
+class ShedderNumbers:
+    """Reports all chains of one member."""
+
+    def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
+        self._metrics = metrics
+        self._input = ShellNumbers(metrics, shell, group)
+        self._stage: list[float] = []
+        self._told: dict[tuple[TopicPartition, str], int] = {}
+
+    def sent(self, topic: str, appended_ms: int, now_ms: float) -> None:
+        """A block has been passed on that stood in `windows` since `appended_ms`."""
+        self._metrics.add(BLOCKS, 1, topic)
+        self._stage.append(now_ms - appended_ms)
+
+    def report(self, hops: Mapping[TopicPartition, ShedderHop], now_ms: int, interval_ms: int) -> list[Digest]:
+        """A digest of each chain."""
+        held = max((self._grown(where, "held", hop.held_ms) for where, hop in hops.items()), default=0)
+        lags = self._input.report(interval_ms, held)
+        if self._stage:
+            self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
+            self._stage.clear()
+        gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
+        digests = []
+        for where, hop in hops.items():
+            self._gauge(hop, gauges, now_ms)
+            digests.append(
+                Digest(
+                    service="shedder",
+                    stream=hop.operator.stream,
+                    partition=hop.operator.partition,
+                    at=now_ms,
+                    interval_ms=interval_ms,
+                    events=self._count(where, hop.operator),
+                    latency=self._waits(hop),
+                    partial_matches=sum(hop.operator.statistics()["partial_matches"].values()),
+                    lag=lags.get(where),
+                )
+            )
+        for gauge, values in gauges.items():
+            self._metrics.replace(gauge, values)
+        return digests
+
+    # ------------------------------------------------------------ inside
+
+    def _gauge(self, hop: ShedderHop, gauges: Mapping[Gauge, _Values], now_ms: int) -> None:
+        operator, numbers = hop.operator, hop.operator.statistics()
+        labels = (operator.stream, str(operator.partition))
+        gauges[IN_FLIGHT][labels] = hop.credits.in_flight(now_ms)
+        gauges[PROCESSING_LATENCY][labels] = (numbers["processing_ms"] or 0.0) / 1000
+        gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
+        for query, (epoch, batch) in numbers["models"].items():
+            gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
+
+    def _waits(self, hop: ShedderHop) -> Buckets:
+        buckets = Buckets()
+        if hop.waits:
+            waits = np.array(hop.waits, dtype=np.float64)
+            self._metrics.observe(QUEUEING_LATENCY, waits, hop.operator.stream, str(hop.operator.partition))
+            buckets.observe(waits)
+            hop.waits.clear()
+        return buckets
+
+    def _count(self, where: TopicPartition, operator: ShedderOperator) -> int:
+        """Add what the operator's counters have grown by; the number of events among it."""
+        numbers = operator.statistics()
+        events = self._grown(where, "events", numbers["events"])
+        self._metrics.add(EVENTS_IN, events, operator.stream, str(operator.partition))
+        for query, shed in numbers["shed_events"].items():
+            self._metrics.add(SHED_EVENTS, self._grown(where, f"shed {query}", shed), query, _REASON)
+        return events
+
+    def _grown(self, where: TopicPartition, count: str, now: int) -> int:
+        """How much a count has grown since it was last told; a chain made anew counts from 0 again."""
+        before, self._told[where, count] = self._told.get((where, count), 0), now
+        return now - before if now >= before else now
