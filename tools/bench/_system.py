@@ -15,10 +15,12 @@ from typing import Any
 
 from saffron.runtime.config import Settings, load
 from saffron.runtime.kafka_log import connect
-from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log import Consumer, Record, TopicPartition
 from saffron.runtime.state import read_state
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
+_SETTLED = 1.0
+"""Seconds without a new record after which a topic that holds enough is complete."""
 
 
 class System:
@@ -46,10 +48,15 @@ class System:
         return {name: _resident(pid) for name, pid in self._pids.items()}
 
     def read(self, topic: str, count: int, seconds: float) -> list[Record]:
-        """The first `count` committed records of partition 0; fewer when none came for `seconds`."""
+        """The first `count` committed records of partition 0; fewer when none came for `seconds`.
+
+        Reading begins when all is there: it would take processor time from what is measured.
+        """
         log = connect(self.settings)
         consumer = log.consumer("bench", committed_only=True, client_id="bench")
-        consumer.assign({TopicPartition(self.settings.topic(topic), 0): 0})
+        where = TopicPartition(self.settings.topic(topic), 0)
+        _settled(consumer, where, count, seconds)
+        consumer.assign({where: 0})
         records: list[Record] = []
         last = time.monotonic()
         while len(records) < count and time.monotonic() - last < seconds:
@@ -59,6 +66,19 @@ class System:
         consumer.close()
         log.close()
         return records
+
+
+def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: float) -> None:
+    """Wait until the partition holds `count` records at least and grows no more, or has not grown for `seconds`."""
+    size, since = -1, time.monotonic()
+    while True:
+        _, high = consumer.watermarks(where)
+        now = time.monotonic()
+        if high != size:
+            size, since = high, now
+        elif now - since > (_SETTLED if size >= count else seconds):
+            return
+        time.sleep(_SETTLED / 4)
 
 
 @contextmanager
