@@ -1,0 +1,1 @@
+"""Match queries by definition."""

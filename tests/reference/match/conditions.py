@@ -1,0 +1,134 @@
+"""Conjuncts of WHERE, asked of what a run has taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.language import tree
+from saffron.language.tree import Index
+from tests.reference.match.events import Bindings, Bound
+from tests.reference.match.shape import Leaf, Pattern
+from tests.reference.match.values import SCALARS, Aggregates, aggregate, value
+
+TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
+FINISHED = (Index.LAST, Index.ALL)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`taking`: components read as the event being taken; `finished`: those whose complete list is read.
+
+    `focus`: that of `taking` which lies in the most repetitions: the condition is asked of each of its events.
+    """
+
+    expression: tree.Expression
+    references: tuple[tuple[tree.Reference, Leaf], ...]
+    taking: tuple[Leaf, ...]
+    finished: tuple[Leaf, ...]
+    focus: Leaf | None
+
+
+def references(expression: tree.Expression) -> Iterator[tree.Reference]:
+    if isinstance(expression, tree.Reference):
+        yield expression
+    for operand in tree.operands(expression):
+        yield from references(operand)
+
+
+def is_length(reference: tree.Reference, leaf: Leaf) -> bool:
+    return bool(leaf.loops) and reference.index is Index.NONE and (reference.attribute or "").lower() == "len"
+
+
+def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
+    """Raises ValueError for a conjunct that has no meaning."""
+    read = tuple((reference, pattern.leaf(reference.variable)) for reference in references(expression))
+    for reference, leaf in read:
+        if bool(leaf.loops) == (reference.index is Index.NONE) and not is_length(reference, leaf):
+            raise ValueError(f"{leaf.variable} is {'a list' if leaf.loops else 'one event'}")
+    taking = tuple(leaf for reference, leaf in read if reference.index in TAKING)
+    finished = tuple(leaf for reference, leaf in read if reference.index in FINISHED or is_length(reference, leaf))
+    focus = max(taking, key=lambda leaf: (len(leaf.loops), leaf.number), default=None)
+    for leaf in taking:
+        assert focus is not None
+        if focus.loops[: len(leaf.loops)] != leaf.loops:
+            raise ValueError(f"{leaf.variable}[i] has no meaning when {focus.variable} comes")
+    if any(one.loops[0] == other.loops[0] for one in taking for other in finished):
+        raise ValueError("a condition on each event cannot know the end of its closure")
+    return Condition(expression, read, taking, finished, focus)
+
+
+def violated(
+    asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates
+) -> bool:
+    """Whether the condition fails on what it can read already. `over`: whether a component's list is complete."""
+    lists = {leaf.number: [b for b in bindings if b.leaf == leaf.number] for _, leaf in asked.references}
+    if not all(lists.values()) or not all(map(over, asked.finished)):
+        return False
+    instances: Sequence[Bound | None] = [None] if asked.focus is None else lists[asked.focus.number]
+    for focus in instances:
+        at = _current(asked, lists, focus)
+        if at is not None and not _looks_too_far_back(asked, at):
+            look = _Reader(asked, lists, at, functions)
+            if value(asked.expression, look) is not True:
+                return True
+    return False
+
+
+def _current(asked: Condition, lists: dict[int, list[Bound]], focus: Bound | None) -> dict[int, int] | None:
+    """For each component read as v[i], which of its events belongs to the iteration of the focus; None: it has none."""
+    at = {}
+    for leaf in asked.taking:
+        assert focus is not None
+        iteration = focus.iterations[: len(leaf.loops)]
+        found = [n for n, bound in enumerate(lists[leaf.number]) if bound.iterations == iteration]
+        if not found:
+            return None
+        at[leaf.number] = found[0]
+    return at
+
+
+def _looks_too_far_back(asked: Condition, at: dict[int, int]) -> bool:
+    return any(
+        at[leaf.number] < max(1, reference.back)
+        for reference, leaf in asked.references
+        if reference.index in (Index.PREVIOUS, Index.BEFORE)
+    )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    asked: Condition
+    lists: dict[int, list[Bound]]
+    at: dict[int, int]
+    functions: Aggregates
+
+    def __call__(self, expression: tree.Reference | tree.Call) -> Any:
+        reference = expression.arguments[0] if isinstance(expression, tree.Call) else expression
+        assert isinstance(reference, tree.Reference)
+        leaf = next(leaf for known, leaf in self.asked.references if known is reference)
+        return read(expression, leaf, self.lists[leaf.number], self.at.get(leaf.number, 0), self.functions)
+
+
+def read(
+    expression: tree.Reference | tree.Call, leaf: Leaf, bound: Sequence[Bound], at: int, functions: Aggregates
+) -> Any:
+    """The value of a reference, or of an aggregate over one; `at`: which of the events v[i] is."""
+    events = [one.event for one in bound]
+    if isinstance(expression, tree.Call):
+        (reference,) = expression.arguments
+        assert isinstance(reference, tree.Reference)
+        if reference.index not in (Index.BEFORE, Index.ALL):
+            raise ValueError(f"{expression.function} runs over the events of a closure")
+        chosen = events if reference.index is Index.ALL else events[:at]
+        if reference.attribute is None:
+            return len(chosen)
+        return aggregate(expression.function, [event.get(reference.attribute) for event in chosen], functions)
+    if is_length(expression, leaf):
+        return len(events)
+    place = {Index.FIRST: 0, Index.LAST: -1, Index.CURRENT: at, Index.PREVIOUS: at - expression.back}
+    return events[place.get(expression.index, 0)].get(str(expression.attribute))
+
+
+__all__ = ["FINISHED", "SCALARS", "TAKING", "Condition", "condition", "read", "references", "violated"]

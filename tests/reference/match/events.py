@@ -1,0 +1,54 @@
+"""Events of one partition, and what a run has bound of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """An event; two are equal when they are the same one.
+
+    `counter`: 0 for an event of the stream; n for the n-th result that INTO placed behind the event `seq`.
+    """
+
+    seq: int
+    ts: int
+    type: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    counter: int = 0
+
+    def place(self) -> tuple[int, int]:
+        """Where the event stands in the total order of the partition."""
+        return self.seq, self.counter
+
+    def get(self, name: str) -> Any:
+        """An attribute (None: null or absent), the occurrence time or the type."""
+        if name in self.attributes:
+            return self.attributes[name]
+        return {"ts": self.ts, "timestamp": self.ts, "type": self.type}.get(name)
+
+
+class Bound(NamedTuple):
+    """An event taken by a component (`leaf`: its number), and in which iteration of each repetition around it."""
+
+    event: Event
+    leaf: int
+    iterations: tuple[int, ...]
+
+
+Bindings = tuple[Bound, ...]
+"""What a run has taken, in the order in which it took it."""
+
+
+def events_of(given: Iterable[Mapping[str, Any] | Event]) -> list[Event]:
+    """Events from dicts (`seq`, `ts`, `type`, attributes), in their total order."""
+    made = [
+        one
+        if isinstance(one, Event)
+        else Event(one["seq"], one["ts"], one["type"], {k: v for k, v in one.items() if k not in ("seq", "ts", "type")})
+        for one in given
+    ]
+    return sorted(made, key=lambda event: (event.place(), event.ts))

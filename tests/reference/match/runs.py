@@ -1,0 +1,117 @@
+"""The accepting runs of a query: every run is kept by itself, with all that it has taken (N2-N4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tests.reference.match.conditions import violated
+from tests.reference.match.events import Bindings, Bound, Event
+from tests.reference.match.positions import Edge, State, begin, left, onward
+from tests.reference.match.question import (
+    ANY,
+    NEXT,
+    PARTITION,
+    Question,
+    adjacent,
+    distinct_differ,
+    keys_agree,
+)
+
+
+class Run(NamedTuple):
+    """What has been taken, and the components that may take the next event."""
+
+    bindings: Bindings
+    edges: tuple[Edge, ...]
+
+
+class Outcome(NamedTuple):
+    """Accepting runs in the order in which they accept, and the runs that are still waiting after the last event."""
+
+    accepted: list[Bindings]
+    waiting: list[Run]
+
+
+def runs_from(asked: Question, events: Sequence[Event]) -> Outcome:
+    """All runs that begin with the first of the events of a window."""
+    first, *later = events
+    accepted: dict[Bindings, None] = {}
+    runs: dict[Run, None] = {}
+    for stance in begin(asked.pattern.root):
+        for edge in stance.edges:
+            _go_on(asked, (), edge, first, accepted, runs)
+    for event in later:
+        kept: dict[Run, None] = {}
+        for run in runs:
+            ours = _same_key(asked, run.bindings, event)
+            fired = [edge for edge in run.edges if ours and _go_on(asked, run.bindings, edge, event, accepted, kept)]
+            staying = tuple(edge for edge in run.edges if _may_skip(asked, edge, event, ours, fired))
+            if staying:
+                kept[Run(run.bindings, staying)] = None
+        runs = kept
+    return Outcome(list(accepted), list(runs))
+
+
+def _go_on(
+    asked: Question,
+    bindings: Bindings,
+    edge: Edge,
+    event: Event,
+    accepted: dict[Bindings, None],
+    runs: dict[Run, None],
+) -> bool:
+    """Whether the edge takes the event; the runs that this makes go into `runs`, and into `accepted`."""
+    taken = (*bindings, Bound(event, edge.leaf.number, edge.iterations))
+    if not _allowed(asked, taken, edge.state):
+        return False
+    stances = onward(asked.pattern.root, edge.state)
+    if any(stance.over for stance in stances) and complete(asked, taken):
+        accepted[taken] = None
+    for stance in stances:
+        if stance.edges:
+            runs[Run(taken, stance.edges)] = None
+    return True
+
+
+def _allowed(asked: Question, taken: Bindings, state: State) -> bool:
+    """Whether the last event may be taken, by everything that is known now."""
+    event, number, _ = taken[-1]
+    if event.type != asked.pattern.leaves[number].type:
+        return False
+    if len(taken) > 1 and not adjacent(asked, taken[-2].event, event):
+        return False
+    if not keys_agree(asked, taken) or not distinct_differ(asked, taken):
+        return False
+    root = asked.pattern.root
+    return not any(
+        violated(one, taken, lambda leaf: left(root, state, leaf), asked.functions) for one in asked.conditions
+    )
+
+
+def complete(asked: Question, bindings: Bindings) -> bool:
+    """Whether all conditions hold now that every list is finished."""
+    return not any(violated(one, bindings, lambda _: True, asked.functions) for one in asked.conditions)
+
+
+def _same_key(asked: Question, bindings: Bindings, event: Event) -> bool:
+    first = bindings[0].event
+    return all(event.get(name) == first.get(name) for name in asked.partition)
+
+
+def _may_skip(asked: Question, edge: Edge, event: Event, ours: bool, fired: Sequence[Edge]) -> bool:
+    """Whether a run may go on waiting for this edge when the event has passed (the ignore edge)."""
+    uncounted = event.counter > 0 and edge not in fired  # results of other queries count in nobody's contiguity
+    strategy = (asked.continues if edge.loops else asked.begins)[edge.leaf.number]
+    if strategy == ANY:
+        return True
+    if strategy == NEXT:
+        return not any(one.holds for one in fired)
+    if strategy == PARTITION:
+        return uncounted or not ours
+    return uncounted
+
+
+def prefixes(run: Run, accepted: Iterator[Bindings]) -> bool:
+    """Whether an accepting run went through this one."""
+    return any(other[: len(run.bindings)] == run.bindings for other in accepted)

@@ -1,0 +1,221 @@
+"""The shape of a pattern: its components numbered from the left, repetitions numbered, NOTs kept with their SEQ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from saffron.language import tree
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A component. `loops`: the repetitions around it, outermost first; it is a list if there is any."""
+
+    number: int
+    variable: str
+    type: str
+    loops: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    leaf: Leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Seq:
+    """`absent`: (how many parts stand before it, what must not be there)."""
+
+    parts: tuple[Shape, ...]
+    absent: tuple[tuple[int, Shape], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Either:
+    """OR; with an empty Seq as one side it is `?`."""
+
+    parts: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """AND, and ANY over several units: `count` of the parts, interleaved in any way."""
+
+    count: int
+    parts: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """low to high (None: any number) iterations, at least one; an iteration takes at least one event."""
+
+    number: int
+    body: Shape
+    low: int
+    high: int | None
+
+
+Shape = Take | Seq | Either | Both | Loop
+NOTHING = Seq((), ())
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """DISTINCT: the events of these leaves differ in the attribute, within one iteration of the loops around ANY."""
+
+    attribute: str
+    leaves: frozenset[int]
+    loops: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """`leaves`: by number, the positive ones first (`positive` of them), then those inside NOT."""
+
+    root: Shape
+    leaves: tuple[Leaf, ...]
+    positive: int
+    distinct: tuple[Distinct, ...]
+
+    def leaf(self, name: str) -> Leaf:
+        """The component that a variable names, or the only one of a type of that name."""
+        named = [leaf for leaf in self.leaves if leaf.variable == name]
+        found = named or [leaf for leaf in self.leaves if leaf.type == name]
+        if len(found) != 1:
+            raise ValueError(f"{name} names {len(found)} components")
+        return found[0]
+
+
+def leaves_of(shape: Shape) -> Iterator[Leaf]:
+    """The components of a shape, but for those inside its NOTs."""
+    if isinstance(shape, Take):
+        yield shape.leaf
+    elif isinstance(shape, Loop):
+        yield from leaves_of(shape.body)
+    else:
+        for part in shape.parts:
+            yield from leaves_of(part)
+
+
+def nullable(shape: Shape) -> bool:
+    """Whether it can be over without an event."""
+    match shape:
+        case Take():
+            return False
+        case Either(parts=parts):
+            return any(map(nullable, parts))
+        case Loop(body=body):
+            return nullable(body)
+        case Both(count=needed, parts=parts):
+            return sum(map(nullable, parts)) >= needed
+        case Seq(parts=parts):
+            return all(map(nullable, parts))
+
+
+def shape_of(pattern: tree.Pattern) -> Pattern:
+    """Raises ValueError for a NOT out of place."""
+    builder = _Builder(_names(pattern))
+    root = builder.shape(pattern, (), outermost=True)
+    leaves = sorted(builder.leaves, key=lambda leaf: leaf.number)
+    return Pattern(root, tuple(leaves), len(list(leaves_of(root))), tuple(builder.distinct))
+
+
+def _components(pattern: tree.Pattern, absent: bool = False) -> Iterator[tuple[tree.Event, bool]]:
+    if isinstance(pattern, tree.Event):
+        yield pattern, absent
+    elif isinstance(pattern, tree.Repeat | tree.Negation):
+        yield from _components(pattern.pattern, absent or isinstance(pattern, tree.Negation))
+    else:
+        for part in pattern.parts:
+            yield from _components(part, absent)
+
+
+def _names(pattern: tree.Pattern) -> dict[int, tuple[int, str]]:
+    """id of the tree's event -> number and variable; those inside NOT are numbered and named last."""
+    components = sorted(_components(pattern), key=lambda pair: pair[1])
+    taken = {event.variable for event, _ in components if event.variable}
+    if len(taken) < sum(event.variable is not None for event, _ in components):
+        raise ValueError("two components have the same variable")
+    result, seen = {}, dict.fromkeys((event.type for event, _ in components), 0)
+    for number, (event, _) in enumerate(components):
+        name = event.variable
+        if name is None:
+            seen[event.type] += 1
+            if event.type in taken and seen[event.type] == 1:
+                seen[event.type] = 2
+            name = event.type if seen[event.type] == 1 else f"{event.type}#{seen[event.type]}"
+        result[id(event)] = number, name
+    return result
+
+
+class _Builder:
+    def __init__(self, names: dict[int, tuple[int, str]]) -> None:
+        self.names = names
+        self.leaves: list[Leaf] = []
+        self.distinct: list[Distinct] = []
+        self.loops = count()
+
+    def shape(self, pattern: tree.Pattern, loops: tuple[int, ...], *, outermost: bool = False) -> Shape:
+        match pattern:
+            case tree.Event():
+                leaf = Leaf(*self.names[id(pattern)], pattern.type, loops)
+                self.leaves.append(leaf)
+                return Take(leaf)
+            case tree.Sequence(parts=parts):
+                return self._sequence(parts, loops, outermost)
+            case tree.Disjunction(parts=parts):
+                return Either(tuple(self.shape(part, loops) for part in parts))
+            case tree.Conjunction(parts=parts):
+                return Both(len(parts), tuple(self.shape(part, loops) for part in parts))
+            case tree.Repeat(pattern=inner, low=low, high=1):
+                shape = self.shape(inner, loops)
+                return Either((shape, NOTHING)) if low == 0 else shape
+            case tree.Repeat(pattern=inner, low=low, high=high):
+                return self._loop(inner, low, high, loops)
+            case tree.AnyOf(count=needed, parts=parts, distinct=attribute):
+                if len(parts) == 1:
+                    shape = self._loop(parts[0], needed, needed, loops)
+                else:
+                    shape = Both(needed, tuple(self.shape(part, loops) for part in parts))
+                if attribute is not None:
+                    numbers = frozenset(leaf.number for leaf in leaves_of(shape))
+                    self.distinct.append(Distinct(attribute, numbers, loops))
+                return shape
+            case tree.Negation():
+                raise ValueError("NOT stands inside SEQ")
+
+    def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...]) -> Shape:
+        number = next(self.loops)
+        body = self.shape(inner, (*loops, number))
+        loop = Loop(number, body, max(1, 1 if nullable(body) else low), high)
+        return Either((loop, NOTHING)) if low == 0 or nullable(body) else loop
+
+    def _sequence(self, parts: tuple[tree.Pattern, ...], loops: tuple[int, ...], outermost: bool) -> Shape:
+        present: list[Shape] = []
+        absent: list[tuple[int, Shape]] = []
+        missing: list[Shape] = []
+        for part in parts:
+            if isinstance(part, tree.Negation):
+                inner = part.pattern
+                if isinstance(inner, tree.Negation):
+                    raise ValueError("NOT of a NOT")
+                missing.append(self.shape(inner, loops))
+                continue
+            if missing:
+                absent.append((len(present), _joined(missing)))
+                missing = []
+            present.append(self.shape(part, loops))
+        if missing:
+            absent.append((len(present), _joined(missing)))
+        if not present:
+            raise ValueError("SEQ of NOTs alone")
+        if not outermost and any(gap in (0, len(present)) for gap, _ in absent):
+            raise ValueError("a leading or trailing NOT stands in the outermost SEQ only")
+        return Seq(tuple(present), tuple(absent))
+
+
+def _joined(missing: list[Shape]) -> Shape:
+    """Neighbouring NOTs are one."""
+    return missing[0] if len(missing) == 1 else Seq(tuple(missing), ())

@@ -1,0 +1,109 @@
+"""Values of expressions of the syntax tree; None is null."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from saffron.language import tree
+
+Aggregates = Mapping[str, Callable[[list[Any]], Any]]
+"""User-defined aggregates: each from the values of a list that are not null, in order, at least one."""
+
+BUILT_IN = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
+SCALARS = ("abs", "sqrt", "least", "greatest")
+
+
+def value(expression: tree.Expression, leaf: Callable[[tree.Reference | tree.Call], Any]) -> Any:
+    """`leaf` gives the value of a reference, and of an aggregate over one."""
+    match expression:
+        case tree.Literal(value=literal):
+            return literal
+        case tree.Reference():
+            return leaf(expression)
+        case tree.Call(function=function, arguments=arguments):
+            if function not in SCALARS:
+                return leaf(expression)
+            return _call(function, [_real(value(argument, leaf)) for argument in arguments])
+        case tree.Prefix(operator="not", operand=operand):
+            return value(operand, leaf) is not True
+        case tree.Prefix(operand=operand):
+            number = _real(value(operand, leaf))
+            return None if number is None else -number
+        case tree.Logic(operator=operator, operands=operands):
+            truths = [value(operand, leaf) is True for operand in operands]
+            return all(truths) if operator == "and" else any(truths)
+        case tree.Membership(operand=operand, choices=choices):
+            found = value(operand, leaf)
+            return any(compared("=", found, choice.value) for choice in choices)
+        case tree.Operation(operator=operator, left=first, right=second):
+            pair = value(first, leaf), value(second, leaf)
+            return _arithmetic(operator, *map(_real, pair)) if operator in "+-*/%" else compared(operator, *pair)
+    raise ValueError(f"{expression} has no value in a match query")
+
+
+def aggregate(function: str, values: Sequence[Any], own: Aggregates) -> Any:
+    """An aggregate over an attribute of a list of events."""
+    present = [x for x in values if x is not None]
+    if function in ("first", "last"):
+        return values[0 if function == "first" else -1] if values else None
+    if function == "count":
+        return len(present)
+    if function == "sum":
+        return sum(present)
+    if not present:
+        return None
+    if function == "stddev":
+        return statistics.stdev(present) if len(present) > 1 else None
+    known: Aggregates = {"avg": lambda x: sum(x) / len(x), "min": min, "max": max, **own}
+    if function not in known:
+        raise ValueError(f"unknown function {function}")
+    return known[function](present)
+
+
+def _real(x: Any) -> float | None:
+    return None if x is None or isinstance(x, bool | str) else float(x)
+
+
+def _kind(x: Any) -> str:
+    return "bool" if isinstance(x, bool) else "text" if isinstance(x, str) else "number"
+
+
+def compared(operator: str, left: Any, right: Any) -> bool:
+    """False between kinds and with null; strings by their bytes; truth values have no order."""
+    if left is None or right is None or _kind(left) != _kind(right):
+        return False
+    if isinstance(left, str):
+        left, right = left.encode(), right.encode()
+    if isinstance(left, bool) and operator not in ("=", "!="):
+        return False
+    answers = {
+        "=": left == right,
+        "!=": left != right,
+        "<": left < right,
+        "<=": left <= right,
+        ">": left > right,
+        ">=": left >= right,
+    }
+    return bool(answers[operator])
+
+
+def _arithmetic(operator: str, left: float | None, right: float | None) -> float | None:
+    if left is None or right is None or (operator in ("/", "%") and right == 0):
+        return None
+    if operator == "/":
+        return left / right
+    if operator == "%":
+        return math.fmod(left, right)
+    return left + right if operator == "+" else left - right if operator == "-" else left * right
+
+
+def _call(function: str, values: list[float | None]) -> float | None:
+    numbers = [x for x in values if x is not None]
+    if len(numbers) < len(values):
+        return None
+    if function == "sqrt":
+        return math.sqrt(numbers[0]) if numbers[0] >= 0 else None
+    return {"abs": lambda: abs(numbers[0]), "least": lambda: min(numbers), "greatest": lambda: max(numbers)}[function]()
