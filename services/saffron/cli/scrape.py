@@ -20,6 +20,10 @@ class Page:
     def __init__(self, samples: list[Sample]) -> None:
         self._samples = samples
 
+    def has(self, name: str) -> bool:
+        """Whether a counter or gauge has any series."""
+        return any(one.name == name for one in self._samples)
+
     def total(self, name: str, **labels: str) -> float:
         """Sum of a counter or gauge over all series that have these labels."""
         return float(

@@ -7,6 +7,8 @@ from typing import Any
 import typer
 
 from saffron.cli import console, options
+from saffron.cli.scrape import scrape
+from saffron.runtime.metric_names import CONSUMER_LAG
 from saffron.runtime.state import SystemState, read_state
 
 
@@ -28,18 +30,26 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
     elif state is None:
         console.say(f"nothing runs under {settings.data}; `saffron up` starts it")
     else:
-        rows = [(one.name, _pid(one.process), one.state, one.restarts, one.waiting) for one in state.services]
+        lags = _lags(state)
+        rows = [
+            (one.name, _pid(one.process), one.state, one.restarts, lags.get(one.name, "-"), one.waiting)
+            for one in state.services
+        ]
         if state.embedded:
-            rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, state.bootstrap))
-        console.print_table(("name", "pid", "state", "restarts", "waits for"), rows)
+            rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
+        console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
     if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
         raise typer.Exit(1)
 
 
 def document(state: SystemState | None) -> dict[str, Any]:
-    """What `--json` prints: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more."""
+    """What `--json` prints: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more.
+
+    `lag`: messages that a service has not yet read of its input; null where that is not known.
+    """
     if state is None:
         return {"phase": "stopped", "broker": None, "prefix": None, "services": []}
+    lags = _lags(state)
     broker = {"bootstrap": state.bootstrap, "pid": state.broker.pid if state.broker else None}
     return {
         "phase": state.phase,
@@ -54,6 +64,7 @@ def document(state: SystemState | None) -> dict[str, Any]:
                 "pid": one.process.pid if one.process else None,
                 "state": one.state,
                 "restarts": one.restarts,
+                "lag": lags.get(one.name),
                 "waiting": one.waiting,
                 "port": one.port,
                 "log": one.log,
@@ -61,6 +72,12 @@ def document(state: SystemState | None) -> dict[str, Any]:
             for one in state.services
         ],
     }
+
+
+def _lags(state: SystemState) -> dict[str, int]:
+    """Of the services that are ready and say so, by name."""
+    pages = {one.name: scrape(state, one.name) for one in state.services if one.state == "ready"}
+    return {name: int(page.total(CONSUMER_LAG.name)) for name, page in pages.items() if page.has(CONSUMER_LAG.name)}
 
 
 def _pid(process: object) -> str:

@@ -107,16 +107,25 @@ class Job:
 
 @dataclass(frozen=True)
 class Progress:
-    """What Spark says of its newest batch. `behind`: records not yet read, of the worst partition."""
+    """What Spark says of its newest batch. `behind`: records not yet read, of the worst partition.
+
+    `lags`: (topic, partition) -> records not yet read, as far as Spark says.
+    """
 
     batch: int
     rows_per_second: float
     behind: int
+    lags: Mapping[tuple[str, str], int]
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Progress:
         """From Spark's progress report."""
         behind = 0
+        lags: dict[tuple[str, str], int] = {}
         for source in body.get("sources", ()):
             behind = max(behind, int(float((source.get("metrics") or {}).get("maxOffsetsBehindLatest", 0))))
-        return cls(int(body.get("batchId", -1)), float(body.get("inputRowsPerSecond") or 0.0), behind)
+            ends = source.get("endOffset") or {}
+            for topic, latest in (source.get("latestOffset") or {}).items():
+                read = ends.get(topic, {})
+                lags |= {(topic, part): max(0, last - read[part]) for part, last in latest.items() if part in read}
+        return cls(int(body.get("batchId", -1)), float(body.get("inputRowsPerSecond") or 0.0), behind, lags)

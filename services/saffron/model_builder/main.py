@@ -21,6 +21,7 @@ from saffron.runtime.health import Health, HealthServer
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metric_names import (
+    CONSUMER_LAG,
     MODEL_AGE,
     MODEL_INPUT_RATE,
     MODEL_INPUT_REFUSED,
@@ -47,7 +48,7 @@ def main(settings: Settings) -> int:
     probes = HealthServer(health, metrics, settings.host, settings.metrics_port)
     log = connect(settings)
     try:
-        return _serve(settings, log, Desk(health, metrics), stop)
+        return _serve(settings, log, Desk(health, metrics, settings.group("model-builder")), stop)
     except StoreError as error:
         _LOG.error("%s", error)
         return 1
@@ -107,9 +108,11 @@ def _run(job: Job, desk: Desk, stop: threading.Event) -> int:
 class Desk:
     """What the outside is told: health, metrics, log."""
 
-    def __init__(self, health: Health, metrics: Metrics) -> None:
+    def __init__(self, health: Health, metrics: Metrics, group: str) -> None:
         self.health = health
         self.metrics = metrics
+        self._group = group
+        metrics.add(RESTARTS, 0)
         self._published: dict[str, float] = {}
 
     def done(self, done: Done) -> None:
@@ -134,6 +137,7 @@ class Desk:
         if progress is not None:
             self.metrics.set(MODEL_INPUT_RATE, progress.rows_per_second)
             self.metrics.set(MODEL_OFFSETS_BEHIND, progress.behind)
+            self.metrics.replace(CONSUMER_LAG, {(*where, self._group): lag for where, lag in progress.lags.items()})
             self.health.detail("batch", progress.batch)
 
 

@@ -44,6 +44,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
     faulthandler.register(signal.SIGUSR1)  # kill -USR1 shows in the log where every thread is
     stop = _Stop()
     health, metrics = Health(name), Metrics()
+    metrics.add(RESTARTS, 0)
     server = HealthServer(health, metrics, settings.host, settings.metrics_port)
     try:
         while not stop.asked:

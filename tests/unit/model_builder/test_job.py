@@ -21,12 +21,17 @@ def test_the_source_reads_only_what_is_committed_from_the_beginning() -> None:
 
 def test_progress_is_that_of_the_worst_source() -> None:
     sources = [{"metrics": {"maxOffsetsBehindLatest": "12"}}, {"metrics": {"maxOffsetsBehindLatest": "7"}}]
-    assert Progress.of({"batchId": 4, "inputRowsPerSecond": 2.5, "sources": sources}) == Progress(4, 2.5, 12)
+    assert Progress.of({"batchId": 4, "inputRowsPerSecond": 2.5, "sources": sources}) == Progress(4, 2.5, 12, {})
 
 
 @pytest.mark.parametrize("body", [{}, {"sources": [{}]}, {"sources": [{"metrics": None}], "inputRowsPerSecond": None}])
 def test_progress_without_numbers_is_nought(body: dict[str, object]) -> None:
-    assert Progress.of(body) == Progress(-1, 0.0, 0)
+    assert Progress.of(body) == Progress(-1, 0.0, 0, {})
+
+
+def test_the_lag_of_each_partition_is_what_lies_behind_the_batch() -> None:
+    source = {"endOffset": {"t": {"0": 5, "1": 9}}, "latestOffset": {"t": {"0": 8, "1": 9, "2": 4}}}
+    assert Progress.of({"sources": [source]}).lags == {("t", "0"): 3, ("t", "1"): 0}
 
 
 def test_jars_that_are_given_are_not_looked_for() -> None:
