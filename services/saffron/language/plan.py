@@ -156,11 +156,115 @@ class Condition:
 
 @dataclass(frozen=True)
 class Component:
-    """A positive component of a flat SEQ, in pattern order. `variable` is what results call it (unique)."""
+    """An event type in the pattern, in pattern order. `variable` is what results call it (unique).
+
+    `closure`: it stands in a repetition: its binding is a list of events, in order. Negated components come after all
+    others: those of `Absence` k are `MatchPlan.absences[k].components`, and no match binds them.
+    """
 
     variable: str
     type: str
     closure: bool
+
+
+# ---------------------------------------------------------------- shapes of patterns
+
+
+@dataclass(frozen=True)
+class Take:
+    """One event of a component."""
+
+    component: int
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """SEQ: the parts one after the other. Only here parts may be `Absent`."""
+
+    parts: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """{low,high} times the body, `high` None without end: + is (1, None). ? and * are a `Choice` with an empty InOrder
+    (`*` of a loop (1, None)), {0,m} likewise, so that low is at least 1. Loops are numbered from 0, outer ones first.
+    """
+
+    number: int
+    body: Shape
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """OR: one of the parts, of which one may be InOrder(()), nothing."""
+
+    parts: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Together:
+    """AND, ANY: `count` of the parts (AND: all), interleaved or not, sharing no event."""
+
+    parts: tuple[Shape, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Absent:
+    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring ones are one, as NOT SEQ of both."""
+
+    number: int
+
+
+Shape = Take | InOrder | Loop | Choice | Together | Absent
+
+
+@dataclass(frozen=True)
+class Absence:
+    """What a NOT rules out: any of `sequences`, each a tuple of components (indices) of single events, in order.
+
+    A repetition inside NOT is there once, an option not at all, AND in every order: enough, as a NOT asks only whether
+    there is a match. `checks`: conditions that name a component of it, and others that the match bound (unbound: they
+    hold); all components are read as SINGLE.
+    """
+
+    components: tuple[int, ...]
+    sequences: tuple[tuple[int, ...], ...]
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A conjunct of WHERE, wherever its variables stand. It is asked as soon as all of them can be read.
+
+    CURRENT, PREVIOUS and BEFORE read the event being taken, of every component that is read so: those of one iteration
+    of the repetitions that they share; LAST, CLOSED and Length read a finished list. A component that the match has
+    not bound: the check holds. So it does where there is nothing to look back at.
+    """
+
+    expr: Expr
+    text: str
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """ANY ... DISTINCT attr: the events that the components bind have different values of it, none null."""
+
+    components: tuple[int, ...]
+    attribute: str
+    kind: Kind
+
+
+class Output(Enum):
+    """Which matches are reported."""
+
+    ALL = "ALL"
+    NON_OVERLAP = "NON-OVERLAP"
+    COMPRESSED = "COMPRESSED"
+    FIRST = "FIRST"
+    LONGEST = "LONGEST"
 
 
 @dataclass(frozen=True)
@@ -200,8 +304,14 @@ class ReturnItem:
 
 @dataclass(frozen=True)
 class MatchPlan:
-    """A match query over a flat SEQ of single events and Kleene plus.
+    """A match query.
 
+    `flat`: the pattern is a SEQ of single events and Kleene plus, one strategy throughout, TIME ORDERED. Then
+    `conditions` has the conjuncts on their edges; `checks` has them in any case.
+    `begins`, `continues`: for each positive component the strategy that governs what may be skipped while waiting for
+    it, and between its events (its loop's next iteration).
+    `strict`: TIME STRICT. `consume`: components whose events serve one match only (CONSUME).
+    `into`: the type of the events that results are to other queries. `confidence`: its threshold, None: not asked for.
     `text` is the normalised text (clauses in a fixed order, one space, canonical spellings, without the query's
     name): results' ids hash it. `key`: attributes of [attr], in order; all events of a match agree on them, none null.
     `returns`: empty for RETURN * and for none.
@@ -216,6 +326,24 @@ class MatchPlan:
     conditions: tuple[Condition, ...]
     window: Window
     returns: tuple[ReturnItem, ...]
+    pattern: Shape = InOrder(())
+    flat: bool = True
+    checks: tuple[Check, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    distinct: tuple[Distinct, ...] = ()
+    begins: tuple[Strategy, ...] = ()
+    continues: tuple[Strategy, ...] = ()
+    strict: bool = False
+    output: Output = Output.ALL
+    timeouts: bool = False
+    consume: tuple[int, ...] = ()
+    into: str | None = None
+    confidence: float | None = None
+
+    @property
+    def positive(self) -> int:
+        """How many components a match can bind: those before the negated ones."""
+        return len(self.components) - sum(len(absence.components) for absence in self.absences)
 
 
 @dataclass(frozen=True)
