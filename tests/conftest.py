@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import uuid
 from collections.abc import Iterator
 
@@ -10,6 +11,12 @@ import pytest
 from saffron.runtime.broker import Broker
 
 _REAL = frozenset({"broker", "broker_node"})
+
+
+def pytest_configure() -> None:
+    """A shell's background jobs, and all that they start, ignore Ctrl-C: the tests that press it need it back."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,14 +11,9 @@ import pytest
 import zstandard
 
 from saffron import data
-from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.events.raw import batch_of_values
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.operator import ResultOperator
-from saffron.engine.trends.operator import TrendOperator
-from saffron.engine.windows.operator import WindowingOperator
 from saffron.runtime.broker import Broker
-from tests.e2e.processes import END, SERVICES, System, split
+from tests.e2e.command import Command
+from tests.e2e.processes import SERVICES, System, split
 from tests.e2e.system import undated_bodies
 
 EVENTS = 200_000
@@ -31,6 +26,9 @@ QUERIES = {
     "falls": """PATTERN Quote+ Q WHERE [symbol] AND Q.price > NEXT(Q).price
 GROUP BY symbol WITHIN 10 minutes SLIDE 5 minutes RETURN symbol, COUNT(*)""",
 }
+TOPIC_OF = {"rally": "complex-events", "falls": "trends"}
+
+Results = dict[str, list[list[bytes]]]
 
 
 @pytest.fixture(scope="module")
@@ -41,26 +39,22 @@ def lines() -> list[bytes]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(lines: list[bytes]) -> dict[str, list[list[bytes]]]:
-    """What the operators say when nothing ever goes wrong: by result topic, by partition."""
-    parts = split(lines, PARTITIONS)
-    assert all(parts), "both partitions have events"
-    return {
-        "complex-events": [pure(MatchOperator(partition=p), part, p) for p, part in enumerate(parts)],
-        "trends": [pure(TrendOperator(partition=p), part, p) for p, part in enumerate(parts)],
-    }
-
-
-def pure(operator: ResultOperator, part: Sequence[tuple[bytes, bytes]], partition: int) -> list[bytes]:
-    windowing = WindowingOperator(partition, "events", from_json_schema(SCHEMA))
+def undisturbed(lines: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What `saffron replay` says of the same events, which nothing ever disturbs: by result topic, by partition."""
+    folder = tmp_path_factory.mktemp("replay")
+    (folder / "quotes.ndjson").write_bytes(b"\n".join(lines))
+    (folder / "quotes.schema.json").write_bytes(orjson.dumps(SCHEMA))
+    options = ["--schema", str(folder / "quotes.schema.json"), "--partitions", str(PARTITIONS), "--key", "symbol"]
     for name, text in QUERIES.items():
-        windowing.query(name, {"version": 1, "op": "add", "text": text, "from": "now"})
-    windowing.ingest(batch_of_values([line for _, line in part] + [END]))
-    found: list[bytes] = []
-    for block in windowing.flush():
-        results = operator.apply(block)
-        found += results.json(0, len(results))
-    return found
+        (folder / f"{name}.saf").write_text(text)
+        options += ["-q", str(folder / f"{name}.saf")]
+    printed = Command(folder).run("replay", *options, str(folder / "quotes.ndjson")).stdout.encode().splitlines()
+    found: Results = {topic: [[] for _ in range(PARTITIONS)] for topic in TOPIC_OF.values()}
+    for line in printed:
+        result = orjson.loads(line)
+        found[TOPIC_OF[result["query"]]][result["partition"]].append(line)
+    assert all(part for parts in found.values() for part in parts), "every partition has results of both kinds"
+    return {topic: [undated_bodies(part) for part in parts] for topic, parts in found.items()}
 
 
 @pytest.fixture
@@ -93,8 +87,8 @@ def go_on(system: System, chunk: Sequence[bytes]) -> None:
     system.wait(both_came, 60, "no results came")
 
 
-def finish(system: System, undisturbed: dict[str, list[list[bytes]]]) -> None:
-    """End the stream; then exactly the results of an undisturbed run stand there, in their order."""
+def finish(system: System, undisturbed: Results) -> None:
+    """End the stream; then exactly the results of an undisturbed `replay` stand there, in their order."""
     system.end()
     total = sum(len(part) for parts in undisturbed.values() for part in parts)
     system.wait(lambda: system.results() >= total, 90, f"not all of {total} results came")
@@ -108,7 +102,7 @@ def finish(system: System, undisturbed: dict[str, list[list[bytes]]]) -> None:
 @pytest.mark.kafka
 @pytest.mark.slow
 def test_nothing_is_lost_or_doubled_when_services_and_broker_are_killed(
-    system: System, broker_node: Broker, lines: list[bytes], undisturbed: dict[str, list[list[bytes]]]
+    system: System, broker_node: Broker, lines: list[bytes], undisturbed: Results
 ) -> None:
     for number, start in enumerate(range(0, EVENTS, CHUNK)):
         go_on(system, lines[start : start + CHUNK])
@@ -131,7 +125,7 @@ def test_nothing_is_lost_or_doubled_when_services_and_broker_are_killed(
 @pytest.mark.kafka
 @pytest.mark.slow
 def test_a_service_that_slept_beyond_its_session_does_no_harm_when_it_wakes(
-    system: System, lines: list[bytes], undisturbed: dict[str, list[list[bytes]]]
+    system: System, lines: list[bytes], undisturbed: Results
 ) -> None:
     for number, start in enumerate(range(0, EVENTS, CHUNK)):
         go_on(system, lines[start : start + CHUNK])
