@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from saffron.runtime.health import Health
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.memory_log import MemoryLog, raw_batch
 from saffron.runtime.metrics import Metrics
-from saffron.runtime.result_service import ResultService
+from saffron.runtime.result_service import Kind, ResultService
 from saffron.runtime.topics import Topics, topic_specs
 from saffron.runtime.warm import Request
 from saffron.shedder.service import ShedderService
@@ -81,18 +81,18 @@ def settings(directory: Path, partitions: int) -> Settings:
     )
 
 
-def makers(chosen: Settings) -> dict[str, Make]:
-    """How each service is made."""
+def makers(chosen: Settings, metrics: Callable[[str], Metrics] = lambda service: Metrics()) -> dict[str, Make]:
+    """How each service is made; `metrics`: those of a service, by its name."""
 
-    def results(kind: object) -> Make:
+    def results(kind: Kind) -> Make:
         def make(log: MemoryLog) -> Service:
-            return ResultService(kind, log, chosen, Metrics(), Health("test"), warm=AtOnce)  # type: ignore[arg-type]
+            return ResultService(kind, log, chosen, metrics(kind.service), Health("test"), warm=AtOnce)
 
         return make
 
     return {
-        "windowing": lambda log: WindowingService(log, chosen, Metrics(), Health("test")),
-        "shedder": lambda log: ShedderService(log, chosen, Metrics(), Health("test")),
+        "windowing": lambda log: WindowingService(log, chosen, metrics("windowing"), Health("test")),
+        "shedder": lambda log: ShedderService(log, chosen, metrics("shedder"), Health("test")),
         "matcher": results(MATCHER),
         "greta": results(GRETA),
     }

@@ -56,6 +56,19 @@ def test_waiting_is_measured_from_the_blocks_append_to_its_forwarding() -> None:
     assert shedder.waits == [42]
 
 
+def test_time_without_credit_is_summed_up() -> None:
+    shedder = hop(credit=2)
+    shedder.hear(load("matcher", 0, "q"), 0)
+    shedder.take([record(1, 0, 0, 2, at=3), record(2, 2, 2, 2, at=4)], 5)
+    shedder.emit(10, flush=False)
+    shedder.emit(17, flush=False)
+    shedder.hear(load("matcher", 2, "q"), 20)
+    shedder.emit(21, flush=False)
+    shedder.emit(90, flush=False)
+    assert shedder.held_ms == 11
+    assert (shedder.sent(), shedder.sent()) == (3, 4)
+
+
 def test_a_forced_order_stands_in_the_next_block() -> None:
     shedder = hop()
     assert "no query 'q' is in force" in (shedder.force("q", 3) or "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jsonschema
 import numpy as np
 import pytest
@@ -266,3 +268,11 @@ def test_the_columns_are_never_copied() -> None:
     shedder = operator()
     given = block(0, 1000, 0)
     assert np.shares_memory(shedder.apply(given, now_ms=0).columns.seq, given.columns.seq)
+
+
+def test_events_that_readers_will_not_see_are_counted_by_query() -> None:
+    shedder, _ = with_query()
+    assert shedder.statistics()["shed_events"] == {"q": 0}
+    masked = replace(columns(5, 3), dropped=np.array([1, 2, 3], dtype=np.uint64))
+    shedder.apply(Block(masked, 5, 10, 0, counter=6), now_ms=0)
+    assert shedder.statistics()["shed_events"] == {"q": 2 + 2}, "two in its slot, two dropped whole"

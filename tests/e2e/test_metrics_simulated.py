@@ -1,0 +1,213 @@
+"""Every metric that is declared is filled: by the services that the table here names, and with numbers that can be."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from saffron.engine.models.latency import LatencyFunction
+from saffron.engine.models.model import LatencyModel, TransitionModel
+from saffron.model_builder.batch import Done
+from saffron.model_builder.job import Job, Progress
+from saffron.model_builder.main import Desk
+from saffron.runtime import service as frame
+from saffron.runtime.health import Health
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.metric_names import METRICS, Counter
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.topics import topic_specs
+from tests.e2e.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, close, makers, settings
+from tests.unit.runtime.world import Chaos, World
+
+_READERS = {"kafka_client_consumer_lag", "rebalances", "backpressure_ratio", "stage_latency_seconds"}
+_RESULTS = {
+    *_READERS,
+    "detection_latency_seconds",
+    "events_applied",
+    "partial_matches",
+    "snapshot_age_seconds",
+    "snapshot_duration_seconds",
+    "state_bytes",
+    "transaction_aborts",
+    "watermark_seconds",
+}
+FILLED: Mapping[str, set[str]] = {
+    "windowing": {
+        *_READERS,
+        "blocks",
+        "dead_letters",
+        "event_time_lag_seconds",
+        "events_in",
+        "late_events",
+        "mistyped_values",
+        "watermark_seconds",
+    },
+    "shedder": {
+        *_READERS,
+        "blocks",
+        "events_in",
+        "events_in_flight",
+        "model_version",
+        "overload_processing_seconds",
+        "overload_shedding_seconds",
+        "queueing_latency_seconds",
+        "shed_events",
+    },
+    "matcher": {*_RESULTS, "complex_events", "shed_partial_matches", "estimated_loss_ratio"},
+    "greta": {*_RESULTS, "trends"},
+    "model_builder": {
+        "kafka_client_consumer_lag",
+        "model_age_seconds",
+        "model_input_refused",
+        "model_input_rows_per_second",
+        "model_offsets_behind",
+        "model_version",
+        "restarts",
+    },
+    "frame": {"busy_ratio"},
+}
+LATENCY = LatencyModel("events", (1, 1), LatencyFunction("constant", 3e6, 0.0, 1.0), None, 9, {})
+TRANSITIONS = TransitionModel(
+    query="any",
+    query_version=1,
+    version=(1, 1),
+    states=4,
+    window_size=6_000,
+    window_events=False,
+    expected_events=10.0,
+    bin_size=10,
+    matrix=np.eye(4),
+    completion=np.array([[0.0, 0.25, 0.5, 1.0]]),
+    remaining_ns=np.zeros((0, 4)),
+    observations=9,
+    trained_through={},
+)
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metrics]:
+    """The metrics of the four services after a quiet life: events, queries of both kinds, a model, an order."""
+    folder = tmp_path_factory.mktemp("life")
+    metrics = {name: Metrics() for name in ("windowing", "shedder", "matcher", "greta")}
+    world = World(5, folder / "snapshots", Chaos(*([0] * 7)))
+    world.topics(*topic_specs("t.", 1))
+    for name, make in makers(settings(folder, 1), metrics.__getitem__).items():
+        world.add(name, make)
+    source = Source(world, 1, random.Random(5))
+    for name, text in (("rally", RALLY), ("any", ANY), ("falls", FALLS)):
+        source.query(name, text)
+    producer = MemoryLog(world.broker).producer()
+    for model in (LATENCY, TRANSITIONS):
+        producer.send(TOPICS.models, 0, model.encode(), key=model.key)
+    turns = itertools.count()
+    world.run(1200, lambda: live(source, next(turns)))
+    close(world, 1)
+    world.settle(lambda: at_rest(world, 1))
+    for _ in range(30):  # one more digest of everybody
+        world.now += 50
+        for process in world.processes:
+            assert process.service is not None
+            process.service.step(world.now)
+    return metrics
+
+
+def live(source: Source, turn: int) -> None:
+    if turn % 12 == 0:
+        source.events(4)
+    if turn % 300 == 250:
+        source.order("any", 1)
+
+
+def samples(metrics: Metrics) -> list[Sample]:
+    families = text_string_to_metric_families(metrics.text().decode())
+    return [sample for family in families for sample in family.samples]
+
+
+def filled(metrics: Metrics) -> set[str]:
+    """Names, as declared and without prefix, of what has a series."""
+    shown = {sample.name for sample in samples(metrics)}
+    ends = {one.name: "_total" if isinstance(one, Counter) else "" for one in METRICS}
+    names = {name for name, end in ends.items() if {f"{name}{end}", f"{name}_count"} & shown}
+    return {name.removeprefix("saffron_") for name in names}
+
+
+@pytest.mark.parametrize("service", ["windowing", "shedder", "matcher", "greta"])
+def test_each_service_fills_its_metrics(service: str, lived: dict[str, Metrics]) -> None:
+    assert filled(lived[service]) == FILLED[service]
+
+
+def test_the_model_builder_fills_its_metrics() -> None:
+    metrics = Metrics()
+    desk = Desk(Health("test"), metrics, "t.model-builder")
+    desk.done(Done(1, (LATENCY,), 5, 2))
+    progress = Progress(1, 2.5, 3, {("t.observations.latency", "0"): 3})
+    desk.look(cast("Job", SimpleNamespace(progress=lambda: progress)))
+    assert filled(metrics) == FILLED["model_builder"]
+
+
+def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = itertools.count()
+    times = itertools.count()
+    stop = SimpleNamespace(asked=False)
+
+    def step(now_ms: int, wait: float) -> bool:
+        stop.asked = next(steps) == 8
+        return True
+
+    service = SimpleNamespace(step=step, close=lambda now_ms: None)
+    monkeypatch.setattr(frame.time, "monotonic", lambda: next(times) / 4)
+    metrics = Metrics()
+    frame._serve(service, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop))
+    assert filled(metrics) == FILLED["frame"]
+
+
+def test_nothing_is_declared_that_nobody_fills() -> None:
+    assert set().union(*FILLED.values()) == {one.name.removeprefix("saffron_") for one in METRICS}
+
+
+def test_numbers_are_such_as_can_be(lived: dict[str, Metrics]) -> None:
+    for name, metrics in lived.items():
+        for one in samples(metrics):
+            assert math.isfinite(one.value), (name, one)
+            assert one.value >= 0 or "lag" in one.name, (name, one)
+            if one.name.endswith("_ratio"):
+                assert one.value <= 1, (name, one)
+
+
+def test_at_rest_nothing_lags_and_every_block_was_timed(lived: dict[str, Metrics]) -> None:
+    for metrics in lived.values():
+        lags = {one.labels["topic"]: one.value for one in samples(metrics) if one.name.endswith("consumer_lag")}
+        assert lags
+        assert set(lags.values()) == {0}
+    counts = {
+        one.labels["stage"]: one.value
+        for metrics in lived.values()
+        for one in samples(metrics)
+        if one.name == "saffron_stage_latency_seconds_count"
+    }
+    assert set(counts) == {"windowing", "shedder", "matcher_apply", "matcher_commit", "greta_apply", "greta_commit"}
+    assert counts["shedder"] == counts["matcher_apply"] == counts["greta_apply"] >= counts["windowing"] > 10
+
+
+def test_results_count_once_and_drops_by_query(lived: dict[str, Metrics]) -> None:
+    found = samples(lived["matcher"])
+    times = sum(one.value for one in found if one.name == "saffron_detection_latency_seconds_count")
+    assert times == sum(one.value for one in found if one.name == "saffron_complex_events_total") > 0
+    dropped = {one.labels["query"]: one.value for one in found if one.name == "saffron_shed_partial_matches_total"}
+    assert dropped["rally"] == 0 < dropped["any"]
+    lost = {one.labels["query"]: one.value for one in found if one.name == "saffron_estimated_loss_ratio"}
+    assert lost["rally"] == 0 < lost["any"] < 1
+
+
+def test_a_model_of_f_shows_in_the_shedder(lived: dict[str, Metrics]) -> None:
+    found = {one.name: one.value for one in samples(lived["shedder"])}
+    assert found["saffron_overload_processing_seconds"] == pytest.approx(0.003)

@@ -1,0 +1,36 @@
+"""What a chain keeps book of: only what is committed counts."""
+
+from __future__ import annotations
+
+from saffron.runtime.tally import Tally
+from tests.unit.runtime.fakes import FakeResults
+
+RESULTS = FakeResults([("a", 0), ("a", 1), ("b", 0)])
+
+
+def test_results_count_when_they_are_committed() -> None:
+    tally = Tally()
+    tally.applied(40.0, 50.0)
+    tally.wrote(RESULTS, 0, 2)
+    assert (tally.results, tally.drain_latencies()) == (0, {})
+    tally.committed(70.0)
+    assert tally.results == 2
+    tally.wrote(RESULTS, 2, 3)
+    tally.finished(50.0)
+    tally.committed(90.0)
+    assert {query: times.tolist() for query, times in tally.drain_latencies().items()} == {"fake": [70.0, 70.0, 90.0]}
+    assert {stage: times.tolist() for stage, times in tally.drain_stages().items()} == {
+        "apply": [10.0],
+        "commit": [40.0],
+    }
+    assert (tally.results, tally.commits) == (3, 2)
+    assert (tally.drain_latencies(), tally.drain_stages()) == ({}, {})
+
+
+def test_what_is_aborted_never_counts() -> None:
+    tally = Tally()
+    tally.wrote(RESULTS, 0, 3)
+    tally.finished(50.0)
+    tally.forget()
+    tally.committed(70.0)
+    assert (tally.results, tally.drain_latencies(), tally.drain_stages()) == (0, {}, {})
