@@ -44,7 +44,8 @@ Conditions
 12. A condition is asked as soon as all that it reads is known, and then decides whether the edge takes the event; so
     that AND in any order, groups and options need no "last identifier", and on a flat SEQ it is N3's.
 13. v[last], v[], v.len are known once the run has taken an event that comes after the outermost repetition around v
-    (in a SEQ; in an AND, after the AND), or at the end of the pattern: N3's proceed. v[1] is known with the first event.
+    (in a SEQ; in an AND, after the AND), or at the end of the pattern: N3's proceed, also for `{n}`, which might know
+    it at once. v[1] is known with the first event.
 14. v[i], v[i-k], v[..i-1]: the condition is asked of each event of the variable in the most repetitions (of several,
     the last of the pattern). Another variable read so beside it must lie in all of its own repetitions around that
     one, and v[i] is its event in the same iteration; v[i-k] and v[..i-1] count back from there in v's whole list. Until
@@ -84,5 +85,5 @@ Imprecise time (X2)
 29. A closure of an event (no group) is uncorrelated unless a condition or RETURN reads v[i-k], v[..i-1], v[1], v[last],
     first() or last() of it: its events are a set, listed by seq. Lists of correlated ones are in order of time, and
     another order is another match.
-30. Windows in ms are of the world's times, in EVENTS of seq. NOT is judged in each world. Conditions read the world's ts.
+30. Windows are of the world's times (in EVENTS: refused), NOT is judged in each world, conditions read the world's ts.
 """

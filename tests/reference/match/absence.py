@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import NamedTuple
 
 from tests.reference.match.conditions import violated
 from tests.reference.match.events import Bindings, Bound, Event
-from tests.reference.match.question import Question, adjacent, distinct_differ, keys_agree
+from tests.reference.match.question import Question, adjacent, distinct_differ, in_order, keys_agree
 from tests.reference.match.shape import Both, Either, Loop, Seq, Shape, Take, leaves_of
 from tests.reference.match.subsets import derived
 from tests.reference.match.windows import Window, clock, reach
@@ -79,11 +79,11 @@ def _of(shape: Shape, bindings: list[Bound]) -> list[Bound]:
 
 
 def _first(events: list[Event]) -> Event | None:
-    return min(events, key=lambda event: (event.ts, event.place()), default=None)
+    return min(events, key=Event.order, default=None)
 
 
 def _last(events: list[Event]) -> Event | None:
-    return max(events, key=lambda event: (event.ts, event.place()), default=None)
+    return max(events, key=Event.order, default=None)
 
 
 def _inside(asked: Question, event: Event, gap: Gap, bindings: Bindings, window: Window) -> bool:
@@ -94,7 +94,7 @@ def _inside(asked: Question, event: Event, gap: Gap, bindings: Bindings, window:
         return False
     if window.bounds is not None:
         low, high = window.bounds
-        late_enough = window.opener is None or event.place() >= window.opener.place()
+        late_enough = window.opener is None or event.order() >= window.opener.order()
         return late_enough and low <= clock(asked, event) < high
     first, last = bindings[0].event, bindings[-1].event
     if gap.before is None:
@@ -108,8 +108,6 @@ def _occurs(asked: Question, gap: Gap, candidates: list[Event], bindings: Bindin
     wanted = [event for event in candidates if event.type in types]
     for size in range(1, len(wanted) + 1):
         for chosen in combinations(wanted, size):
-            if not all(adjacent(asked, one, other) for one, other in pairwise(chosen)):
-                continue
             for way in derived(gap.absent, chosen):
                 found = tuple(b._replace(iterations=(*gap.iterations, *b.iterations)) for b in way)
                 if _fits(asked, gap, found, bindings, candidates):
@@ -119,7 +117,7 @@ def _occurs(asked: Question, gap: Gap, candidates: list[Event], bindings: Bindin
 
 def _fits(asked: Question, gap: Gap, found: Bindings, bindings: Bindings, events: Sequence[Event]) -> bool:
     whole = (*bindings, *found)
-    if not keys_agree(asked, whole) or not distinct_differ(asked, found):
+    if not in_order(asked, found) or not keys_agree(asked, whole) or not distinct_differ(asked, found):
         return False
     if any(violated(one, whole, lambda _: True, asked.functions) for one in asked.absent):
         return False

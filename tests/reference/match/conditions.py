@@ -10,10 +10,10 @@ from saffron.language import tree
 from saffron.language.tree import Index
 from tests.reference.match.events import Bindings, Bound
 from tests.reference.match.shape import Leaf, Pattern
-from tests.reference.match.values import SCALARS, Aggregates, aggregate, value
+from tests.reference.match.values import Aggregates, aggregate, value
 
 TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
-FINISHED = (Index.LAST, Index.ALL)
+FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,7 @@ def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
     return Condition(expression, read, taking, finished, focus)
 
 
-def violated(
-    asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates
-) -> bool:
+def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates) -> bool:
     """Whether the condition fails on what it can read already. `over`: whether a component's list is complete."""
     lists = {leaf.number: [b for b in bindings if b.leaf == leaf.number] for _, leaf in asked.references}
     if not all(lists.values()) or not all(map(over, asked.finished)):
@@ -129,6 +127,3 @@ def read(
         return len(events)
     place = {Index.FIRST: 0, Index.LAST: -1, Index.CURRENT: at, Index.PREVIOUS: at - expression.back}
     return events[place.get(expression.index, 0)].get(str(expression.attribute))
-
-
-__all__ = ["FINISHED", "SCALARS", "TAKING", "Condition", "condition", "read", "references", "violated"]

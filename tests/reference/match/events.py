@@ -21,8 +21,12 @@ class Event:
     counter: int = 0
 
     def place(self) -> tuple[int, int]:
-        """Where the event stands in the total order of the partition."""
+        """What results call the event by."""
         return self.seq, self.counter
+
+    def order(self) -> tuple[int, int, int]:
+        """The total order of events: by time, then by arrival."""
+        return self.ts, self.seq, self.counter
 
     def get(self, name: str) -> Any:
         """An attribute (None: null or absent), the occurrence time or the type."""
@@ -51,4 +55,4 @@ def events_of(given: Iterable[Mapping[str, Any] | Event]) -> list[Event]:
         else Event(one["seq"], one["ts"], one["type"], {k: v for k, v in one.items() if k not in ("seq", "ts", "type")})
         for one in given
     ]
-    return sorted(made, key=lambda event: (event.place(), event.ts))
+    return sorted(made, key=Event.order)

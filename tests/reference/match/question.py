@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from saffron.language import tree
 from saffron.language.parser import parse
-from tests.reference.match.conditions import Condition, condition, references
+from tests.reference.match.conditions import Condition, condition
 from tests.reference.match.events import Bindings, Event
 from tests.reference.match.shape import Leaf, Pattern, shape_of
 from tests.reference.match.values import Aggregates, compared
@@ -34,6 +35,7 @@ class Question:
 
     `partition`: attributes that every positive component is asked to agree on.
     `begins`, `continues`: the strategy while waiting for a component (x), and between its events (x[i]).
+    `loose`: closures whose events have no order among themselves (imprecise time, uncorrelated).
     """
 
     query: tree.Query
@@ -46,6 +48,7 @@ class Question:
     continues: Mapping[int, str]
     strict_time: bool
     functions: Aggregates = field(default_factory=dict)
+    loose: frozenset[int] = frozenset()
 
 
 def question(query: tree.Query | str, functions: Aggregates | None = None, *, default: str = NEXT) -> Question:
@@ -135,13 +138,17 @@ def distinct_differ(asked: Question, bindings: Bindings) -> bool:
 
 def adjacent(asked: Question, before: Event, after: Event) -> bool:
     """Whether one event may follow the other in a match."""
-    in_order = (before.ts, *before.place()) < (after.ts, *after.place())
-    return in_order and not (asked.strict_time and before.ts == after.ts)
+    return before.ts < after.ts if asked.strict_time else before.order() < after.order()
+
+
+def in_order(asked: Question, bindings: Bindings) -> bool:
+    """Whether each event may follow the one before it."""
+    return all(
+        (one.leaf == other.leaf and one.leaf in asked.loose) or adjacent(asked, one.event, other.event)
+        for one, other in pairwise(bindings)
+    )
 
 
 def names(asked: Question) -> list[Leaf]:
     """The components that a match binds, by number."""
     return list(asked.pattern.leaves[: asked.pattern.positive])
-
-
-__all__ = ["ANY", "NEXT", "PARTITION", "STRICT", "Question", "references"]

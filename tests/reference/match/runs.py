@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.reference.match.conditions import violated
@@ -13,8 +13,8 @@ from tests.reference.match.question import (
     NEXT,
     PARTITION,
     Question,
-    adjacent,
     distinct_differ,
+    in_order,
     keys_agree,
 )
 
@@ -79,7 +79,7 @@ def _allowed(asked: Question, taken: Bindings, state: State) -> bool:
     event, number, _ = taken[-1]
     if event.type != asked.pattern.leaves[number].type:
         return False
-    if len(taken) > 1 and not adjacent(asked, taken[-2].event, event):
+    if not in_order(asked, taken[-2:]):
         return False
     if not keys_agree(asked, taken) or not distinct_differ(asked, taken):
         return False
@@ -110,8 +110,3 @@ def _may_skip(asked: Question, edge: Edge, event: Event, ours: bool, fired: Sequ
     if strategy == PARTITION:
         return uncounted or not ours
     return uncounted
-
-
-def prefixes(run: Run, accepted: Iterator[Bindings]) -> bool:
-    """Whether an accepting run went through this one."""
-    return any(other[: len(run.bindings)] == run.bindings for other in accepted)

@@ -72,12 +72,16 @@ class Distinct:
 
 @dataclass(frozen=True)
 class Pattern:
-    """`leaves`: by number, the positive ones first (`positive` of them), then those inside NOT."""
+    """`leaves`: by number, the positive ones first (`positive` of them), then those inside NOT.
+
+    `closures`: leaves that are the whole of the only repetition around them, as in `A+`.
+    """
 
     root: Shape
     leaves: tuple[Leaf, ...]
     positive: int
     distinct: tuple[Distinct, ...]
+    closures: frozenset[int]
 
     def leaf(self, name: str) -> Leaf:
         """The component that a variable names, or the only one of a type of that name."""
@@ -119,7 +123,9 @@ def shape_of(pattern: tree.Pattern) -> Pattern:
     builder = _Builder(_names(pattern))
     root = builder.shape(pattern, (), outermost=True)
     leaves = sorted(builder.leaves, key=lambda leaf: leaf.number)
-    return Pattern(root, tuple(leaves), len(list(leaves_of(root))), tuple(builder.distinct))
+    return Pattern(
+        root, tuple(leaves), len(list(leaves_of(root))), tuple(builder.distinct), frozenset(builder.closures)
+    )
 
 
 def _components(pattern: tree.Pattern, absent: bool = False) -> Iterator[tuple[tree.Event, bool]]:
@@ -155,6 +161,7 @@ class _Builder:
         self.names = names
         self.leaves: list[Leaf] = []
         self.distinct: list[Distinct] = []
+        self.closures: list[int] = []
         self.loops = count()
 
     def shape(self, pattern: tree.Pattern, loops: tuple[int, ...], *, outermost: bool = False) -> Shape:
@@ -189,6 +196,8 @@ class _Builder:
     def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...]) -> Shape:
         number = next(self.loops)
         body = self.shape(inner, (*loops, number))
+        if isinstance(body, Take) and not loops:
+            self.closures.append(body.leaf.number)
         loop = Loop(number, body, max(1, 1 if nullable(body) else low), high)
         return Either((loop, NOTHING)) if low == 0 or nullable(body) else loop
 

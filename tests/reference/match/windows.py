@@ -41,7 +41,7 @@ def windows(asked: Question, events: Sequence[Event]) -> Iterator[Window]:
         for opener in events:
             if _opens(within.opening, opener):
                 low = clock(asked, opener)
-                inside = [e for e in events if e.place() >= opener.place() and clock(asked, e) < low + size]
+                inside = [e for e in events if e.order() >= opener.order() and clock(asked, e) < low + size]
                 yield Window((low, low + size), opener, inside, len(inside))
     elif within.slide is not None:
         slide, instants = within.slide.amount, [clock(asked, event) for event in events]

@@ -1,0 +1,88 @@
+"""The results of a query: its matches after CONSUME and OUTPUT, what RETURN makes of them, and INTO."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saffron.language import tree
+from saffron.language.printer import expression_text
+from tests.reference.match.absence import is_trailing
+from tests.reference.match.conditions import read, references
+from tests.reference.match.events import Event, events_of
+from tests.reference.match.matches import Match, all_matches
+from tests.reference.match.output import chosen
+from tests.reference.match.question import Question, question
+from tests.reference.match.values import Aggregates, value
+from tests.reference.match.windows import clock, reach
+
+
+def answers(
+    query: Question | tree.Query | str,
+    events: Sequence[Mapping[str, Any] | Event],
+    functions: Aggregates | None = None,
+) -> list[Match]:
+    """The matches that a query reports over the events of one partition, in the order of results.
+
+    `events`: dicts of seq, ts, type and attributes. `functions`: user-defined aggregates by name.
+    """
+    asked = query if isinstance(query, Question) else question(query, functions)
+    stream = events_of(events)
+    return chosen(asked, all_matches(asked, stream))
+
+
+def returned(asked: Question, match: Match) -> dict[str, Any]:
+    """The "return" object of a result."""
+    items = asked.query.returns.items if asked.query.returns else ()
+    return {name: _item(asked, match, item.expression) for name, item in zip(_item_names(items), items, strict=True)}
+
+
+def _item_names(items: Sequence[tree.Item]) -> list[str]:
+    """The alias; else the attribute, if no other item is called so; else the text."""
+    texts = [expression_text(item.expression) for item in items]
+    short = [
+        item.alias or (getattr(item.expression, "attribute", None) or text)
+        for item, text in zip(items, texts, strict=True)
+    ]
+    count = Counter(short)
+    return [
+        name if item.alias or count[name] == 1 else text for item, name, text in zip(items, short, texts, strict=True)
+    ]
+
+
+def _item(asked: Question, match: Match, expression: tree.Expression) -> Any:
+    def look(part: tree.Reference | tree.Call) -> Any:
+        reference = next(references(part))
+        leaf = asked.pattern.leaf(reference.variable)
+        bound = [one for one in match.bindings if one.leaf == leaf.number]
+        return read(part, leaf, bound, 0, asked.functions) if bound else None
+
+    return value(expression, look)
+
+
+def composed(asked: Question, events: Sequence[Event]) -> list[Event]:
+    """The stream with the results of a query with INTO among its events, as other queries see it (N11)."""
+    assert asked.query.returns is not None
+    assert asked.query.returns.into is not None
+    placed = sorted(
+        (_placed(asked, match, events), number, match) for number, match in enumerate(answers(asked, events))
+    )
+    counters: Counter[int] = Counter(event.seq for event in events if event.counter)
+    made = []
+    for (seq, ts), _, match in placed:
+        counters[seq] += 1
+        made.append(Event(seq, ts, asked.query.returns.into, returned(asked, match), counters[seq]))
+    return events_of([*events, *made])
+
+
+def _placed(asked: Question, match: Match, events: Sequence[Event]) -> tuple[int, int]:
+    """Position and time of a result."""
+    last = match.events()[-1]
+    mode = None if asked.query.output is None else asked.query.output.mode
+    if mode != "LONGEST" and not is_trailing(asked, match.bindings):
+        return last.seq, last.ts
+    first = match.events()[0]
+    end = clock(asked, first) + reach(asked) if match.window is None else match.window[1] - 1
+    behind = [event for event in events if clock(asked, event) <= end][-1]
+    return behind.seq, behind.ts if asked.query.within.size.events else end

@@ -1,0 +1,34 @@
+"""The text of a random flat plan, as a user would write it."""
+
+from __future__ import annotations
+
+from saffron.language.formulas import formula
+from saffron.language.plan import Condition, Edge, MatchPlan
+
+
+def text_of(plan: MatchPlan) -> str:
+    """A query that means what the plan says."""
+    names = [component.variable for component in plan.components]
+    parts = [f"{part.type}{'+' if part.closure else ''} {part.variable}" for part in plan.components]
+    keys = [f"[{', '.join(plan.key)}]"] if plan.key else []
+    conditions = dict.fromkeys(_conjunct(condition, plan, names) for condition in plan.conditions)
+    where = " AND ".join([*keys, *conditions])
+    return f"PATTERN SEQ({', '.join(parts)}) WHERE {plan.strategy.value} {{ {where} }} {_within(plan)}"
+
+
+def _conjunct(condition: Condition, plan: MatchPlan, names: list[str]) -> str:
+    assert condition.edge in Edge
+    return f"({formula(condition.expr, names)})"
+
+
+def _within(plan: MatchPlan) -> str:
+    window = plan.window
+    unit = "EVENTS" if window.events else "ms"
+    text = f"WITHIN {window.size} {unit}"
+    if window.slide is not None:
+        text += f" SLIDE {window.slide} {unit}"
+    if window.opens is not None:
+        text += f" OPEN ON {window.opens.type}"
+        if window.opens.expr is not None:
+            text += f" WHERE {formula(window.opens.expr, [window.opens.type])}"
+    return text
