@@ -28,6 +28,7 @@ class Digest:
     partial_matches: int = 0
     watermark: int | None = None
     lag: int | None = None
+    silent: bool | None = None
 
     def body(self) -> bytes:
         """The message's value."""

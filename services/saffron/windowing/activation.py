@@ -125,11 +125,12 @@ class Activation:
         if body.get("version") == self._view.queries.get(wanted.name):
             return None
         try:
+            plan = compile_query(body["text"], None, name=wanted.name)
+            if plan.stream != self._operator.stream:
+                return None
             plan = compile_query(body["text"], self._operator.schema, name=wanted.name)
         except QueryError:
             return None  # the operator rejects it, with the reason
-        if plan.stream != self._operator.stream:
-            return None
         return self._unready(wanted.name, body.get("version", 0), plan, self._schema_id)
 
     def _unready(self, name: str, version: int, plan: Plan, schema_id: str | None) -> str | None:

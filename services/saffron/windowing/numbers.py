@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from saffron.engine.events.block import Block
@@ -44,8 +46,8 @@ class WindowingNumbers:
             self._stage.append(now_ms - float(block.columns.time.min()))
             self._newest[where] = int(block.columns.ts[-1])
 
-    def report(self, now_ms: int, interval_ms: int) -> list[Digest]:
-        """A digest of each chain."""
+    def report(self, now_ms: int, interval_ms: int, silent: Callable[[TopicPartition], bool | None]) -> list[Digest]:
+        """A digest of each chain. `silent`: whether its source is."""
         lags = self._input.report(interval_ms)
         if self._stage:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "windowing")
@@ -71,6 +73,7 @@ class WindowingNumbers:
                     events=events,
                     watermark=watermark,
                     lag=lags.get(where),
+                    silent=silent(where),
                 )
             )
         self._metrics.replace(WATERMARK, watermarks)

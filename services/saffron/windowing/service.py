@@ -12,12 +12,11 @@ import orjson
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.runtime.config import Settings
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
-from saffron.runtime.inner_hop import Chain, InnerHop
+from saffron.runtime.inner_hop import InnerHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metric_names import DEAD_LETTERS
 from saffron.runtime.metrics import Metrics
@@ -26,6 +25,7 @@ from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 from saffron.windowing.desk import Desk
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
+from saffron.windowing.idle import Idle
 from saffron.windowing.numbers import WindowingNumbers
 
 _LOG = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ class WindowingService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
+        self._idle = Idle(log, self._topics, self.shell)
         self._numbers = WindowingNumbers(metrics, self.shell, settings.group("windowing"))
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
@@ -64,7 +65,7 @@ class WindowingService:
         moved = False
         if not self._desk.ready or self._look.due(now_ms):
             moved = self._desk.step()
-            self._idle(now_ms)
+            self._idle.step(now_ms, self._bounds())
         moved |= self.shell.step(now_ms, wait)
         if interval := self._digest.due(now_ms):
             self._report(now_ms, interval)
@@ -75,6 +76,7 @@ class WindowingService:
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
         self._desk.close()
+        self._idle.close()
 
     # ------------------------------------------------------------ wiring
 
@@ -145,36 +147,22 @@ class WindowingService:
             self._metrics.add(DEAD_LETTERS, 1, letter.reason)
         self._producer.flush(_FLUSH_SECONDS)
 
-    def _idle(self, now_ms: int) -> None:
-        """A silent partition that has been read to its end follows the slowest of its stream that is not silent."""
-        for stream, chains in self._by_stream().items():
-            bound = self._desk.settings(stream).get("idle")
-            if bound is None and stream == DEFAULT_STREAM:
-                bound = self._settings.idle_ms or None
-            if bound is None:
-                continue
-            silent = [c for c in chains if now_ms - _hop(c).heard_at >= bound and self.shell.at_end(c.where)]
-            others = [_hop(chain).operator.watermark for chain in chains if chain not in silent]
-            if others and min(others) > NO_WATERMARK:
-                for chain in silent:
-                    _hop(chain).follow(min(others), now_ms)
-
-    def _by_stream(self) -> dict[str, list[Chain]]:
-        found: dict[str, list[Chain]] = {}
-        for chain in self.shell.chains.values():
-            if isinstance(chain.hop, WindowingHop):
-                found.setdefault(chain.hop.operator.stream, []).append(chain)
-        return found
+    def _bounds(self) -> dict[str, int]:
+        """After how long (ms) a partition of a stream counts as silent, where it may."""
+        default = {DEFAULT_STREAM: self._settings.idle_ms}
+        given = {stream: row["idle"] for stream, row in self._desk.streams.items() if row.get("idle")}
+        return {stream: bound for stream, bound in {**default, **given}.items() if bound}
 
     def _report(self, now_ms: int, interval: int) -> None:
-        for digest in self._numbers.report(now_ms, interval):
+        bounds = self._bounds()
+
+        def silent(where: TopicPartition) -> bool | None:
+            bound = bounds.get(self._desk.sources.get(where.topic, ""))
+            return None if bound is None else self._idle.silent(where, bound, now_ms)
+
+        for digest in self._numbers.report(now_ms, interval, silent):
             send(self._producer, self._topics, digest)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
-
-
-def _hop(chain: Chain) -> WindowingHop:
-    assert isinstance(chain.hop, WindowingHop)
-    return chain.hop
 
 
 def _letter(where: TopicPartition, letter: DeadLetter) -> bytes:

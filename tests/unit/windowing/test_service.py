@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
@@ -30,15 +30,19 @@ class Bench:
 
     directory: Path
     now: int = 10_000
+    others: list[WindowingService] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: self.now)
         for spec in topic_specs("t.", 2):
             self.broker.create(TopicSpec(spec.name, spec.partitions, {}))
         self.producer = MemoryLog(self.broker).producer()
-        settings = replace(Settings(), data=self.directory, prefix="t.", idle_ms=200, flush_ms=5)
         self.metrics, self.health = Metrics(), Health("windowing")
-        self.service = WindowingService(MemoryLog(self.broker), settings, self.metrics, self.health)
+        self.service = self.member()
+
+    def member(self) -> WindowingService:
+        settings = replace(Settings(), data=self.directory, prefix="t.", idle_ms=200, flush_ms=5)
+        return WindowingService(MemoryLog(self.broker), settings, self.metrics, self.health)
 
     def event(self, partition: int, ts: int, topic: str = TOPICS.events) -> None:
         value = orjson.dumps({"type": "A", "ts": ts, "x": 1})
@@ -47,7 +51,8 @@ class Bench:
     def drive(self, milliseconds: int) -> None:
         for _ in range(milliseconds):
             self.now += 1
-            self.service.step(self.now)
+            for service in (self.service, *self.others):
+                service.step(self.now)
 
     def blocks(self, partition: int, topic: str = TOPICS.windows) -> list[Block]:
         records = self.broker.partition(TopicPartition(topic, partition)).read(0, 1000, False)[0]
@@ -75,6 +80,56 @@ def test_a_silent_partition_follows_the_others_watermark_and_its_backlog_is_late
     bench.drive(50)
     assert bench.blocks(1)[-1].columns.ts.tolist() == [6000]
     assert bench.metrics.value(DEAD_LETTERS, "late") == 1
+
+
+def test_a_silent_partition_follows_one_of_another_member(bench: Bench) -> None:
+    bench.others.append(bench.member())
+    bench.drive(50)
+    owned = [[where.partition for where in service.shell.chains] for service in (bench.service, bench.others[0])]
+    assert sorted(owned) == [[0], [1]]
+    bench.event(0, 1000)
+    bench.event(1, 1000)
+    bench.drive(2500)
+    assert bench.blocks(1)[-1].watermark == 1000
+    for ts in range(2000, 5000, 10):
+        bench.event(0, ts)
+        bench.drive(10)
+    following = bench.blocks(1)[-1].watermark
+    assert 2000 < following < 4990, "as the other member said last, at most a second ago"
+    bench.event(1, following)
+    bench.event(1, following - 1)
+    bench.drive(50)
+    assert bench.blocks(1)[-1].columns.ts.tolist() == [following]
+
+
+def test_nobody_follows_while_the_owner_of_a_partition_has_not_spoken(bench: Bench) -> None:
+    bench.broker.create(TopicSpec("many", 3, {}))
+    for spec in stream_topics("t.", "many", 3):
+        bench.broker.create(TopicSpec(spec.name, spec.partitions, {}))
+    body = {"name": "many", "topic": "many", "key": None, "schema": None, "disorder": 0, "idle": 200}
+    bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"many")
+    bench.others.append(bench.member())
+    bench.drive(50)
+    members = [bench.service, *bench.others]
+    owned = [[where.partition for where in one.shell.chains if where.topic == "many"] for one in members]
+    larger = max((0, 1), key=lambda index: len(owned[index]))
+    # The other one is alive, as the group sees it, and says nothing.
+    bench.service, bench.others = members[larger], []
+    silent, speaking = owned[larger]
+    windows = TOPICS.windows_of("many")
+    bench.event(silent, 1000, topic="many")
+    for ts in range(1000, 3000, 50):
+        bench.event(speaking, ts, topic="many")
+        bench.drive(50)
+    assert bench.blocks(speaking, windows)[-1].watermark > 2000
+    assert bench.blocks(silent, windows)[-1].watermark == 1000
+    bench.service = members[1 - larger]
+    bench.drive(1100)  # it says that its partition is silent
+    bench.service = members[larger]
+    for ts in range(3000, 3200, 50):
+        bench.event(speaking, ts, topic="many")
+        bench.drive(50)
+    assert bench.blocks(silent, windows)[-1].watermark > 2000
 
 
 def test_the_service_is_ready_once_queries_and_streams_are_read(bench: Bench) -> None:

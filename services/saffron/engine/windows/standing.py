@@ -139,13 +139,15 @@ class Standing:
     ) -> Change:
         """Add a query, in place of the current one of its name."""
         change = Change()
-        plan = self._plan(query, schema, position, change)
+        plan = self._plan(query, None, position, change)
         if plan is None:
+            return change
+        if plan.stream != self.stream:
+            return change if current is None else self._removed(current, position)
+        if schema is not None and (plan := self._plan(query, schema, position, change)) is None:
             return change
         if current is not None:
             change.bodies += self._removed(current, position).bodies
-        if plan.stream != self.stream:
-            return change
         query.slot = self._free_slot()
         query.window = None if schema is None else plan.window
         self.queries[query.name] = query

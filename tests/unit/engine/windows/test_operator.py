@@ -220,6 +220,13 @@ def test_queries_of_other_streams_are_not_ours() -> None:
     assert controls(operator.flush()) == [(0, "query", "add"), (0, "query", "remove")]
 
 
+def test_what_does_not_fit_our_schema_is_no_error_in_a_query_of_another_stream() -> None:
+    operator = WindowingOperator(0, "events", SCHEMA)
+    operator.query("q", add(1, text="FROM elsewhere PATTERN SEQ(Elsewhere e, Elsewhere f) WITHIN 1 hour"))
+    assert controls(operator.flush())[1:] == []
+    assert operator.take_notices() == []
+
+
 def test_a_query_before_the_schema_is_bound_or_rejected_at_it() -> None:
     operator = WindowingOperator(0, "events")
     operator.query("good", {**add(), "name": "good"})
