@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
 
 
 class Results(Protocol):
@@ -34,3 +38,87 @@ class Results(Protocol):
 
     def json(self, start: int, stop: int) -> list[bytes]:
         """Results start..stop-1 as JSON objects (UTF-8, no newline), without `detected_at`, which the shell adds."""
+
+
+class Part(Protocol):
+    """Results of one query, in the order in which they fired. `position`, `last_time`: int64 [n], as in `Results`."""
+
+    position: Ints
+    last_time: Ints
+
+    def __len__(self) -> int: ...
+
+    def json(self, chosen: Ints) -> list[bytes]:
+        """These results as JSON objects."""
+
+
+FULL, PAST, DUE = range(3)
+
+
+@dataclass(frozen=True)
+class Fired:
+    """A part, and how it stands among those of other queries.
+
+    `phase`: at one position stand first the EVENTS windows that are full (FULL), then what a query added there says of
+    the past (PAST), then what the next event or the watermark brings about (DUE). `deadline`: int64 [n], those of the
+    results' windows; None where what fires at one position fires at once.
+    """
+
+    name: str
+    results: Part
+    phase: int = DUE
+    deadline: Ints | None = None
+
+
+class OrderedResults:
+    """`Results`, ordered by (position, phase, deadline, query, order within the part)."""
+
+    def __init__(self, fired: Iterable[Fired]) -> None:
+        # Parts stand in the order of their queries' names, which a stable sort keeps where all else is equal.
+        parts = sorted((part for part in fired if len(part.results)), key=lambda part: part.name)
+        self.names = tuple(dict.fromkeys(part.name for part in parts))
+        self._parts = [part.results for part in parts]
+        sizes = [len(part) for part in self._parts]
+        position = _joined([part.position for part in self._parts])
+        order = _order(parts, sizes, position)
+        self._part, self._row = interleaved(sizes, order)
+        self.position = position[order]
+        self.last_time = _joined([part.last_time for part in self._parts])[order]
+        codes = np.array([self.names.index(part.name) for part in parts], np.int32)
+        self.query: NDArray[np.int32] = codes[self._part]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def json(self, start: int, stop: int) -> list[bytes]:
+        """Results start..stop-1, each a JSON object in UTF-8."""
+        parts, rows = self._part[start:stop], self._row[start:stop]
+        texts = [b""] * len(rows)
+        for number in np.unique(parts).tolist():
+            here = np.flatnonzero(parts == number)
+            for index, text in zip(here.tolist(), self._parts[number].json(rows[here]), strict=True):
+                texts[index] = text
+        return texts
+
+
+def interleaved(sizes: Sequence[int], order: Ints) -> tuple[Ints, Ints]:
+    """[n] the part, and the row in it, of each result, if `order` sorts the parts laid end to end."""
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    row = _joined([np.arange(size) for size in sizes])
+    return part[order], row[order]
+
+
+def _order(parts: Sequence[Fired], sizes: Sequence[int], position: Ints) -> Ints:
+    if len(parts) == 1:
+        return np.arange(len(position))
+    keys = [position]
+    if len({part.phase for part in parts}) > 1:
+        keys.insert(0, np.repeat([part.phase for part in parts], sizes))
+    if any(part.deadline is not None for part in parts):
+        none = np.zeros(max(sizes), np.int64)
+        keys.insert(0, _joined([none[: len(p.results)] if p.deadline is None else p.deadline for p in parts]))
+    return np.lexsort(keys)
+
+
+def _joined(arrays: Sequence[Ints]) -> Ints:
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.int64)

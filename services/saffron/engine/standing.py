@@ -1,11 +1,24 @@
-"""A standing query as a result operator knows it: what was added, whether it is paused, and what became of it."""
+"""A standing query as an operator knows it: what was added, whether it is paused, and what became of it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
+
+from saffron.engine.events.schema import Schema
+from saffron.language import compile_query
+from saffron.language.plan import Plan
+
+R = TypeVar("R")
+
+Compiler = Callable[[str, Schema | None, str], Plan]
+"""(text, schema, name) -> plan; QueryError where the text is wrong or, with a schema, does not fit it."""
+
+
+def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
+    """The compiler of the query language."""
+    return compile_query(text, schema, name=name)
 
 
 @dataclass(frozen=True)
@@ -18,8 +31,8 @@ class Status:
 
 
 @dataclass
-class StandingQuery(ABC):
-    """A query that was added and not removed; each engine adds what it runs once the text is bound.
+class StandingQuery(Generic[R]):
+    """A query that was added and not removed; `runs` is what runs it in its engine, there once the text is bound.
 
     `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `foreign`: it is no query of
     this engine, or not of this stream.
@@ -33,11 +46,12 @@ class StandingQuery(ABC):
     paused: bool = False
     refusal: str = ""
     foreign: bool = False
+    runs: R | None = None
 
     @property
-    @abstractmethod
-    def is_bound(self) -> bool:
-        """Whether there is something to run."""
+    def active(self) -> R | None:
+        """What runs it, if the query takes events."""
+        return None if self.paused else self.runs
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -64,17 +78,17 @@ class StandingQuery(ABC):
             "paused": self.paused,
             "refusal": self.refusal,
             "foreign": self.foreign,
-            "bound": self.is_bound,
+            "bound": self.runs is not None,
         }
 
     @property
     def is_waiting(self) -> bool:
         """Not bound yet, for want of a schema."""
-        return not (self.is_bound or self.foreign or self.refusal)
+        return self.runs is None and not (self.foreign or self.refusal)
 
     def status(self) -> Status:
         if self.refusal:
             return Status(self.version, "rejected", self.refusal)
         if self.paused:
             return Status(self.version, "paused", "")
-        return Status(self.version, "active" if self.is_bound else "waiting", "")
+        return Status(self.version, "waiting" if self.runs is None else "active", "")

@@ -8,7 +8,7 @@ There is one chain a partition, as on Kafka, and nothing between the operators i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,18 +19,16 @@ from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME
 from saffron.engine.match.operator import MatchOperator
-from saffron.engine.results import Results
+from saffron.engine.results import Results, interleaved
+from saffron.engine.standing import Compiler
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
-from saffron.language.plan import Plan
 
 BLOCK_EVENTS = 8_192
 """Events in a block: what the engines work on then stays in the processor's cache (65,536 are a third slower)."""
 
 NO_CHECKPOINTS = 2**62
 DEFAULT_STREAM = "events"
-
-Compiler = Callable[[str, Schema | None, str], Plan]
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,7 @@ class Merged:
         positions = [part.position for part in self.parts]
         sizes = [len(part) for part in self.parts]
         order = np.argsort(np.concatenate(positions), kind="stable") if positions else np.zeros(0, dtype=np.int64)
-        self._part = np.repeat(np.arange(len(sizes)), sizes)[order]
-        self._row = np.concatenate([np.arange(size) for size in sizes])[order] if sizes else order
+        self._part, self._row = interleaved(sizes, order)
 
     def __len__(self) -> int:
         return len(self._row)

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from saffron.engine.events.block import Block
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
-from saffron.engine.match.results import Written
 from saffron.engine.match.stream import Range
+from saffron.engine.results import Ints
+
+
+class Written:
+    """Results that were rendered when they were found; they fire where the query was added, before the event there."""
+
+    def __init__(self, position: int, texts: Sequence[bytes], last_time: Ints) -> None:
+        self.position = np.full(len(texts), position, np.int64)
+        self.last_time = last_time
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def json(self, chosen: Ints) -> list[bytes]:
+        return [self._texts[index] for index in chosen.tolist()]
 
 
 def replay_past(runs: QueryRuns, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
@@ -19,7 +34,7 @@ def replay_past(runs: QueryRuns, name: str, partition: int, blocks: Iterator[Blo
     They are rendered block by block, so that the past need not fit in memory.
     """
     texts: list[bytes] = []
-    times: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
+    times: list[Ints] = []
     for block in blocks:
         columns = block.columns
         stop = int(np.searchsorted(columns.seq, position))

@@ -11,21 +11,11 @@ from saffron.engine.standing import StandingQuery
 
 
 @dataclass
-class Standing(StandingQuery):
-    """`runs` is there once the text is bound. `reported`: counts that observations have told already."""
+class Standing(StandingQuery[QueryRuns]):
+    """`reported`: counts that observations have told already."""
 
     results: int = 0
-    runs: QueryRuns | None = None
     reported: Mapping[str, int] | None = None
-
-    @property
-    def is_bound(self) -> bool:
-        return self.runs is not None
-
-    @property
-    def active(self) -> QueryRuns | None:
-        """The runs, if the query takes events."""
-        return None if self.paused else self.runs
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

@@ -86,7 +86,7 @@ def test_a_query_waits_for_the_schema_and_begins_at_its_own_position() -> None:
 
 
 def test_a_query_that_does_not_bind_is_a_status() -> None:
-    def refuse(text: str, _schema: Schema, _name: str) -> MatchPlan:
+    def refuse(text: str, _schema: Schema | None, _name: str) -> MatchPlan:
         raise QueryError("no such thing", stage="schema", text=text, start=0, end=1)
 
     operator = MatchOperator(partition=0, compiler=refuse)

@@ -10,8 +10,8 @@ import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.results import Results
 from saffron.engine.trends.operator import TrendOperator
-from saffron.engine.trends.results import TrendResults
 from saffron.errors import SaffronError
 from tests.unit.engine.trends.build import KINDS, SCHEMA, block_of, query_control, schema_control
 
@@ -26,11 +26,11 @@ def an_operator() -> TrendOperator:
     return TrendOperator(partition=2, compiled=False)
 
 
-def shown(results: TrendResults) -> list[dict[str, Any]]:
+def shown(results: Results) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in results.json(0, len(results))]
 
 
-def windows(results: TrendResults) -> list[tuple[str, int, int]]:
+def windows(results: Results) -> list[tuple[str, int, int]]:
     return [(line["query"], line["window"][0], line["return"]["COUNT(*)"]) for line in shown(results)]
 
 
