@@ -213,7 +213,9 @@ class Conditions:
         if not self.lists:
             return self._local()
         variable, name = self.rng.choice(self.lists), self.rng.choice(["x", "f", "s"])
-        return self._compared(f"{variable.name}[i].{name}", f"{variable.name}[i-{self.rng.choice([1, 1, 1, 2])}].{name}")
+        return self._compared(
+            f"{variable.name}[i].{name}", f"{variable.name}[i-{self.rng.choice([1, 1, 1, 2])}].{name}"
+        )
 
     def _so_far(self) -> str:
         if not self.lists:
@@ -279,7 +281,12 @@ def clauses(rng: random.Random, variables: Sequence[Variable]) -> str:
 
 
 def query(
-    rng: random.Random, *, strategy: str | None = None, functions: Sequence[str] = (), most: int = 5, plain: bool = False
+    rng: random.Random,
+    *,
+    strategy: str | None = None,
+    functions: Sequence[str] = (),
+    most: int = 5,
+    plain: bool = False,
 ) -> str:
     """The text of a match query that has a meaning.
 

@@ -101,7 +101,7 @@ def _strategies(query: tree.Query, pattern: Pattern, default: str) -> tuple[dict
     special = []
     for use in query.strategies:
         named = {pattern.leaf(target.variable).number for target in use.targets}
-        if named >= everyone and not any(target.current for target in use.targets) or not use.targets:
+        if (named >= everyone and not any(target.current for target in use.targets)) or not use.targets:
             default = use.name
         else:
             special.append(use)

@@ -16,7 +16,6 @@ from tests.reference.match.matches import Place, all_matches
 from tests.reference.match.question import ANY, Question
 from tests.reference.match.shape import Leaf
 
-
 Parts = tuple[tuple[Place, ...], ...]
 Bounds = tuple[int, int] | None
 
