@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -36,7 +37,13 @@ from saffron.language.plan import (
     Which,
     Window,
 )
-from tests.reference.matches import Event, Match, Run, matches, value
+from tests.reference.match.answers import answers, returned
+from tests.reference.match.events import Event as Bound
+from tests.reference.match.events import events_of
+from tests.reference.match.matches import Match
+from tests.reference.match.question import Question, question
+from tests.reference.match.windows import windows
+from tests.unit.engine.match.texts import text_of
 
 KINDS = {"x": Kind.INT, "f": Kind.FLOAT, "s": Kind.STRING, "t": Kind.BOOL, "k": Kind.INT, "g": Kind.STRING}
 TYPES = {name: tuple(KINDS) for name in "ABC"}
@@ -46,6 +53,7 @@ COMPARISONS = ("=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")
 DTYPES = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
 NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: float("nan"), Kind.BOOL: -1, Kind.STRING: -1}
 
+Event = Mapping[str, Any]
 Case = tuple[MatchPlan, list[dict[str, Any]], tuple[int, ...]]
 
 # ---------------------------------------------------------------- streams
@@ -148,6 +156,13 @@ def _closed(rng: random.Random, index: int) -> Expr:
     return _aggregate(rng, index, Scope.CLOSED)
 
 
+def _ended(rng: random.Random, index: int) -> Expr:
+    """A number that is known only when the closure is complete."""
+    while isinstance(found := _closed(rng, index), Attribute) and found.which is Which.FIRST:
+        pass
+    return found
+
+
 def _aggregate(rng: random.Random, index: int, scope: Scope) -> Aggregate:
     function = rng.choice(["count", "sum", "avg", "min", "max", "first", "last", "stddev"])
     if function == "count" and rng.random() < 0.5:
@@ -203,9 +218,9 @@ def _conditions(rng: random.Random, components: Sequence[Component], index: int)
     if rng.random() < 0.15:
         yield from on(both, _compared(rng, _leaf(rng, index, which), _leaf(rng, index, Which.FIRST)))
     if rng.random() < 0.3:
-        yield from on((Edge.PROCEED,), _compared(rng, _closed(rng, index), _number(rng)))
+        yield from on((Edge.PROCEED,), _compared(rng, _ended(rng, index), _number(rng)))
     if index and rng.random() < 0.1:
-        yield from on((Edge.PROCEED,), _compared(rng, _closed(rng, index), _earlier(rng, components, index)))
+        yield from on((Edge.PROCEED,), _compared(rng, _ended(rng, index), _earlier(rng, components, index)))
 
 
 def window(rng: random.Random) -> Window:
@@ -236,13 +251,17 @@ def plan(rng: random.Random, strategy: Strategy | None = None) -> MatchPlan:
     return MatchPlan("q", text, "events", components, chosen, key, tuple(conditions), window(rng), tuple(returns))
 
 
+@lru_cache(maxsize=1000)
+def asked(made: MatchPlan) -> Question:
+    """The plan's query as the reference reads it: from its text."""
+    return question(text_of(made))
+
+
 def openers(made: MatchPlan, events: Sequence[Event]) -> tuple[int, ...]:
     """Positions at which windows of the plan open."""
-    opens = made.window.opens
-    if opens is None:
+    if made.window.opens is None:
         return ()
-    fitting = [event for event in events if event["type"] == opens.type]
-    return tuple(e["seq"] for e in fitting if opens.expr is None or value(opens.expr, ((e,),)) is True)
+    return tuple(window.opener.seq for window in windows(asked(made), events_of(events)) if window.opener is not None)
 
 
 # ---------------------------------------------------------------- running them
@@ -309,25 +328,29 @@ def engine(
 
 def expected(made: MatchPlan, events: Sequence[Event]) -> list[dict[str, Any]]:
     """What the definition gives, as results without their ids."""
-    return [described(made, match) for match in matches(made, events, openers(made, events))]
+    return [described(made, match) for match in answers(asked(made), events)]
 
 
 def described(made: MatchPlan, match: Match) -> dict[str, Any]:
     """A match as a result, without its id."""
-    run: Run = match.events
+
+    def whole(event: Bound) -> dict[str, Any]:
+        return {"seq": event.seq, "ts": event.ts, "type": event.type, **event.attributes}
+
     parts = {
-        component.variable: [dict(event) for event in part] if component.closure else dict(part[0])
-        for component, part in zip(made.components, run, strict=True)
+        component.variable: [whole(event) for event in part] if component.closure else whole(part[0])
+        for component, part in zip(made.components, match.parts, strict=True)
     }
+    first, last = match.events()[0], match.events()[-1]
     return {
         "query": "q",
         "partition": 3,
-        "key": {name: run[0][0][name] for name in made.key},
-        "start": run[0][0]["ts"],
-        "end": run[-1][-1]["ts"],
+        "key": {name: first.get(name) for name in made.key},
+        "start": first.ts,
+        "end": last.ts,
         "window": None if match.window is None else list(match.window),
         "events": parts,
-        "return": {item.name: value(item.expr, run) for item in made.returns},
+        "return": returned(asked(made), match),
     }
 
 

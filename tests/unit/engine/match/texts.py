@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.language.formulas import formula
-from saffron.language.plan import Condition, Edge, MatchPlan
+from saffron.language.plan import MatchPlan
 
 
 def text_of(plan: MatchPlan) -> str:
@@ -11,14 +11,16 @@ def text_of(plan: MatchPlan) -> str:
     names = [component.variable for component in plan.components]
     parts = [f"{part.type}{'+' if part.closure else ''} {part.variable}" for part in plan.components]
     keys = [f"[{', '.join(plan.key)}]"] if plan.key else []
-    conditions = dict.fromkeys(_conjunct(condition, plan, names) for condition in plan.conditions)
+    conditions = dict.fromkeys(f"({formula(condition.expr, names)})" for condition in plan.conditions)
     where = " AND ".join([*keys, *conditions])
-    return f"PATTERN SEQ({', '.join(parts)}) WHERE {plan.strategy.value} {{ {where} }} {_within(plan)}"
-
-
-def _conjunct(condition: Condition, plan: MatchPlan, names: list[str]) -> str:
-    assert condition.edge in Edge
-    return f"({formula(condition.expr, names)})"
+    returns = ", ".join(f"{formula(item.expr, names)} AS {item.name}" for item in plan.returns)
+    clauses = [
+        f"PATTERN SEQ({', '.join(parts)})",
+        f"WHERE {plan.strategy.value} {{ {where} }}",
+        _within(plan),
+        f"RETURN {returns}" if returns else "",
+    ]
+    return " ".join(filter(None, clauses))
 
 
 def _within(plan: MatchPlan) -> str:
