@@ -1,9 +1,10 @@
-# `make` alone lists what there is. Everything runs in .venv, which `make setup` makes from requirements.lock.
+# `make` alone lists what there is. Everything runs in .venv, which `make setup` makes from requirements.lock
+# with the first Python that fits, or with the one that is named: make setup PYTHON=python3.12.
 
-PYTHON ?= python3
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.stamp
+STAMP := $(VENV)/.stamp$(addprefix -,$(notdir $(PYTHON)))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Make a virtual environment from requirements.lock: setup.sh DIRECTORY. Called by `make setup`.
-# PYTHON names the interpreter (3.11 to 3.13). Every package is pinned and checked by its hash.
+# PYTHON names the interpreter, 3.11 to 3.13 (unset: the first that is found). Every package is pinned and checked by
+# its hash.
 set -eu
 
 venv=$1
@@ -16,17 +17,31 @@ usable() { # is $1 a Python that the project runs on?
     "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null
 }
 
+version() {
+    "$1" -c 'import sys; print(*sys.version_info[:2])'
+}
+
+set -- python3 python3.13 python3.12 python3.11
+[ -z "${PYTHON:-}" ] || set -- "$PYTHON"
 python=""
-for candidate in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
+for candidate; do
     if command -v "$candidate" >/dev/null 2>&1 && usable "$candidate"; then
         python=$candidate
         break
     fi
 done
-[ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found. Install one (Debian: apt install python3.11 python3.11-venv;
+if [ -z "$python" ]; then
+    [ -z "${PYTHON:-}" ] || fail "PYTHON=$PYTHON is no Python 3.11, 3.12 or 3.13. Name another, or none: make setup"
+    fail "no Python 3.11, 3.12 or 3.13 found. Install one (Debian: apt install python3.11 python3.11-venv;
 macOS: brew install python@3.13), or name it: make setup PYTHON=/path/to/python3.12"
+fi
 
-if ! { [ -x "$venv/bin/python" ] && usable "$venv/bin/python"; }; then
+fits() { # is there an environment of the Python that was asked for?
+    [ -x "$venv/bin/python" ] && usable "$venv/bin/python" || return 1
+    [ -z "${PYTHON:-}" ] || [ "$(version "$venv/bin/python")" = "$(version "$python")" ]
+}
+
+if ! fits; then
     echo "setup: making $venv with $("$python" --version)"
     rm -rf "$venv"
     "$python" -m venv "$venv" ||
