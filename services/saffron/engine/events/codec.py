@@ -1,10 +1,10 @@
 """Blocks as bytes: one Arrow IPC stream a message, so that any Arrow reader opens it.
 
-Fields, by position: "$seq" (left out where it is dense), "$ts", "$time", "$type", "$dropped" (where there is a mask:
-the only uint64), then the attributes by name. Strings are dictionary-encoded. Nulls are Arrow nulls, and under them
-the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in the
-metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON (schemas/windows.yaml)
-under "saffron"; `peek_header` reads only that.
+Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
+"$time", "$type", "$dropped" (where there is a mask: the only uint64), then the attributes by name. Strings are
+dictionary-encoded. Nulls are Arrow nulls, and under them the buffers hold the kind's sentinel (see `Kind`), so that
+reading is a copy of the buffers. All else is in the metadata of the Arrow schema: the format's version under
+"saffron.version", the header as JSON (schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from saffron.errors import LogError
 VERSION = 1
 _KEY = b"saffron"
 _SEQ = "$seq"
+_LATEST = "$latest"
 _VERSION_KEY = b"saffron.version"
 _ARROW = {Kind.INT: pa.int64(), Kind.FLOAT: pa.float64(), Kind.BOOL: pa.int8(), Kind.STRING: pa.int32()}
 _CODE = pa.dictionary(pa.int32(), pa.utf8())
@@ -60,6 +61,8 @@ def encode_block(block: Block) -> bytes:
     fields: list[tuple[str, Any]] = []
     if not dense:
         fields.append((_SEQ, _whole(columns.seq)))
+    if columns.latest is not None:
+        fields.append((_LATEST, _whole(columns.latest)))
     fields += [("$ts", _whole(columns.ts)), ("$time", _whole(columns.time)), ("$type", _arrow(columns.type))]
     if columns.dropped is not None:
         fields.append(("$dropped", pa.Array.from_buffers(pa.uint64(), n, [None, _buffer(columns.dropped)], 0)))
@@ -197,6 +200,7 @@ def _columns(batch: Any, header: Header) -> Columns:
         seq = np.arange(header.first_seq, header.next_seq, dtype=np.int64)
     else:
         raise LogError(f"a block of {batch.num_rows} events that covers {header.next_seq - header.first_seq}")
+    latest = _copy(fields.pop(0)[1], np.dtype(np.int64)) if fields[0][0] == _LATEST else None
     (_, ts), (_, time), (_, kind) = fields[:3]
     del fields[:3]
     masked = bool(fields) and fields[0][1].type == pa.uint64()
@@ -207,6 +211,7 @@ def _columns(batch: Any, header: Header) -> Columns:
         type=_column(kind),
         attributes={name: _column(array) for name, array in fields[masked:]},
         dropped=_copy(fields[0][1], np.dtype(np.uint64)) if masked else None,
+        latest=latest,
     )
 
 

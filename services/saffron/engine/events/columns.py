@@ -34,6 +34,7 @@ class Columns:
     `type`: a string column, never null.
     `attributes`: name -> column, in schema order; every attribute of the schema is present.
     `dropped`: uint64 [n] or None: bit q set = event dropped for the active query with slot q (shedding).
+    `latest`: int64 [n] or None: the event happened at one of ts .. latest (imprecise time); None: all exactly at ts.
     """
 
     seq: NDArray[np.int64]
@@ -42,6 +43,7 @@ class Columns:
     type: Column
     attributes: Mapping[str, Column]
     dropped: NDArray[np.uint64] | None = None
+    latest: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.seq)

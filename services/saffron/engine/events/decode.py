@@ -43,7 +43,7 @@ class Decoded:
 
     `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
     columns of length m, as in `Columns`. `mistyped`: values that became null (inferred schema); `unknown_attributes`:
-    values left out, since the schema does not have them.
+    values left out, since the schema does not have them. `latest`: int64 [m], None where all times are exact.
     """
 
     rows: NDArray[np.int64]
@@ -54,6 +54,7 @@ class Decoded:
     watermarks: tuple[WatermarkRecord, ...]
     mistyped: int
     unknown_attributes: int
+    latest: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -120,6 +121,7 @@ class _Draft:
         self._bad: list[BadRecord] = []
         self._watermarks: list[WatermarkRecord] = []
         self._mistyped = 0
+        self._latest: dict[int, int] = {}
         self._places: dict[str, tuple[Kind, int]] = {}
         used = {Kind.INT: 0, Kind.FLOAT: 0, Kind.BOOL: 0, Kind.STRING: 1}
         for name, kind in schema.kinds.items():
@@ -142,6 +144,8 @@ class _Draft:
         self._mistyped += event.mistyped
         cells.unknown[row] = event.unknown
         cells.ts[row] = event.ts
+        if event.latest is not None:
+            self._latest[row] = event.latest
         cells.codes[0, row] = self._code(0, event.type)
         for name, (kind, place) in self._places.items():
             value = event.values.get(name)
@@ -176,7 +180,15 @@ class _Draft:
             watermarks=tuple(self._watermarks),
             mistyped=self._mistyped,
             unknown_attributes=int(self._cells.unknown[rows].sum()),
+            latest=self._latest_of(rows),
         )
+
+    def _latest_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        if not self._latest:
+            return None
+        latest = self._cells.ts.copy()
+        latest[list(self._latest)] = list(self._latest.values())
+        return _taken(latest, rows)
 
     def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
         if kind is Kind.STRING:

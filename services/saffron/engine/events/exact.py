@@ -6,14 +6,14 @@ The scanner (`scan.py`) leaves to this what it is not sure of; the tests hold th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from saffron.engine.events.scan import MAX_EVENT_BYTES
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
-from saffron.engine.events.schema import MAX_TS, Kind, Schema
+from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS, Kind, Schema
 from saffron.engine.events.times import parse_iso
 
 Scalar = int | float | str | bool | None
@@ -26,13 +26,17 @@ _INT_LIMIT = 2**63
 
 @dataclass(frozen=True)
 class Event:
-    """A good event. `values`: those attributes of the schema that are there and not null, by name."""
+    """A good event. `values`: those attributes of the schema that are there and not null, by name.
+
+    `latest`: it happened at one of ts..latest; None: exactly at ts.
+    """
 
     type: str
     ts: int
     values: Mapping[str, Scalar]
     mistyped: int = 0
     unknown: int = 0
+    latest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,9 @@ def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: i
         kind = _type_of(event)
         if kind == WATERMARK_TYPE:
             return _mark(event)
-        ts = _ts_of(event, time, max_future)
-        return _typed(event, kind, ts, schema) if schema.given else _as_far_as_it_goes(event, kind, ts, schema)
+        ts = _times_of(event, time, max_future)
+        made = _typed(event, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
+        return made if ts[0] == ts[1] else _spread(made, event["ts"], ts[1], schema)
     except _Refused as refused:
         return refused.bad
 
@@ -119,28 +124,48 @@ def _type_of(event: Mapping[str, Any]) -> str:
     raise _Refused("no-type", f"an event needs a 'type' that is a string, and {found}")
 
 
-def _ts_of(event: Mapping[str, Any], time: int | None, max_future: int) -> int:
-    ts = _timestamp(event.get("ts"))
-    if ts is None:
+def _times_of(event: Mapping[str, Any], time: int | None, max_future: int) -> tuple[int, int]:
+    """The first and the last instant at which the event may have happened."""
+    given = event.get("ts")
+    if given is None:
         if time is None or time < 0:
             raise _Refused("no-ts", "the event has no 'ts', and its message no time of its own")
-        return time
-    if time is not None and time >= 0 and ts > time + max_future:
-        raise _Refused("future-ts", f"ts {ts} is more than {max_future} ms ahead of the message's own time {time}")
-    return ts
+        return time, time
+    low, high = _interval(given) if isinstance(given, list) else (_timestamp(given),) * 2
+    if time is not None and time >= 0 and high > time + max_future:
+        raise _Refused("future-ts", f"ts {high} is more than {max_future} ms ahead of the message's own time {time}")
+    return low, high
 
 
-def _timestamp(given: Any) -> int | None:
-    if given is None:
-        return None
-    if isinstance(given, list):
-        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time ([lo, hi]) is not supported yet")
+def _interval(given: list[Any]) -> tuple[int, int]:
+    if len(given) != 2 or None in given or any(isinstance(bound, list) for bound in given):
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], two times and both included")
+    low, high = _timestamp(given[0]), _timestamp(given[1])
+    if low > high:
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], and here lo is later than hi")
+    if high - low >= MAX_INSTANTS:
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time has at most {MAX_INSTANTS} ms from lo to hi")
+    return low, high
+
+
+def _spread(event: Event, given: Any, latest: int, schema: Schema) -> Event:
+    """The event with its interval, if those of its type may have one."""
+    if schema.distribution(event.type) is not None:
+        return replace(event, latest=latest)
+    if schema.given:
+        why = f'the schema gives {event.type} exact times; "type": ["integer", "array"] of its ts allows intervals'
+    else:
+        why = "the stream's first events had exact times; give it a schema whose ts may be an array"
+    raise _Refused("bad-ts", f"ts {_shown(given)} is an interval: {why}")
+
+
+def _timestamp(given: Any) -> int:
     if isinstance(given, str):
         ts = parse_iso(given)
         if ts is None:
             raise _Refused("bad-ts", f"ts {_shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
     else:
-        fitted = fit(given, Kind.INT) if not isinstance(given, dict) else None
+        fitted = fit(given, Kind.INT) if not isinstance(given, dict | list) else None
         if not isinstance(fitted, int):
             raise _Refused("bad-ts", f"ts {_shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
         ts = fitted
@@ -150,9 +175,9 @@ def _timestamp(given: Any) -> int | None:
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:
-    ts = _timestamp(event.get("ts"))
-    if ts is None:
+    if event.get("ts") is None:
         raise _Refused("no-ts", f"a {WATERMARK_TYPE} needs a 'ts'")
+    ts = _timestamp(event["ts"])
     end = event.get("end", False)
     if not isinstance(end, bool):
         raise _Refused("schema", f"'end' of a {WATERMARK_TYPE} should be true or false, and is {_shown(end)}")

@@ -9,7 +9,7 @@ from typing import Any
 from saffron.engine.events.exact import parse_object
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema import Distribution, Kind, Schema
 
 INFER_EVENTS = 10_000
 """How many events a schema is inferred from."""
@@ -22,7 +22,7 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
 
     Types and attributes stand in the order of their first appearance. Integers and other numbers in one attribute
     make it FLOAT. Where kinds conflict, the majority wins, and of equals the one seen first. An attribute that was
-    only null is FLOAT: a number, should it ever come, is then kept.
+    only null is FLOAT: a number, should it ever come, is then kept. Types with a ts [lo, hi] have uniform times.
     """
     draft = _Draft()
     left = limit
@@ -39,8 +39,11 @@ class _Draft:
     def __init__(self) -> None:
         self._counts: dict[str, Counter[Kind]] = {}
         self._types: dict[str, dict[str, None]] = {}
+        self._times: dict[str, Distribution] = {}
 
     def add(self, event: dict[str, Any]) -> None:
+        if isinstance(event.get("ts"), list):
+            self._times[event["type"]] = "uniform"
         attributes = self._types.setdefault(event["type"], {})
         for name, value in event.items():
             if name in ("type", "ts"):
@@ -54,7 +57,8 @@ class _Draft:
     def schema(self) -> Schema:
         kinds = {name: _winner(counts) for name, counts in self._counts.items()}
         types = {name: tuple(attributes) for name, attributes in self._types.items()}
-        return Schema(kinds, types, {name: frozenset() for name in types}, closed=False, given=False)
+        required: dict[str, frozenset[str]] = {name: frozenset() for name in types}
+        return Schema(kinds, types, required, closed=False, given=False, times=self._times)
 
 
 def _kind_of(value: Any) -> Kind | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema import Distribution, Kind, Schema
 from saffron.errors import SchemaError
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -16,7 +17,10 @@ _REMARKS = frozenset({"$schema", "$id", "$comment", "title", "description", "exa
 _OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _PROPERTY = frozenset({"type"})
 _TYPE_PROPERTY = frozenset({"type", "const", "enum"})
-_TS_TYPES = frozenset({"integer", "number", "string", "null"})
+_TS_TYPES = frozenset({"integer", "number", "string", "array", "null"})
+_TS = frozenset({"type", "items", "minItems", "maxItems", "x-time"})
+_INTERVAL = {"items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+_SHAPES = ("uniform", "triangular")
 
 
 def from_json_schema(document: Any) -> Schema:
@@ -25,7 +29,9 @@ def from_json_schema(document: Any) -> Schema:
     One object schema, or `oneOf`/`anyOf` of them; the event types are the `const` or `enum` of each one's property
     `type`. Properties are of type string, integer, number or boolean, or one of these and "null". An attribute that
     is an integer in one type and a number in another is a number. Null counts as absent: a required attribute that
-    may be null is not required here. `ts` may be described; it is checked by the rules for events, not by this.
+    may be null is not required here. `ts` may be described; it is checked by the rules for events, not by this, but for
+    imprecise time: where its type includes "array", it may be [lo, hi], uniform or as "x-time": {"distribution": ...}
+    says: "uniform", "triangular" or a list of weights (see `schema.Distribution`).
     Raises SchemaError, naming the place, for everything else.
     """
     root = _mapping(document, "#")
@@ -58,6 +64,10 @@ def to_json_schema(schema: Schema) -> dict[str, Any]:
 def _branch(schema: Schema, type_name: str) -> dict[str, Any]:
     required = schema.required.get(type_name, frozenset())
     properties: dict[str, Any] = {"type": {"const": type_name}, "ts": {"type": ["integer", "string"]}}
+    law = schema.times.get(type_name)
+    if law is not None:
+        given = law if isinstance(law, str) else list(law)
+        properties["ts"] = {"type": ["integer", "string", "array"], **_INTERVAL, "x-time": {"distribution": given}}
     for name in schema.types[type_name]:
         kind = _NAMES[schema.kinds[name]]
         properties[name] = {"type": kind if name in required else [kind, "null"]}
@@ -76,6 +86,7 @@ class _Draft:
         self._types: dict[str, tuple[str, ...]] = {}
         self._required: dict[str, frozenset[str]] = {}
         self._closed: dict[str, bool] = {}
+        self._times: dict[str, Distribution] = {}
 
     def add(self, branch: Mapping[str, Any], place: str, known: frozenset[str]) -> None:
         """Take the object schema of one event type (or of several that share it)."""
@@ -85,10 +96,11 @@ class _Draft:
         types = _event_types(properties, place)
         required = _required(branch, properties, place)
         attributes, optional = [], set()
+        law: Distribution | None = None
         for name, item in properties.items():
             where = f"{place}/properties/{name}"
             if name == "ts":
-                _check_ts(_mapping(item, where), where)
+                law = _time(_mapping(item, where), where)
             elif name != "type":
                 kind, nullable = _kind(_mapping(item, where), where)
                 self._join(name, kind, where)
@@ -100,6 +112,8 @@ class _Draft:
                 raise SchemaError(f"{place}/properties/type: event type {name!r} is described twice")
             self._types[name] = tuple(attributes)
             self._required[name] = frozenset(required - optional)
+            if law is not None:
+                self._times[name] = law
         self._closed[place] = _closed(branch, place)
 
     def schema(self) -> Schema:
@@ -109,7 +123,7 @@ class _Draft:
                 f"{place}/additionalProperties: should be false for every event type of a stream, or for none"
             )
         closed = any(self._closed.values())
-        return Schema(self._kinds, self._types, self._required, closed=closed, given=True)
+        return Schema(self._kinds, self._types, self._required, closed=closed, given=True, times=self._times)
 
     def _join(self, name: str, kind: Kind, place: str) -> None:
         before = self._kinds.setdefault(name, kind)
@@ -171,12 +185,34 @@ def _kind(item: Mapping[str, Any], place: str) -> tuple[Kind, bool]:
     return _KINDS[kinds[0]], len(kinds) < len(names)
 
 
-def _check_ts(item: Mapping[str, Any], place: str) -> None:
-    _only(item, _PROPERTY, place)
+def _time(item: Mapping[str, Any], place: str) -> Distribution | None:
+    """How imprecise times are distributed; None where ts is always exact."""
+    _only(item, _TS, place)
     given = item.get("type", "integer")
     names = given if isinstance(given, list) else [given]
     if not names or not all(isinstance(name, str) and name in _TS_TYPES for name in names):
-        raise SchemaError(f"{place}/type: ts is an integer (ms since 1970) or a string (ISO 8601), not {given!r}")
+        raise SchemaError(
+            f"{place}/type: ts is an integer (ms since 1970), a string (ISO 8601) or an array [lo, hi], not {given!r}"
+        )
+    if "x-time" in item and "array" not in names:
+        raise SchemaError(f'{place}/x-time: goes with intervals: "type": ["integer", "array"]')
+    if "array" not in names:
+        return None
+    described = _mapping(item.get("x-time", {}), f"{place}/x-time")
+    _only(described, {"distribution"}, f"{place}/x-time")
+    return _distribution(described.get("distribution", "uniform"), f"{place}/x-time/distribution")
+
+
+def _distribution(given: Any, place: str) -> Distribution:
+    if isinstance(given, str) and given in _SHAPES:
+        return given
+    weights = given if isinstance(given, list) else []
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) and 0 <= x < math.inf for x in weights)
+    if numbers and 0 < sum(weights) < math.inf:
+        return tuple(float(weight) for weight in weights)
+    raise SchemaError(
+        f'{place}: should be "uniform", "triangular" or a list of weights, none below 0 and one above; it is {given!r}'
+    )
 
 
 def _expect_object(branch: Mapping[str, Any], place: str, *, optional: bool) -> None:

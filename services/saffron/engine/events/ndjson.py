@@ -27,7 +27,8 @@ def decode_ndjson(data: bytes, schema: Schema | None = None) -> tuple[Schema, Co
         raise InputError(f"event {bad.row}: {bad.reason}: {bad.detail}")
     n = len(decoded)
     seq = np.arange(n, dtype=np.int64)
-    columns = Columns(seq, decoded.ts, np.zeros(n, dtype=np.int64), decoded.type, decoded.attributes)
+    times = np.zeros(n, dtype=np.int64)
+    columns = Columns(seq, decoded.ts, times, decoded.type, decoded.attributes, latest=decoded.latest)
     if n and bool((np.diff(decoded.ts) < 0).any()):
         columns = take_columns(columns, np.argsort(decoded.ts, kind="stable"))
         columns.seq[:] = np.arange(n)

@@ -6,7 +6,7 @@ An attribute has one kind throughout a stream, whatever the event type, so that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -30,6 +30,15 @@ MAX_TS = 2**53
 END_OF_TIME = 2**62
 """The watermark that closes everything: the end of a replay."""
 
+MAX_INSTANTS = 1_000_000
+"""The most instants (ms) that an imprecise time may choose from: the work on a match grows with them."""
+
+Distribution = str | tuple[float, ...]
+"""How an imprecise time lies in its interval [lo, hi] of n = hi - lo + 1 instants: "uniform", "triangular" (a tent over
+the interval), or the weights of a histogram, whose bars divide the interval into equal parts. Instant number i has the
+probability that the distribution puts between i / n and (i + 1) / n of the interval.
+"""
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -41,6 +50,8 @@ class Schema:
     `closed`: attributes beyond those of the type break the schema (`additionalProperties: false`).
     `given`: True when the user gave the schema (a breach is a dead letter), False when it was inferred
     (a mistyped value is null and counted; an unknown type or attribute is let in as far as it can be).
+    `times`: event types whose ts may be an interval [lo, hi], with the distribution of the time in it. A stream where
+    there is one has imprecise time; under an inferred schema every type's events may then have intervals.
     """
 
     kinds: Mapping[str, Kind]
@@ -48,3 +59,9 @@ class Schema:
     required: Mapping[str, frozenset[str]]
     closed: bool = False
     given: bool = False
+    times: Mapping[str, Distribution] = field(default_factory=dict)
+
+    def distribution(self, type_name: str) -> Distribution | None:
+        """How the time of such events lies in its interval; None where only exact times are allowed."""
+        inferred = "uniform" if self.times and not self.given else None
+        return self.times.get(type_name, inferred)

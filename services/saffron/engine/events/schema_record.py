@@ -8,18 +8,20 @@ from typing import Any
 
 import orjson
 
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema import Distribution, Kind, Schema
 from saffron.errors import LogError
 
 
 def schema_to_record(schema: Schema) -> dict[str, Any]:
-    """The schema as JSON-able data."""
+    """The schema as JSON-able data; "times" only where time is imprecise."""
+    times = {name: law if isinstance(law, str) else list(law) for name, law in schema.times.items()}
     return {
         "kinds": {name: kind.value for name, kind in schema.kinds.items()},
         "types": {name: list(attributes) for name, attributes in schema.types.items()},
         "required": {name: sorted(attributes) for name, attributes in schema.required.items()},
         "closed": schema.closed,
         "given": schema.given,
+        **({"times": times} if times else {}),
     }
 
 
@@ -37,6 +39,11 @@ def schema_from_record(record: Mapping[str, Any]) -> Schema:
             required={name: frozenset(attributes) for name, attributes in record["required"].items()},
             closed=bool(record["closed"]),
             given=bool(record["given"]),
+            times={name: _distribution(law) for name, law in record.get("times", {}).items()},
         )
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         raise LogError(f"the log holds a schema that cannot be read ({error!r}): {dict(record)!r}") from error
+
+
+def _distribution(law: str | list[float]) -> Distribution:
+    return law if isinstance(law, str) else tuple(float(weight) for weight in law)

@@ -30,19 +30,15 @@ def empty_columns(schema: Schema | None) -> Columns:
 
 def slice_columns(columns: Columns, start: int, stop: int) -> Columns:
     """Events start..stop-1; the arrays are views, the strings those of the whole."""
-    rows = slice(start, stop)
-    return Columns(
-        seq=columns.seq[rows],
-        ts=columns.ts[rows],
-        time=columns.time[rows],
-        type=replace(columns.type, data=columns.type.data[rows]),
-        attributes={name: replace(column, data=column.data[rows]) for name, column in columns.attributes.items()},
-        dropped=None if columns.dropped is None else columns.dropped[rows],
-    )
+    return _at(columns, slice(start, stop))
 
 
 def take_columns(columns: Columns, rows: NDArray[np.int64]) -> Columns:
     """Events `rows` (int64 [m] indices), in that order."""
+    return _at(columns, rows)
+
+
+def _at(columns: Columns, rows: slice | NDArray[np.int64]) -> Columns:
     return Columns(
         seq=columns.seq[rows],
         ts=columns.ts[rows],
@@ -50,6 +46,7 @@ def take_columns(columns: Columns, rows: NDArray[np.int64]) -> Columns:
         type=replace(columns.type, data=columns.type.data[rows]),
         attributes={name: replace(column, data=column.data[rows]) for name, column in columns.attributes.items()},
         dropped=None if columns.dropped is None else columns.dropped[rows],
+        latest=None if columns.latest is None else columns.latest[rows],
     )
 
 
@@ -64,6 +61,9 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
         dropped = np.concatenate(
             [np.zeros(len(part), np.uint64) if part.dropped is None else part.dropped for part in parts]
         )
+    latest = None
+    if any(part.latest is not None for part in parts):
+        latest = np.concatenate([part.ts if part.latest is None else part.latest for part in parts])
     return Columns(
         seq=np.concatenate([part.seq for part in parts]),
         ts=np.concatenate([part.ts for part in parts]),
@@ -71,6 +71,7 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
         type=concat_column([part.type for part in parts]),
         attributes={name: concat_column([part.attributes[name] for part in parts]) for name in names},
         dropped=dropped,
+        latest=latest,
     )
 
 

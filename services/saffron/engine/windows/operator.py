@@ -28,15 +28,14 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import empty_columns, slice_columns, take_columns
+from saffron.engine.standing import Compiler, compile_text
 from saffron.engine.windows.arrival import Resumption, judge
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, HoldBack
 from saffron.engine.windows.marks import Mark, Marks
 from saffron.engine.windows.outbox import Outbox
-from saffron.engine.windows.standing import Change, Compile, Notice, Standing
+from saffron.engine.windows.standing import Change, Notice, Standing
 from saffron.errors import SchemaError
-from saffron.language import compile_query
-from saffron.language.plan import Plan
 
 CHECKPOINT_EVERY = 1_000_000
 
@@ -50,10 +49,6 @@ class DeadLetter:
     reason: str
     detail: str
     value: bytes
-
-
-def _compile(text: str, schema: Schema | None, name: str) -> Plan:
-    return compile_query(text, schema, name=name)
 
 
 class WindowingOperator:
@@ -70,7 +65,7 @@ class WindowingOperator:
         checkpoint_every: int = CHECKPOINT_EVERY,
         max_future: int = DAY,
         infer_events: int = INFER_EVENTS,
-        compiler: Compile = _compile,
+        compiler: Compiler = compile_text,
     ) -> None:
         self.partition = partition
         self.stream = stream
@@ -401,6 +396,7 @@ def _arrivals(
         time=np.zeros(len(decoded), dtype=np.int64),
         type=decoded.type,
         attributes=decoded.attributes,
+        latest=decoded.latest,
     )
     columns = replace(slice_columns(columns, low, high), time=times)
     if taken.all():

@@ -71,6 +71,7 @@ class Outbox:
             time=columns.time,
             type=columns.type,
             attributes=columns.attributes,
+            latest=columns.latest,
         )
         self._parts.append(Arrivals(columns, arrivals.offsets))
         self.next_seq += n

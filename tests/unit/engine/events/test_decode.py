@@ -143,7 +143,7 @@ def test_bad_times(ts: str) -> None:
 def test_imprecise_time_is_refused_with_the_reason() -> None:
     result = one('{"type":"Stock","ts":[1,2]}')
     assert isinstance(result, Bad)
-    assert "not supported yet" in result.detail
+    assert "exact times" in result.detail
 
 
 def test_message_time_stands_in() -> None:
