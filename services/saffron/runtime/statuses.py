@@ -88,16 +88,13 @@ class Announced:
         self._schemas: dict[tuple[str, str, int], tuple[int, Mapping[str, Any]]] = {}
 
     def read(self, record: Record) -> None:
-        """A record of `query-status`; a later word of `windowing` about the query takes an announcement back."""
+        """A record of `query-status`. An announcement stands until the next: what follows is the schema itself."""
         try:
             body = orjson.loads(record.value or b"")
-            if body["service"] != "windowing" or body["partition"] is None:
-                return
-            where = (body["name"], body["stream"], body["partition"])
-            self._schemas.pop(where, None)
             if body.get("schema") is not None:
+                where = (body["name"], body["stream"], body["partition"])
                 self._schemas[where] = (body["version"], body["schema"])
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             return  # a tombstone, or nothing of ours
 
     def schema(self, name: str, version: int, stream: str, partition: int) -> Mapping[str, Any] | None:

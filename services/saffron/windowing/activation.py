@@ -17,8 +17,8 @@ from saffron.windowing.desk import Desk, Wanted
 
 _WAITING_AFTER_MS = 2_000
 _COMPILING = (
-    "{} is to compile it for the schema inferred from the first events, which are held back for so long, but not for "
-    "ever (is it running? `saffron status`)"
+    "{} is to compile it for the schema inferred from the first events, which wait for it, though not for ever "
+    "(`saffron status` says whether it runs)"
 )
 
 

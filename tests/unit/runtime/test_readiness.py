@@ -154,13 +154,22 @@ def test_partitions_with_different_schemas_are_compiled_for_each(bench: Bench) -
     assert bench.said() == [(0, 1, fingerprint(X))]
 
 
-def test_an_announcement_that_is_taken_back_or_of_another_version_is_not_compiled_for(bench: Bench) -> None:
+def test_an_announcement_for_another_version_is_not_compiled_for(bench: Bench) -> None:
     bench.query(2)
     bench.announce(0, X, version=1)
-    bench.announce(1, X, version=2)
-    Statuses(bench.producer, TOPICS).say(Status("m", 2, "windowing", "events", 1, "active"))
     assert bench.said() == [(0, 2, None), (1, 2, None)]
     assert bench.warming.asked == []
+
+
+def test_nothing_is_taken_back_while_the_schema_is_on_its_way_from_windowing(bench: Bench) -> None:
+    bench.query(1)
+    bench.said()
+    bench.announce(0, X)
+    bench.said()
+    bench.warming.finish(0)
+    Statuses(bench.producer, TOPICS).say(Status("m", 1, "windowing", "events", 0, "active"))
+    assert bench.said() == [(0, 1, fingerprint(X))]
+    assert bench.said() == []
 
 
 def test_the_same_text_is_compiled_once_and_another_anew(bench: Bench) -> None:
