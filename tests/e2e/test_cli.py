@@ -98,6 +98,12 @@ def test_results_are_those_of_replay(saffron: Command, quotes: Path) -> None:
     assert sorted(map(without_date, found)) == sorted(map(without_date, replayed))
 
 
+def test_status_says_how_far_behind_each_service_is(saffron: Command) -> None:
+    lags = {one["name"]: one["lag"] for one in saffron.json("status")["services"]}
+    assert lags.pop("control") is None
+    assert all(isinstance(lag, int) and 0 <= lag <= EVENTS for lag in lags.values()), lags
+
+
 def test_pause_resume_replace_remove(saffron: Command) -> None:
     saffron.run("query", "pause", "rally")
     assert saffron.json("query", "show", "rally")["state"] == "paused"

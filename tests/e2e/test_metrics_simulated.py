@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import time
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
@@ -164,7 +165,7 @@ def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.Monk
         return True
 
     service = SimpleNamespace(step=step, close=lambda now_ms: None)
-    monkeypatch.setattr(frame.time, "monotonic", lambda: next(times) / 4)
+    monkeypatch.setattr(time, "monotonic", lambda: next(times) / 4)
     metrics = Metrics()
     frame._serve(service, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop))
     assert filled(metrics) == FILLED["frame"]
