@@ -1,11 +1,14 @@
-"""Aggregates over a closure: f(b[..i-1].x) and f(b[].x), the same in WHERE and RETURN."""
+"""Aggregates over a closure: f(b[..i-1].x) and f(b[].x), the same in WHERE and RETURN.
+
+A user-defined one is a function from numbers to a number; the plan has its name (lower case) only.
+"""
 
 from __future__ import annotations
 
 from saffron.engine.events.schema import Kind
 from saffron.language import plan, tree
 from saffron.language.scope import NULL, Scope
-from saffron.language.typed import SORTS, Sort, Typed, kind_or_guess
+from saffron.language.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
 
 SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
 NUMERIC = ("sum", "avg", "min", "max", "stddev")
@@ -43,7 +46,8 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
     if found.null:
         value = plan.Const(0) if call.function in ("count", "sum") else NULL
         return argument, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
-    if call.function in NUMERIC and found.kind in (Kind.STRING, Kind.BOOL):
+    own = call.function not in AGGREGATES
+    if (own or call.function in NUMERIC) and found.kind in (Kind.STRING, Kind.BOOL):
         noun = "strings" if found.kind is Kind.STRING else "truth values"
         raise scope.wrong(f"{call.function} of {noun}", call.span, f"{call.function} takes numbers.")
     expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))

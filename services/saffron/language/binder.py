@@ -29,23 +29,39 @@ class Bound:
     weight: float
 
 
-def bind(query: Query | str, schema: Schema | None, *, name: str, lenient: bool = False) -> Bound:
+def bind(
+    query: Query | str,
+    schema: Schema | None,
+    *,
+    name: str,
+    lenient: bool = False,
+    aggregates: frozenset[str] = frozenset(),
+) -> Bound:
     """Bind a query, or its text, to a schema.
 
     `name`: of the query, unless its text says QUERY name.
     `lenient`: unknown types and attributes are warnings; such an attribute is null.
+    `aggregates`: names of user-defined ones, functions from the numbers of a list to a number; the plan says which
+    are used (lower case), and an engine that runs it must know them.
     `schema` None: no name is checked and kinds are guessed; such a plan can be explained, not run.
 
     Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (not run by this version).
     """
     tree = parse(query) if isinstance(query, str) else query
-    scope = Scope(tree.text, schema, lenient)
+    scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates))
     binder = bind_trend if is_aggregate(tree) else bind_match
     plan = binder(tree, scope, tree.name or name)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)
     return Bound(plan, tuple(scope.warnings), weight)
 
 
-def compile_query(text: str, schema: Schema | None, *, name: str = "query", lenient: bool = False) -> Plan:
+def compile_query(
+    text: str,
+    schema: Schema | None,
+    *,
+    name: str = "query",
+    lenient: bool = False,
+    aggregates: frozenset[str] = frozenset(),
+) -> Plan:
     """The plan of a query's text; raises QueryError (see `bind`)."""
-    return bind(text, schema, name=name, lenient=lenient).plan
+    return bind(text, schema, name=name, lenient=lenient, aggregates=aggregates).plan

@@ -1,17 +1,15 @@
-"""Conditions of a match query: each conjunct on the edge of the state of its last identifier (N3)."""
+"""Conjuncts of WHERE, bound: what each of them reads, and the words in which it was written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from saffron.language import plan, tree
 from saffron.language.aggregates import bind_aggregate
-from saffron.language.keys import Partial
-from saffron.language.plan import Edge, Which
-from saffron.language.rewrite import mapped, reads
+from saffron.language.plan import Which
 from saffron.language.scope import Scope
 from saffron.language.tree import Index
-from saffron.language.typed import Sort, Typed, attribute, bind_condition, kind_or_guess
+from saffron.language.typed import Sort, Typed, attribute, bind_condition
 
 WHICH = {
     Index.NONE: Which.SINGLE,
@@ -29,46 +27,40 @@ FINISHED = (Index.LAST, Index.ALL)
 
 @dataclass(frozen=True)
 class Use:
-    """A reference in a conjunct: its component, its index (b.len: ALL), its place."""
+    """A reference in a conjunct: its component, its index (b.len: ALL), its place; whether it is an aggregate's."""
 
     component: int
     index: Index
     span: tree.Span
+    aggregate: bool = False
 
 
-def bind_conditions(expressions: tuple[tree.Expression, ...], scope: Scope) -> list[plan.Condition]:
+@dataclass(frozen=True)
+class Conjunct:
+    """`text`: as the user wrote it, in one line."""
+
+    expr: plan.Expr
+    uses: tuple[Use, ...]
+    text: str
+    span: tree.Span
+
+    def taking(self) -> list[Use]:
+        return [use for use in self.uses if use.index in TAKING]
+
+    def finished(self) -> list[Use]:
+        return [use for use in self.uses if use.index in FINISHED]
+
+
+def bind_conjuncts(expressions: tuple[tree.Expression, ...], scope: Scope) -> list[Conjunct]:
     """All conjuncts but the keys, in their order."""
-    result: list[plan.Condition] = []
+    result: list[Conjunct] = []
     for expression in expressions:
         if not isinstance(expression, tree.Key):
             uses: list[Use] = []
             expr = bind_condition(expression, scope, lambda leaf, uses=uses: _leaf(leaf, scope, uses))  # type: ignore[misc]
             text = " ".join(scope.text[expression.span.start : expression.span.end].split())
-            result.extend(_placed(expr, uses, text, scope))
+            result.append(Conjunct(expr, tuple(uses), text, expression.span))
     return result
-
-
-def partial_key_conditions(key: Partial, scope: Scope) -> list[plan.Condition]:
-    """[P.vehicle] as conditions: each event of P has the value of the first one, and the first has one."""
-    name, kind = key.attribute.name, kind_or_guess(key.attribute)
-    first = key.components[0]
-
-    def read(component: int, which: Which) -> plan.Attribute:
-        return plan.Attribute(component, which, name, kind)
-
-    def equal(component: int, edge: Edge, left: plan.Attribute, right: plan.Attribute) -> plan.Condition:
-        local = left == right
-        return plan.Condition(component, edge, plan.Binary("=", left, right), local, key.text)
-
-    conditions: list[plan.Condition] = []
-    for component in key.components:
-        closure = scope.places[component].closure
-        taken = read(component, Which.CURRENT if closure else Which.SINGLE)
-        anchor = read(first, Which.FIRST if scope.places[first].closure else Which.SINGLE)
-        conditions.append(equal(component, Edge.BEGIN, taken, taken if component == first else anchor))
-        if closure:
-            conditions.append(equal(component, Edge.TAKE, taken, anchor))
-    return conditions
 
 
 def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
@@ -77,7 +69,7 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
         return _reference(expression, scope, uses)
     if isinstance(expression, tree.Call):
         argument, component, typed = bind_aggregate(expression, scope)
-        uses.append(Use(component, argument.index, expression.span))
+        uses.append(Use(component, argument.index, expression.span, aggregate=True))
         return typed
     if isinstance(expression, tree.Next):
         hint = f"In a match query write {expression.variable}[i-1] and {expression.variable}[i]."
@@ -120,70 +112,3 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
     if name is None:
         hint = f"Name an attribute: {place.variable}[{reference.index.value}].x."
         raise scope.wrong("an event where a value is asked for", reference.span, hint)
-
-
-# ---------------------------------------------------------------- placing
-
-
-def _placed(expr: plan.Expr, uses: list[Use], text: str, scope: Scope) -> list[plan.Condition]:
-    """The conditions, one for each edge, that a conjunct becomes."""
-    last = max((use.component for use in uses), default=0)
-    _check_earlier(uses, last, scope)
-    own = [use.index for use in uses if use.component == last]
-    taking = any(index in TAKING for index in own)
-    finished = any(index in FINISHED for index in own)
-    if taking and finished:
-        use = next(use for use in uses if use.component == last and use.index in FINISHED)
-        name = scope.places[last].variable
-        hint = (
-            f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
-        )
-        raise scope.refused("a condition on each event cannot know the end of its closure", use.span, hint)
-    if finished:
-        return [_condition(expr, last, Edge.PROCEED, text)]
-    if not taking:
-        return [_condition(_at_begin(expr, last), last, Edge.BEGIN, text)]
-    conditions = [_condition(expr, last, Edge.TAKE, text)]
-    if not any(index in LOOKING_BACK for index in own):
-        conditions.insert(0, _condition(_at_begin(expr, last), last, Edge.BEGIN, text))
-        if Index.FIRST in own:
-            name = scope.places[last].variable
-            span = next(use.span for use in uses if use.component == last and use.index is Index.FIRST)
-            message = f"for the first event, {name}[i] and {name}[1] are the same: the condition is asked of it too"
-            scope.warn(message, span, f"To ask it of later events only, look back: {name}[i-1], or {name}[..i-1].")
-    return conditions
-
-
-def _check_earlier(uses: list[Use], last: int, scope: Scope) -> None:
-    """Of a closure that is over when the condition is asked, only its ends and aggregates can be read."""
-    for use in uses:
-        if use.component == last or use.index not in TAKING:
-            continue
-        name, later = scope.places[use.component].variable, scope.places[last].variable
-        if use.index is Index.BEFORE:
-            hint = f"Aggregate the finished closure: f({name}[].x)."
-            message = f"{name}[..i-1] is over when {later} comes"
-        else:
-            hint = f"Write {name}[last].x, {name}[1].x, or an aggregate such as max({name}[].x)."
-            message = f"{scope.text[use.span.start : use.span.end][:60]} has no meaning when {later} comes"
-        raise scope.refused(message, use.span, hint)
-
-
-def _at_begin(expr: plan.Expr, component: int) -> plan.Expr:
-    """On begin, the first event of the closure is the one being taken."""
-
-    def leaf(node: plan.Expr) -> plan.Expr:
-        if isinstance(node, plan.Attribute) and node.component == component and node.which is Which.FIRST:
-            return replace(node, which=Which.CURRENT)
-        return node
-
-    return mapped(expr, leaf)
-
-
-def _condition(expr: plan.Expr, component: int, edge: Edge, text: str) -> plan.Condition:
-    """`local` when all that is read is the event being taken."""
-    local = edge is not Edge.PROCEED and all(
-        isinstance(node, plan.Attribute) and node.component == component and node.which in (Which.SINGLE, Which.CURRENT)
-        for node in reads(expr)
-    )
-    return plan.Condition(component, edge, expr, local, text)

@@ -1,23 +1,22 @@
-"""The plan of a match query (N1-N3)."""
+"""The plan of a match query (N1-N3, N10, X1)."""
 
 from __future__ import annotations
 
 from saffron.language import plan, tree
 from saffron.language.aggregates import bind_aggregate
-from saffron.language.conditions import (
-    WHICH,
-    bind_conditions,
-    check_form,
-    is_length,
-    partial_key_conditions,
-)
-from saffron.language.keys import bind_keys
+from saffron.language.agreement import agree, agree_inside, differ_inside, distinct
+from saffron.language.conditions import WHICH, Conjunct, bind_conjuncts, check_form, is_length
+from saffron.language.keys import Keys, bind_keys
+from saffron.language.layout import Layout
+from saffron.language.meaning import check_meaning
 from saffron.language.names import item_names
+from saffron.language.placing import place, place_partial_key
 from saffron.language.printer import query_text
-from saffron.language.refusals import refuse_clauses, refuse_pattern
-from saffron.language.scope import Scope
-from saffron.language.strategies import bind_strategy
-from saffron.language.template import flat_components
+from saffron.language.refusals import refuse_clauses
+from saffron.language.ruling import absence_of, ruling_checks
+from saffron.language.scope import Scope, Slot
+from saffron.language.shapes import build_layout, is_flat
+from saffron.language.strategies import Strategies, bind_strategies
 from saffron.language.tree import Index
 from saffron.language.typed import Sort, Typed, attribute, bind_value
 from saffron.language.windows import bind_window
@@ -25,46 +24,152 @@ from saffron.language.windows import bind_window
 
 def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     """A match query as a plan; raises QueryError."""
-    refuse_pattern(query.pattern, scope, nested=False)
-    scope.declare(flat_components(query.pattern), plan.MAX_COMPONENTS)
+    layout = build_layout(query.pattern, scope)
+    scope.declare(_slots(layout), plan.MAX_COMPONENTS)
     refuse_clauses(query, scope, aggregate=False)
-    strategy = bind_strategy(query, scope, plan.Strategy.NEXT)
+    strategies = _strategies(query, layout, scope)
+    strict = query.time is not None and query.time.value == "STRICT"
     keys = bind_keys(query.conditions, (), scope)
-    conditions = bind_conditions(query.conditions, scope)
-    for partial in keys.partial:
-        conditions.extend(partial_key_conditions(partial, scope))
-    if keys.impossible:
-        conditions.append(plan.Condition(0, plan.Edge.BEGIN, plan.Const(False), True, "an attribute that no event has"))
+    conjuncts = bind_conjuncts(query.conditions, scope)
+    checks, absences = _checks(conjuncts, keys, layout, scope)
+    one = {*strategies.begins, *strategies.continues} == {strategies.whole}
+    flat = is_flat(layout.shape) and one and not strict
     return plan.MatchPlan(
         name=name,
         text=query_text(query),
         stream=query.stream or plan.DEFAULT_STREAM,
-        components=tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places),
-        strategy=strategy,
+        components=_components(layout, scope),
+        strategy=strategies.whole,
         key=keys.whole,
-        conditions=tuple(conditions),
+        conditions=_conditions(conjuncts, keys, scope) if flat else (),
         window=bind_window(query, scope, tumbling=False),
-        returns=_returns(query, scope),
+        returns=_returns(query, layout, scope),
+        pattern=layout.shape,
+        flat=flat,
+        checks=checks,
+        absences=absences,
+        distinct=tuple(distinct(layout, scope)),
+        begins=strategies.begins,
+        continues=strategies.continues,
+        strict=strict,
+        output=plan.Output.ALL if query.output is None else plan.Output(query.output.mode),
+        timeouts=query.output is not None and query.output.timeouts,
+        consume=_consume(query.consume, layout, scope),
+        into=query.returns.into if query.returns else None,
+        confidence=None if query.confidence is None else float(query.confidence.value),
     )
 
 
-def _returns(query: tree.Query, scope: Scope) -> tuple[plan.ReturnItem, ...]:
+def _slots(layout: Layout) -> list[Slot]:
+    first: dict[int, int] = {}
+    slots = []
+    for index, leaf in enumerate(layout.leaves):
+        original = first.setdefault(id(leaf.event), index)
+        slots.append(Slot(leaf.event, bool(leaf.loops), None if original == index else original))
+    return slots
+
+
+def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
+    return tuple(
+        plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
+        for place, leaf in zip(scope.places, layout.leaves, strict=True)
+    )
+
+
+def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
+    """Imprecise time (X2) is always matched by skip-till-any-match."""
+    if query.confidence is None:
+        return bind_strategies(query, layout, scope, plan.Strategy.NEXT)
+    for use in query.strategies:
+        if use.name != plan.Strategy.ANY.value:
+            hint = "Leave it out, or write skip-till-any-match."
+            raise scope.refused(f"imprecise time is not matched by {use.name}", use.span, hint)
+    return bind_strategies(query, layout, scope, plan.Strategy.ANY)
+
+
+# ---------------------------------------------------------------- WHERE
+
+
+def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[plan.Condition, ...]:
+    """Of a flat plan: conjuncts on their edges."""
+    conditions = [condition for conjunct in conjuncts for condition in place(conjunct)]
+    for partial in keys.partial:
+        conditions.extend(place_partial_key(partial, scope))
+    if keys.impossible:
+        conditions.append(plan.Condition(0, plan.Edge.BEGIN, plan.Const(False), True, "an attribute that no event has"))
+    return tuple(conditions)
+
+
+def _checks(
+    conjuncts: list[Conjunct], keys: Keys, layout: Layout, scope: Scope
+) -> tuple[tuple[plan.Check, ...], tuple[plan.Absence, ...]]:
+    """The checks of the match, and its NOTs with theirs."""
+    checks: list[plan.Check] = []
+    inside: list[list[plan.Check]] = [[] for _ in layout.absences]
+    for conjunct in conjuncts:
+        number = absence_of(conjunct, layout, scope)
+        if number is None:
+            check_meaning(conjunct, layout, scope)
+            checks.append(plan.Check(conjunct.expr, conjunct.text))
+        else:
+            inside[number].extend(ruling_checks(conjunct, number, layout, scope))
+    for partial in keys.partial:
+        checks.extend(agree(partial, layout))
+        for number, own in enumerate(inside):
+            own.extend(agree_inside(partial, number, layout))
+    for text, components in keys.impossible:
+        never = plan.Check(plan.Const(False), text)
+        if any(component < layout.positive for component in components):
+            checks.append(never)
+        for number in {layout.leaves[component].absence for component in components} - {None}:
+            inside[number or 0].append(never)
+    for number, own in enumerate(inside):
+        own.extend(differ_inside(number, layout, scope))
+    absences = tuple(
+        plan.Absence(ruled.components, ruled.sequences, tuple(own))
+        for ruled, own in zip(layout.absences, inside, strict=True)
+    )
+    return tuple(checks), absences
+
+
+def _consume(consume: tree.Consume | None, layout: Layout, scope: Scope) -> tuple[int, ...]:
+    if consume is None or consume.scope == "none":
+        return ()
+    if consume.scope == "all":
+        return tuple(range(layout.positive))
+    found = [scope.component(variable, consume.span) for variable in consume.variables]
+    for component in found:
+        _check_bound(component, layout.positive, consume.span, scope)
+    return tuple(sorted(set(found)))
+
+
+def _check_bound(component: int, positive: int, span: tree.Span, scope: Scope) -> None:
+    if component >= positive:
+        hint = "A NOT rules events out: there is none of them in a match."
+        raise scope.refused(f"{scope.places[component].variable} stands inside a NOT", span, hint)
+
+
+# ---------------------------------------------------------------- RETURN
+
+
+def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[plan.ReturnItem, ...]:
     items = query.returns.items if query.returns else ()
-    bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, scope)) for item in items]
+    bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, layout.positive, scope)) for item in items]
     names = item_names(items, scope)
     return tuple(plan.ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
 
 
-def _leaf(expression: tree.Expression, scope: Scope) -> Typed:
+def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
     """A reference or an aggregate in RETURN: over finished closures."""
     if isinstance(expression, tree.Call):
-        argument, _, typed = bind_aggregate(expression, scope)
+        argument, component, typed = bind_aggregate(expression, scope)
+        _check_bound(component, positive, argument.span, scope)
         if argument.index is Index.BEFORE:
             hint = f"Write {argument.variable}[]: the finished closure."
             raise scope.wrong("in RETURN, no event is being taken", argument.span, hint)
         return typed
     if isinstance(expression, tree.Reference):
-        return _reference(expression, scope)
+        return _reference(expression, positive, scope)
     if isinstance(expression, tree.Next):
         raise scope.wrong("NEXT stands in WHERE only", expression.span)
     assert isinstance(expression, tree.Name)
@@ -74,8 +179,9 @@ def _leaf(expression: tree.Expression, scope: Scope) -> Typed:
     raise scope.wrong(f"{expression.name[:40]} stands alone", expression.span, hint)
 
 
-def _reference(reference: tree.Reference, scope: Scope) -> Typed:
+def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
     component = scope.component(reference.variable, reference.span)
+    _check_bound(component, positive, reference.span, scope)
     place = scope.places[component]
     if is_length(reference, place.closure):
         return Typed(plan.Length(component), Sort.NUMBER)

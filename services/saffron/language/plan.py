@@ -18,6 +18,8 @@ DEFAULT_STREAM = "events"
 """The stream of a query without FROM."""
 MAX_COMPONENTS = 30
 """Most components of a match query: its engine keeps two bits of an int64 for each."""
+MAX_SEQUENCES = 128
+"""Most sequences that one NOT rules out (AND inside a NOT has one for each order)."""
 MAX_STATES = 62
 """Most states of an aggregate query: its engine keeps a bit of an int64 for each."""
 MAX_WINDOWS = 10_000
@@ -250,11 +252,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Distinct:
-    """ANY ... DISTINCT attr: the events that the components bind have different values of it, none null."""
+    """ANY ... DISTINCT attr: the events that the components bind have different values of it, none null.
+
+    `loops`: the repetitions around the ANY, of which each iteration stands for itself.
+    """
 
     components: tuple[int, ...]
     attribute: str
     kind: Kind
+    loops: tuple[int, ...] = ()
 
 
 class Output(Enum):

@@ -39,59 +39,69 @@ def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> Q
     return scope.refused(f"this version does not run {what} yet", node.span, hint)
 
 
+WAITING = ("OUTPUT COMPRESSED", "INTO", "CONFIDENCE")
+"""Clauses of match queries that no engine runs yet; they are bound all the same. Lift one by taking it out of here."""
+
+
 def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
     """Raise for the first clause that this version does not run."""
     output, consume = query.output, query.consume
     if query.having is not None:
-        raise not_yet(scope, "HAVING", query.having, "Leave it out and filter the results by what RETURN names.")
-    if output is not None and (output.mode != "ALL" or output.timeouts):
-        what = f"OUTPUT {output.mode}" if output.mode != "ALL" else "WITH TIMEOUTS"
-        raise scope.refused(f"this version does not run {what} yet", output.span, "Leave OUTPUT out: all matches.")
-    if consume is not None and consume.scope != "none":
+        raise _having(query.having, scope, aggregate)
+    if output is not None and output.mode != "ALL" and (aggregate or f"OUTPUT {output.mode}" in WAITING):
+        hint = "Leave OUTPUT out: all matches."
+        raise scope.refused(f"this version does not run OUTPUT {output.mode} yet", output.span, hint)
+    if aggregate and output is not None and output.timeouts:
+        raise scope.refused(
+            "this version does not run WITH TIMEOUTS yet", output.span, "Leave OUTPUT out: all matches."
+        )
+    if aggregate and consume is not None and consume.scope != "none":
         hint = "Leave CONSUME out: an event may serve several matches."
         raise scope.refused("this version does not run CONSUME yet", consume.span, hint)
-    if query.returns is not None and query.returns.into is not None:
+    if query.returns is not None and query.returns.into is not None and (aggregate or "INTO" in WAITING):
         hint = "Leave INTO out; the results are on the topic of complex events."
         raise scope.refused("this version does not run INTO yet", query.returns.span, hint)
-    if query.confidence is not None:
+    if query.confidence is not None and (aggregate or "CONFIDENCE" in WAITING):
         hint = "Leave CONFIDENCE out; each event carries one exact ts."
         raise scope.refused("this version does not run CONFIDENCE yet", query.confidence.span, hint)
-    if not aggregate and query.time is not None and query.time.value == "STRICT":
-        hint = "Leave TIME out, or ask for it by a condition: b.ts > a.ts."
-        raise scope.refused("this version runs TIME STRICT in aggregate queries only", query.time.span, hint)
     if not aggregate and query.group:
         hint = f"To have all events of a match agree, write WHERE [{query.group[0].name}]."
         span = query.group[0].span
         raise scope.refused("GROUP BY belongs to aggregate queries (COUNT(*) in RETURN)", span, hint)
 
 
-def refuse_pattern(pattern: Pattern, scope: Scope, *, nested: bool) -> None:
-    """Raise for the first part of a pattern that this version does not run. `nested`: groups may repeat."""
+def _having(having: Expression, scope: Scope, aggregate: bool) -> QueryError:
+    if aggregate:
+        return not_yet(scope, "HAVING", having, "Leave it out and filter the results by what RETURN names.")
+    hint = "Write it into WHERE: a condition on finished lists, such as b.len > 3 or avg(b[].x) > 5."
+    return scope.refused("HAVING belongs to aggregate queries (COUNT(*) in RETURN)", having.span, hint)
+
+
+def refuse_pattern(pattern: Pattern, scope: Scope) -> None:
+    """Raise for the first part of an aggregate query's pattern that this version does not run."""
     match pattern:
         case Event():
             return
         case Sequence(parts=parts):
             for part in parts:
-                refuse_pattern(part, scope, nested=nested)
-        case Repeat(pattern=inner, low=1, high=None) if nested or isinstance(inner, Event):
-            refuse_pattern(inner, scope, nested=nested)
-        case Repeat(low=1, high=None):
-            hint = "Repeat single events (A+ a[]), or count the trends: RETURN COUNT(*)."
-            raise not_yet(scope, "a repeated group in a match query", pattern, hint)
+                refuse_pattern(part, scope)
+        case Repeat(pattern=inner, low=1, high=None):
+            refuse_pattern(inner, scope)
         case Repeat(low=low, high=high):
             hint = "Write A+ for one or more; for two, three, ... write the component as often."
             sign = {(0, None): "*", (0, 1): "?"}.get((low, high), "{n,m}")
-            raise not_yet(scope, f"'{sign}'", pattern, hint)
+            raise not_yet(scope, f"'{sign}' in an aggregate query", pattern, hint)
         case Negation():
-            hint = "Leave the negated component out, and filter the matches where they are used."
-            raise not_yet(scope, "NOT", pattern, hint)
+            hint = "Leave the negated component out, or match the pattern without COUNT(*)."
+            raise not_yet(scope, "NOT in an aggregate query", pattern, hint)
         case Conjunction():
-            raise not_yet(scope, "AND in a pattern", pattern, "Add one query for each order: SEQ(A, B) and SEQ(B, A).")
+            hint = "Add one query for each order: SEQ(A, B) and SEQ(B, A)."
+            raise not_yet(scope, "AND in an aggregate query", pattern, hint)
         case Disjunction():
-            raise not_yet(scope, "OR in a pattern", pattern, "Add one query for each side.")
+            raise not_yet(scope, "OR in an aggregate query", pattern, "Add one query for each side.")
         case AnyOf():
             hint = "Add a query for each choice, or list the components in a SEQ."
-            raise not_yet(scope, "ANY", pattern, hint)
+            raise not_yet(scope, "ANY in an aggregate query", pattern, hint)
 
 
 def refuse_trend_aggregate(call: Call, scope: Scope) -> QueryError:

@@ -23,12 +23,25 @@ WARNING_LIMIT = 20
 
 @dataclass(frozen=True)
 class Place:
-    """A component of the pattern: what results call it, its event type, whether it is a closure, where it stands."""
+    """A component of the pattern: what results call it, its event type, whether it is a closure, where it stands.
+
+    `original`: see Slot.
+    """
 
     variable: str
     type: str
     closure: bool
     span: Span
+    original: int | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A component to be declared. `original`: the component that this one repeats inside a NOT; no name means it."""
+
+    event: Event
+    closure: bool
+    original: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,11 +58,15 @@ NULL = Const(None)
 
 @dataclass
 class Scope:
-    """`places`: the components in pattern order. `schema` None: nothing is known, every name is let through."""
+    """`places`: the components in pattern order. `schema` None: nothing is known, every name is let through.
+
+    `aggregates`: names of the user-defined ones, in lower case.
+    """
 
     text: str
     schema: Schema | None
     lenient: bool
+    aggregates: frozenset[str] = frozenset()
     places: tuple[Place, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
@@ -83,31 +100,35 @@ class Scope:
             return
         raise self.wrong(message, span, known_names("The stream has", list(self.schema.types), name))
 
-    def declare(self, events: Sequence[tuple[Event, bool]], limit: int) -> None:
-        """Take up the pattern's components, (event, closure) in pattern order; more than `limit` are refused."""
-        if len(events) > limit:
+    def declare(self, slots: Sequence[Slot], limit: int) -> None:
+        """Take up the pattern's components, in order; more than `limit` are refused."""
+        if len(slots) > limit:
             hint = "Repeat with a plus: A+ a[]."
-            message = f"a pattern of this kind has at most {limit} components, this one has {len(events)}"
-            raise self.refused(message, events[limit][0].span, hint)
+            message = f"a pattern of this kind has at most {limit} components, this one has {len(slots)}"
+            raise self.refused(message, slots[limit].event.span, hint)
         taken: set[str] = set()
-        for event, _ in events:
-            if event.variable is not None and event.variable in taken:
+        for slot in slots:
+            event = slot.event
+            if event.variable is not None and event.variable in taken and slot.original is None:
                 hint = "Give each component a variable of its own."
                 raise self.wrong(f"two components are called {quoted(event.variable)}", event.span, hint)
             taken.add(event.variable or "")
-        places, count = [], dict.fromkeys((event.type for event, _ in events), 0)
-        for event, closure in events:
+        places: list[Place] = []
+        count = dict.fromkeys((slot.event.type for slot in slots), 0)
+        for slot in slots:
+            event = slot.event
             self.check_type(event.type, event.span.start)
-            if event.brackets and not closure:
+            if event.brackets and not slot.closure:
                 hint = f"A closure has a plus: {event.type}+ {event.variable}[]."
                 raise self.wrong(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
-            variable = event.variable
+            variable = event.variable if slot.original is None else None
             if variable is None:
-                variable = _default_name(event.type, count, taken)
+                base = event.type if slot.original is None else places[slot.original].variable
+                variable = _default_name(base, count, taken)
                 taken.add(variable)
-            places.append(Place(variable, event.type, closure, event.span))
+            places.append(Place(variable, event.type, slot.closure, event.span, slot.original))
         self.places = tuple(places)
-        self._by_name = {place.variable: index for index, place in enumerate(places)}
+        self._by_name = {place.variable: index for index, place in enumerate(places) if place.original is None}
 
     def component(self, name: str, span: Span) -> int:
         """The component that a variable names, or the one of a type of that name."""
@@ -123,7 +144,8 @@ class Scope:
         raise self.wrong(f"unknown variable {quoted(name)}", span, known_names("The pattern has", variables, name))
 
     def of_type(self, name: str) -> list[int]:
-        return [index for index, place in enumerate(self.places) if place.type == name]
+        """The components with this event type."""
+        return [index for index, place in enumerate(self.places) if place.type == name and place.original is None]
 
     # -------------------------------------------------------- attributes
 
@@ -160,8 +182,10 @@ class Scope:
 
 def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:
     """A, then A#2, A#3 (names that no variable can have)."""
-    count[type_name] += 1
+    count[type_name] = count.get(type_name, 0) + 1
     if count[type_name] == 1 and type_name not in taken:
         return type_name
     count[type_name] = max(count[type_name], 2)
+    while f"{type_name}#{count[type_name]}" in taken:
+        count[type_name] += 1
     return f"{type_name}#{count[type_name]}"

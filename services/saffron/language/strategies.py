@@ -1,32 +1,91 @@
-"""Which selection strategy a query asks for (N2)."""
+"""Which selection strategies a query asks for (N2), and for which of its components."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from saffron.errors import QueryError
+from saffron.language.layout import Layout
 from saffron.language.plan import Strategy
 from saffron.language.scope import Scope
-from saffron.language.tree import Query, Span
+from saffron.language.tree import Query, Span, StrategyUse, Target
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """`whole`: of all components that no brackets name. `begins`, `continues`: see plan.MatchPlan."""
+
+    whole: Strategy
+    begins: tuple[Strategy, ...]
+    continues: tuple[Strategy, ...]
 
 
 def bind_strategy(query: Query, scope: Scope, default: Strategy) -> Strategy:
-    """The one strategy of the whole pattern, or `default`.
-
-    Brackets that name every variable, as the papers print them, are the same as none.
-    """
+    """The one strategy of an aggregate query's pattern, or `default`."""
     if not query.strategies:
         return default
     for use in query.strategies:
         for target in use.targets:
             scope.component(target.variable, target.span)
-    first = query.strategies[0]
     if len(query.strategies) > 1:
         raise _per_step(scope, query.strategies[1].span)
-    named = {scope.component(target.variable, target.span) for target in first.targets}
-    if first.targets and (len(named) < len(scope.places) or any(target.current for target in first.targets)):
-        raise _per_step(scope, first.span)
-    return Strategy(first.name)
+    (use,) = query.strategies
+    if use.targets and not _names_all(use, len(scope.places), scope):
+        raise _per_step(scope, use.span)
+    return Strategy(use.name)
+
+
+def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strategy) -> Strategies:
+    """The strategies of a match query.
+
+    Brackets that name every variable, as the papers print them, are the same as none.
+    """
+    count = layout.positive
+    general: StrategyUse | None = None
+    special: list[StrategyUse] = []
+    for use in query.strategies:
+        if use.targets and not _names_all(use, count, scope):
+            special.append(use)
+        elif general is None:
+            general = use
+        else:
+            hint = "Name the variables of one of them: strict-contiguity(b), strict-contiguity(b[i])."
+            raise scope.refused("a second strategy for the whole pattern", use.span, hint)
+    whole = default if general is None else Strategy(general.name)
+    begins, continues = [whole] * count, [whole] * count
+    done: set[tuple[int, bool]] = set()
+    for use in special:
+        for target in use.targets:
+            component = _checked(target, layout, scope)
+            if (component, target.current) in done:
+                raise scope.refused("a second strategy for this step", target.span, "Leave one of the two out.")
+            done.add((component, target.current))
+            if component < count:
+                (continues if target.current else begins)[component] = Strategy(use.name)
+    used = {*begins, *(continues[at] for at in range(count) if layout.leaves[at].loops)}
+    if len(used) == 1:
+        (whole,) = used
+        continues = [whole] * count
+    return Strategies(whole, tuple(begins), tuple(continues))
+
+
+def _names_all(use: StrategyUse, count: int, scope: Scope) -> bool:
+    named = {scope.component(target.variable, target.span) for target in use.targets}
+    return named >= set(range(count)) and not any(target.current for target in use.targets)
+
+
+def _checked(target: Target, layout: Layout, scope: Scope) -> int:
+    component = scope.component(target.variable, target.span)
+    leaf, name = layout.leaves[component], scope.places[component].variable
+    if leaf.absence is not None:
+        hint = "What a NOT rules out is looked for everywhere, whatever lies between its events."
+        scope.warn(f"{name} stands inside a NOT: no strategy governs it", target.span, hint)
+    elif target.current and not leaf.loops:
+        hint = f"Write {name}: what may be skipped while waiting for it."
+        raise scope.refused(f"{name} is one event, with no next one to wait for", target.span, hint)
+    return component
 
 
 def _per_step(scope: Scope, span: Span) -> QueryError:
-    hint = "Write one strategy without brackets, for the whole pattern: WHERE skip-till-next-match { ... }."
-    return scope.refused("this version does not run a strategy for each step yet", span, hint)
+    hint = "Write one strategy without brackets, for the whole pattern: WHERE skip-till-any-match { ... }."
+    return scope.refused("this version does not run a strategy for each step of an aggregate query yet", span, hint)

@@ -41,14 +41,3 @@ def build(pattern: Pattern) -> Template:
 
     start, end = visit(pattern, False)
     return Template(tuple(events), tuple(sorted(transitions)), start, end)
-
-
-def flat_components(pattern: Pattern) -> tuple[tuple[Event, bool], ...]:
-    """The (event, closure) of a SEQ of events and closures; a SEQ inside a SEQ is flat too."""
-    if isinstance(pattern, Event):
-        return ((pattern, False),)
-    if isinstance(pattern, Repeat):
-        assert isinstance(pattern.pattern, Event)
-        return ((pattern.pattern, True),)
-    assert isinstance(pattern, Sequence)
-    return tuple(component for part in pattern.parts for component in flat_components(part))

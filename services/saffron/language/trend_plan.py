@@ -13,7 +13,7 @@ from saffron.language.refusals import (
     refuse_pattern,
     refuse_trend_aggregate,
 )
-from saffron.language.scope import Scope
+from saffron.language.scope import Scope, Slot
 from saffron.language.strategies import bind_strategy
 from saffron.language.template import Template, build
 from saffron.language.typed import kind_or_guess
@@ -35,9 +35,9 @@ def is_aggregate(query: tree.Query) -> bool:
 
 def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     """An aggregate query as a plan; raises QueryError."""
-    refuse_pattern(query.pattern, scope, nested=True)
+    refuse_pattern(query.pattern, scope)
     template = build(query.pattern)
-    scope.declare(template.events, plan.MAX_STATES)
+    scope.declare([Slot(event, closure) for event, closure in template.events], plan.MAX_STATES)
     refuse_clauses(query, scope, aggregate=True)
     strategy = bind_strategy(query, scope, plan.Strategy.ANY)
     if strategy is not plan.Strategy.ANY:

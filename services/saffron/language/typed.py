@@ -108,8 +108,8 @@ class _Binder:
                 return self._membership(expression)
             case tree.Call(function=function) if function in SCALARS:
                 return self._scalar(expression)
-            case tree.Call(function=function) if function not in AGGREGATES:
-                hint = self.scope.near_function(function, [*SCALARS, *AGGREGATES])
+            case tree.Call(function=function) if function not in AGGREGATES and function not in self.scope.aggregates:
+                hint = self.scope.near_function(function, [*SCALARS, *AGGREGATES, *sorted(self.scope.aggregates)])
                 raise self.scope.wrong(f"unknown function '{function[:40]}'", expression.span, hint)
             case _:
                 return self.leaves(expression)

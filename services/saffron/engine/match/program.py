@@ -5,42 +5,107 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saffron.engine.jit import Function, load
 from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
-from saffron.engine.match.automaton import Automaton, build
-from saffron.engine.match.classify import classify_source, type_masks
-from saffron.engine.match.layout import Names
+from saffron.engine.match.automaton import State, build
+from saffron.engine.match.classify import bit_tests, classify_source, type_masks
+from saffron.engine.match.general import automaton as general
+from saffron.engine.match.general.classify import component_masks, component_tests
+from saffron.engine.match.general.source import GeneralSource
+from saffron.engine.match.layout import Names, begin_bit
 from saffron.engine.match.source import StepSource
 from saffron.errors import SaffronError
-from saffron.language.plan import MAX_COMPONENTS, MatchPlan
+from saffron.language.plan import MAX_COMPONENTS, Expr, MatchPlan, Strategy
 
 
 @dataclass(frozen=True)
 class Program:
-    """`step`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads."""
+    """`step`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
 
-    automaton: Automaton
+    `states`: the pools of runs that `step` needs; `tables`: arrays that it takes after them. `begins`: the bits of
+    events that may begin a run. `every`: it is to be told of all events of a key, wanted or not.
+    """
+
+    plan: MatchPlan
+    states: tuple[State, ...]
     type_masks: Mapping[str, int]
+    begins: int
+    every: bool
     step: Function
     step_names: Names
     classify: Function | None
     classify_names: Names
+    tables: tuple[NDArray[np.int64], ...] = ()
+
+    @property
+    def flat(self) -> bool:
+        """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
+        return not self.tables
 
 
-def compile_program(plan: MatchPlan, *, compiled: bool = True) -> Program:
+def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool = False) -> Program:
     """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
 
-    `compiled` False: the same kernels as plain Python, for tests. SaffronError where the pattern is too long.
+    `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well.
+    SaffronError where the pattern is too long.
     """
+    if not plan.flat:
+        message = (
+            f"query {plan.name}: the match engine runs a SEQ of events and A+, under one strategy, and no other yet"
+        )
+        raise SaffronError(message)
     if len(plan.components) > MAX_COMPONENTS:
         message = (
             f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
         )
         raise SaffronError(message)
+    return _flat(plan, compiled) if plan.flat and not general_too else _general(plan, compiled)
+
+
+def _flat(plan: MatchPlan, compiled: bool) -> Program:
     automaton = build(plan)
-    step_names, classify_names = Names(), Names()
+    names = Names()
     helpers = (arithmetic, runs, lanes if compiled else plain_lanes)
-    step = load(StepSource(automaton, step_names).text(), helpers=helpers, compiled=compiled)
-    source = classify_source(automaton, classify_names)
-    classify = None if source is None else load(source, helpers=(arithmetic,), compiled=compiled).classify
-    return Program(automaton, type_masks(automaton), step.step, step_names, classify, classify_names)
+    step = load(StepSource(automaton, names).text(), helpers=helpers, compiled=compiled)
+    classify, classify_names = _classifier(bit_tests(automaton), compiled)
+    return Program(
+        plan=plan,
+        states=automaton.states,
+        type_masks=type_masks(automaton),
+        begins=begin_bit(0),
+        every=plan.strategy is Strategy.PARTITION,
+        step=step.step,
+        step_names=names,
+        classify=classify,
+        classify_names=classify_names,
+    )
+
+
+def _general(plan: MatchPlan, compiled: bool) -> Program:
+    automaton = general.build(plan)
+    names = Names()
+    source = GeneralSource(automaton, names)
+    step = load(source.text(), helpers=(arithmetic, runs), compiled=compiled)
+    classify, classify_names = _classifier(component_tests(automaton), compiled)
+    table = automaton.table
+    return Program(
+        plan=plan,
+        states=(automaton.state,),
+        type_masks=component_masks(plan),
+        begins=source.begins,
+        every=source.partitions,
+        step=step.step,
+        step_names=names,
+        classify=classify,
+        classify_names=classify_names,
+        tables=(table.states, table.edges, table.targets),
+    )
+
+
+def _classifier(tests: Mapping[int, list[Expr]], compiled: bool) -> tuple[Function | None, Names]:
+    names = Names()
+    source = classify_source(tests, names)
+    return None if source is None else load(source, helpers=(arithmetic,), compiled=compiled).classify, names
