@@ -106,6 +106,9 @@ def assemble(  # type: ignore[no-untyped-def]
             if closures[part]:
                 out[at] = 93
                 at += 1
+            elif counts[i, part] == 0:
+                out[at], out[at + 1], out[at + 2], out[at + 3] = 110, 117, 108, 108  # null
+                at += 4
         at = _copy(tails, tail_ends[i - 1] if i > 0 else 0, tail_ends[i], out, at)
         ends[i] = at
 

@@ -116,7 +116,7 @@ def build(plan: MatchPlan) -> Automaton:
         needed |= set(_read_on_edges(plan, index))
         for feature in tuple(needed):
             if feature.component == index and closure:
-                needed |= set(_support(feature))
+                needed |= set(support(feature))
         ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back))
         states.append(
             State(
@@ -195,7 +195,7 @@ def aggregate_features(leaf: Aggregate) -> tuple[Feature, ...]:
     return tuple(Feature(leaf.component, what, leaf.name, leaf.kind) for what in kinds)
 
 
-def _support(feature: Feature) -> Iterator[Feature]:
+def support(feature: Feature) -> Iterator[Feature]:
     """What must be kept besides, so that a feature can be updated when its closure takes an event."""
 
     def beside(what: What, back: int = 0) -> Feature:

@@ -12,7 +12,7 @@ The first event's node points at itself. A match is (start row, node before the 
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int64, types, uint8, uint32, void
+from numba import boolean, int64, uint8, uint32, void
 
 from saffron.engine.jit import kernel
 
@@ -143,12 +143,12 @@ def sort(found, start, stop, tail, base, node_row, node_before, node_part):  # t
         start = end
 
 
-@kernel(void(int64[:, ::1], int64, *_NODES, int64[:, ::1]))
-def measure(found, last_part, node_row, node_before, node_part, counts):  # type: ignore[no-untyped-def]
+@kernel(void(int64[:, ::1], *_NODES, int64[:, ::1]))
+def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no-untyped-def]
     """counts [matches, components]: how many events each component of each match bound."""
     ring = len(node_row) - 1
     for i in range(found.shape[1]):
-        counts[i, last_part] += 1
+        counts[i, found[3, i]] += 1
         node = found[1, i]
         while node >= 0:
             counts[i, np.int64(node_part[node & ring])] += 1
@@ -156,16 +156,25 @@ def measure(found, last_part, node_row, node_before, node_part, counts):  # type
             node = -1 if before == node else before
 
 
-@kernel(void(int64[:, ::1], int64, *_NODES, types.Array(types.int64, 1, "C"), types.Array(types.int64, 1, "C")))
-def walk(found, row_mask, node_row, node_before, node_part, ends, rows):  # type: ignore[no-untyped-def]
-    """rows [events of all matches]: place of each bound event in the ring of rows; match i fills up to ends[i]."""
+@kernel(void(int64[:, ::1], int64, *_NODES, int64[:, ::1], int64[::1]))
+def walk(found, row_mask, node_row, node_before, node_part, counts, rows):  # type: ignore[no-untyped-def]
+    """rows [events of all matches]: place of each bound event in the ring of rows, match by match, by component.
+
+    counts [matches, components]: as `measure` gives them.
+    """
     ring = len(node_row) - 1
+    ends = np.empty(counts.shape[1], np.int64)
+    end = 0
     for i in range(found.shape[1]):
-        at = ends[i] - 1
-        rows[at] = found[2, i] & row_mask
+        for each in range(counts.shape[1]):
+            end += counts[i, each]
+            ends[each] = end
+        ends[found[3, i]] -= 1
+        rows[ends[found[3, i]]] = found[2, i] & row_mask
         node = found[1, i]
         while node >= 0:
-            at -= 1
-            rows[at] = np.int64(node_row[node & ring]) & row_mask
+            part = np.int64(node_part[node & ring])
+            ends[part] -= 1
+            rows[ends[part]] = np.int64(node_row[node & ring]) & row_mask
             before = np.int64(node_before[node & ring])
             node = -1 if before == node else before

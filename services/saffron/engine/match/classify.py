@@ -10,7 +10,7 @@ from saffron.engine.match.expressions import Writer
 from saffron.engine.match.layout import EventReader, Names, begin_bit, take_bit
 from saffron.engine.match.lines import Lines
 from saffron.engine.match.source import COLUMN_TYPES
-from saffron.language.plan import Edge
+from saffron.language.plan import Edge, Expr, MatchPlan
 
 OPENS = 1 << 61
 """The event opens a window (OPEN ON)."""
@@ -28,19 +28,28 @@ def type_masks(automaton: Automaton) -> Mapping[str, int]:
     return masks
 
 
-def classify_source(automaton: Automaton, names: Names) -> str | None:
-    """The module of the kernel that takes away the bits whose local conditions fail; None where there are none."""
-    writer = Writer(EventReader(names), names.string)
-    tests: dict[int, list[str]] = {}
+def bit_tests(automaton: Automaton) -> Mapping[int, list[Expr]]:
+    """Bit -> the local conditions without which an event does not keep it."""
+    tests: dict[int, list[Expr]] = {}
     for condition in automaton.plan.conditions:
         if automaton.is_local(condition):
             bit = (begin_bit if condition.edge is Edge.BEGIN else take_bit)(condition.component)
-            tests.setdefault(bit, []).append(writer.condition(condition.expr))
-    opens = automaton.plan.window.opens
-    if opens is not None and opens.expr is not None:
-        tests[OPENS] = [writer.condition(opens.expr)]
+            tests.setdefault(bit, []).append(condition.expr)
+    return tests | opening_test(automaton.plan)
+
+
+def opening_test(plan: MatchPlan) -> dict[int, list[Expr]]:
+    """The condition of OPEN ON."""
+    opens = plan.window.opens
+    return {} if opens is None or opens.expr is None else {OPENS: [opens.expr]}
+
+
+def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None:
+    """The module of the kernel that takes away the bits whose conditions fail; None where there are none."""
+    writer = Writer(EventReader(names), names.string)
     if not tests:
         return None
+    written = {bit: [writer.condition(expr) for expr in exprs] for bit, exprs in tests.items()}
     out = Lines(depth=1)
     out("for i in range(len(masks)):")
     out("    m = bits[codes[i]]")
@@ -49,7 +58,7 @@ def classify_source(automaton: Automaton, names: Names) -> str | None:
         for number, kind in enumerate(names.attributes.values()):
             text = f"c{number}[i]" if kind is not Kind.STRING else f"g{number}[c{number}[i]]"
             out(f"x{number} = {text}" if kind is Kind.FLOAT else f"x{number} = np.int64({text})")
-        for bit, conditions in tests.items():
+        for bit, conditions in written.items():
             out(f"if not ({' & '.join(conditions)}):")
             out(f"    m &= {~bit}")
     out("    masks[i] = m")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.match.automaton import Automaton, Feature, State, What, attribute_feature
@@ -169,7 +170,16 @@ def initial(feature: Feature, names: Names) -> str:
     }.get(feature.what, f"x{event}")
 
 
-def updated(feature: Feature, names: Names, read: RunReader) -> str:
+class Carried(Protocol):
+    """What `updated` asks of a reader: the text of what a run carries, and whether that is eight lanes."""
+
+    @property
+    def wide(self) -> bool: ...
+
+    def text(self, feature: Feature) -> str: ...
+
+
+def updated(feature: Feature, names: Names, read: Carried) -> str:
     """The value of a feature of the closure that takes the event at hand (that of FIRST never changes)."""
     old = read.text(feature)
     if feature.what is What.LENGTH:

@@ -68,12 +68,14 @@ def quotient8(a: Any, b: Any) -> Array:
 
 def above8(value: Any, total: Any, number: Any) -> Array:
     """The mask of value > total / number; false where number is 0 or value is NaN."""
-    return np.greater(value, quotient8(total, number))
+    above: Array = np.greater(value, quotient8(total, number))
+    return above
 
 
 def below8(value: Any, total: Any, number: Any) -> Array:
     """The mask of value < total / number; false where number is 0 or value is NaN."""
-    return np.less(value, quotient8(total, number))
+    below: Array = np.less(value, quotient8(total, number))
+    return below
 
 
 def deviation8(spread: Array, number: Array) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.match import chains
 from saffron.engine.match.classify import OPENS
+from saffron.engine.match.general.found import settle
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.layout import (
     AT,
@@ -23,22 +24,21 @@ from saffron.engine.match.layout import (
     NODE,
     NODE_TAIL,
     ROW_MASK,
-    begin_bit,
     counters,
     place,
 )
 from saffron.engine.match.nodes import Nodes
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.program import Program
-from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
+from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
 from saffron.engine.match.strings import Strings
 from saffron.engine.match.windows import Windows
-from saffron.language.plan import Strategy
 
 Array = NDArray[np.generic]
 Chosen = slice | NDArray[np.intp]
 
+FOUND_ROWS = 4
 _LARGE = 1 << 20  # matches; a longer list is given back after its block
 
 DTYPES = {Kind.FLOAT: np.float64, Kind.INT: np.int64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
@@ -51,25 +51,26 @@ def column_name(attribute: str) -> str:
 
 
 class QueryRuns:
-    """The state of one query. `advance` takes the next events; `found` then holds [3, n] matches (see `chains`)."""
+    """The state of one query. `advance` takes the next events; `found` then holds [4, n] matches (see `chains`)."""
 
     def __init__(self, program: Program, schema: Schema, strings: Strings, *, slot: int = 0) -> None:
         self.slot = slot  # the bit of `Columns.dropped` that is this query's
         self.program = program
-        self.plan = program.automaton.plan
+        self.plan = program.plan
         self.schema = schema
         self.strings = strings
         self.windows = Windows(self.plan.window)
-        self.rows = Rows({f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()})
+        held = {f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()}
+        self.rows = Rows(held | dict.fromkeys(LINKS if self.plan.absences else (), np.dtype(np.int64)))
         self.nodes = Nodes()
-        self.pools = [Pool(state) for state in program.automaton.states]
+        self.pools = [Pool(state) for state in program.states]
         self.keys = Keys(len(self.plan.key))
         self.counters = np.zeros(counters(len(self.pools)), np.int64)
         self.touched = np.full(8, -1, np.int64)
         self.reached = np.full(8, -1, np.int64)
         self.ordinal = 0  # events delivered to this query so far
         self.clock = 0  # instant of the last event of the stream
-        self.buffer = np.zeros((3, 256), np.int64)
+        self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
         self.texts = (*program.step_names.strings, *program.classify_names.strings)
         self.step_constants = self._pin(program.step_names.strings)
         self.classify_constants = self._pin(program.classify_names.strings)
@@ -84,7 +85,7 @@ class QueryRuns:
 
     @property
     def found(self) -> NDArray[np.int64]:
-        """int64 [3, n]: start row, node before the last event or -1, last row, in the order of results."""
+        """int64 [4, n]: start row, node before the last event or -1, last row and its component, in results' order."""
         return self.buffer[:, : self.counters[FOUND]]
 
     @property
@@ -107,7 +108,7 @@ class QueryRuns:
         """The matches of the last block have been published."""
         self.counters[FOUND] = 0
         if self.buffer.shape[1] > _LARGE:
-            self.buffer = np.zeros((3, 256), np.int64)
+            self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
 
     def begin_block(self, now: int) -> None:
         """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
@@ -137,7 +138,7 @@ class QueryRuns:
             ordinals = np.cumsum(~dropped) + self.ordinal
         self.ordinal = int(ordinals[-1])
         wanted = masks != 0
-        if self.plan.strategy is Strategy.PARTITION:
+        if self.program.every:
             wanted = np.ones(len(part), np.bool_) if dropped is None else ~dropped
         chosen: Chosen = slice(None) if wanted.all() else np.flatnonzero(wanted)
         self._take(part, chosen, masks[chosen], ordinals[chosen], instants[chosen])
@@ -183,7 +184,7 @@ class QueryRuns:
         instants: NDArray[np.int64],
     ) -> None:
         until = self.windows.until(part.seq[chosen], instants)
-        begins = begin_bit(0)
+        begins = self.program.begins
         if self.plan.window.slide is not None or self.plan.window.opens is not None:
             masks = np.where(until < instants, masks & ~begins, masks)
         slots = self._slots(part, chosen, masks & begins != 0)
@@ -221,7 +222,7 @@ class QueryRuns:
         self, part: Range, chosen: Chosen, masks: NDArray[np.int64], slots: NDArray[np.int64], until: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Keep the chosen events; their row numbers, -1 for those that only end contiguity."""
-        useful = masks != 0 if self.plan.strategy is Strategy.PARTITION else None
+        useful = masks != 0 if self.program.every else None
         if useful is None or useful.all():
             numbers = np.arange(self.rows.head, self.rows.head + len(masks))
         else:
@@ -281,11 +282,18 @@ class QueryRuns:
             yield columns[column_name(name)]
         for pool in self.pools:
             yield from pool.arrays
+        if not self.program.flat:
+            yield from self.program.tables
+            yield from (columns[name if self.plan.absences else SEQ] for name in LINKS)
 
     def _sort(self, start: int) -> None:
         stop = int(self.counters[FOUND])
         if stop - start > 1:
             chains.sort(self.buffer, start, stop, int(self.counters[NODE_TAIL]), self.rows.tail, *self.nodes.arrays)
+        if self.program.flat:
+            self.buffer[3, start:stop] = len(self.plan.components) - 1
+        else:
+            self.counters[FOUND] = start + settle(self.buffer[:, start:stop], self.rows, self.nodes)
 
     def forget_runs(self) -> None:
         """Start afresh, as when paused: no run survives; matches of the block at hand stay readable."""

@@ -49,11 +49,10 @@ class Matches:
             return []
         plan, rows, nodes = self._runs.plan, self._runs.rows, self._runs.nodes.arrays
         found = np.ascontiguousarray(self._found[:, chosen])
-        counts = np.zeros((len(chosen), len(plan.components)), np.int64)
-        chains.measure(found, len(plan.components) - 1, *nodes, counts)
-        ends = np.cumsum(counts.sum(axis=1))
-        places = np.empty(int(ends[-1]), np.int64)
-        chains.walk(found, rows.mask, *nodes, ends, places)
+        counts = np.zeros((len(chosen), plan.positive), np.int64)
+        chains.measure(found, *nodes, counts)
+        places = np.empty(int(counts.sum()), np.int64)
+        chains.walk(found, rows.mask, *nodes, counts, places)
         ids = digits(self._ids(chosen, counts, rows.columns[SEQ][places].astype(np.int64)))
         used, where = _distinct(places, rows.capacity)
         pieces = Pieces()
@@ -62,9 +61,9 @@ class Matches:
         tails, tail_ends = Tails(self._runs, counts, places, self._value).texts()
         frame, frame_at = self._frame()
         lengths = np.diff(text_ends, prepend=0)
-        closures = np.array([component.closure for component in plan.components], np.uint8)
+        closures = np.array([component.closure for component in plan.components[: plan.positive]], np.uint8)
         size = int(lengths[where].sum()) + len(where) + len(heads) + len(tails)
-        out = np.empty(size + len(chosen) * (32 + len(frame) + len(closures)), np.uint8)
+        out = np.empty(size + len(chosen) * (32 + len(frame) + 4 * len(closures)), np.uint8)
         result_ends = np.empty(len(chosen), np.int64)
         assemble(
             ids, frame, frame_at, heads, head_ends, counts, where, closures,
@@ -135,7 +134,8 @@ class Matches:
     def _frame(self) -> tuple[NDArray[np.uint8], Ints]:
         opening = b',"events":{'
         texts = [b'{"id":"']
-        for component in self._runs.plan.components:
+        plan = self._runs.plan
+        for component in plan.components[: plan.positive]:
             texts.append(opening + names([component.variable])[0] + (b":[" if component.closure else b":"))
             opening = b","
         return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from saffron.engine.aggregates import BUILT_IN, require
 from saffron.language.plan import (
     Aggregate,
     Attribute,
@@ -56,15 +57,19 @@ def evaluator(expr: Expr, value: Value) -> Evaluate:
 
 def _attribute(leaf: Attribute, value: Value) -> Evaluate:
     index = 0 if leaf.which in (Which.FIRST, Which.SINGLE) else -1
-    return lambda bound: value(leaf.name, bound[leaf.component][index])
+    return lambda bound: value(leaf.name, bound[leaf.component][index]) if bound[leaf.component] else None
 
 
 def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
     name, component, function = leaf.name, leaf.component, leaf.function
     if name is None:
         return lambda bound: len(bound[component])
+    if function not in BUILT_IN:
+        own = require(function)
+        return lambda bound: own.fold(x for event in bound[component] if (x := value(name, event)) is not None)
     if function in ("first", "last"):
-        return lambda bound: value(name, bound[component][0 if function == "first" else -1])
+        end = 0 if function == "first" else -1
+        return lambda bound: value(name, bound[component][end]) if bound[component] else None
 
     def evaluate(bound: Bound) -> Any:
         values = [x for x in (value(name, event) for event in bound[component]) if x is not None]

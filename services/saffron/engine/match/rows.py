@@ -18,6 +18,9 @@ SEQ, TS, TIME, TYPE, UNTIL, SLOT, NODE_AT = "#seq", "#ts", "#time", "#type", "#u
 """Names of the columns that every row has: position, event time, message time, type's code, last instant (ms or
 position) of the latest window that holds the event, key's slot, first node that this event's step may have made."""
 
+LINKS = ("#mask", "#before")
+"""Of a query with NOT: what the event can be to it, and the number of the row before it of the same key, or -1."""
+
 _OWN: dict[str, type[np.generic]] = {
     SEQ: np.int64,
     TS: np.int64,

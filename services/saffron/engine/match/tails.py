@@ -46,7 +46,7 @@ class Tails:
 
     def _item(self, expr: Expr, pieces: Pieces) -> Ints:
         """[n] the piece of each match's value."""
-        if (leaf := _leaf(expr)) is not None:
+        if (leaf := _leaf(expr)) is not None and self._bound_always(leaf):
             kind, values = self._column(leaf)
             return pieces.column(kind, values, self._runs.strings.values)
         if (lengths := self._lengths(expr)) is not None:
@@ -56,6 +56,9 @@ class Tails:
         evaluate = evaluator(expr, self._value)
         found = [orjson.dumps(evaluate(bound)) for bound in self._bound()]
         return np.arange(len(found)) + pieces.literals(found)
+
+    def _bound_always(self, leaf: Attribute) -> bool:
+        return bool((self._counts[:, leaf.component] > 0).all())
 
     def _column(self, leaf: Attribute) -> tuple[Kind, NDArray[np.generic]]:
         """The attribute's values, one a match."""
@@ -86,7 +89,7 @@ class Tails:
             return None if operand is None else -operand
         if isinstance(expr, Const) and isinstance(expr.value, int | float) and not isinstance(expr.value, bool):
             return np.full(len(self._counts), float(expr.value))
-        if (leaf := _leaf(expr)) is not None:
+        if (leaf := _leaf(expr)) is not None and self._bound_always(leaf):
             kind, values = self._column(leaf)
             if not kind.is_number:
                 return None

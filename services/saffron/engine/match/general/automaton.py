@@ -1,0 +1,107 @@
+"""The automaton of a plan of any shape: its table, and what a run carries besides its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from saffron.engine.match.automaton import Feature, State, What, aggregate_features, leaves, support
+from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.table import Builder, Table
+from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Which
+
+_OWN = -1
+"""The component of what a run carries for itself."""
+
+
+def own(name: str) -> Feature:
+    """A number that a run carries: its state, which components it has bound, ..."""
+    return Feature(_OWN, What.LENGTH, name)
+
+
+STATE, BOUND, FRESH, ORDINAL, MOMENT = (own(name) for name in ("state", "bound", "fresh", "ordinal", "moment"))
+"""FRESH: components bound in the iteration under way; ORDINAL, MOMENT: of the event bound last."""
+
+
+def mark(gap: int) -> Feature:
+    """The row behind which a gap begins."""
+    return own(f"mark{gap}")
+
+
+def since(distinct: int) -> Feature:
+    """The row of the first event of the iteration in which values must differ."""
+    return own(f"since{distinct}")
+
+
+@dataclass(frozen=True)
+class GeneralAutomaton:
+    """`state`: rows of the one pool of runs."""
+
+    plan: MatchPlan
+    checks: tuple[Asked, ...]
+    table: Table
+    state: State
+
+    @cached_property
+    def local(self) -> Mapping[int, list[Asked]]:
+        """By component: the conditions that its event decides alone."""
+        found: dict[int, list[Asked]] = {}
+        for asked in (*self.checks, *self.absent):
+            if asked.is_local:
+                found.setdefault(min(asked.reads, default=0), []).append(asked)
+        return found
+
+    @cached_property
+    def absent(self) -> tuple[Asked, ...]:
+        """The conditions of all NOTs."""
+        return tuple(Asked(check) for absence in self.plan.absences for check in absence.checks)
+
+
+def build(plan: MatchPlan) -> GeneralAutomaton:
+    """The automaton of a plan; SaffronError where the pattern has too many states."""
+    checks = tuple(Asked(check) for check in plan.checks)
+    table = Builder(plan, checks).build()
+    absent = tuple(Asked(check) for absence in plan.absences for check in absence.checks)
+    needed = set(_needed(plan, (*checks, *absent)))
+    while extra := {more for feature in needed for more in support(feature)} - needed:
+        needed |= extra
+    carried = [STATE, BOUND, FRESH, ORDINAL, MOMENT]
+    carried += [mark(number) for number in range(len(table.gaps))]
+    carried += [since(number) for number in range(len(plan.distinct))]
+    ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back))
+    floats = tuple(feature for feature in ordered if feature.floating)
+    ints = (*carried, *(feature for feature in ordered if not feature.floating))
+    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints))
+
+
+def _needed(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
+    for asked in checks:
+        if asked.is_local:
+            continue
+        for leaf in leaves(asked.expr):
+            if leaf.component < plan.positive:
+                yield from features_of(leaf, plan)
+        for component in asked.taking:
+            if asked.back(component) > 1:
+                yield Feature(component, What.LENGTH)
+
+
+def features_of(leaf: Attribute | Aggregate | Length, plan: MatchPlan) -> Iterator[Feature]:
+    """Where a run may find what an expression reads."""
+    if isinstance(leaf, Length):
+        yield Feature(leaf.component, What.LENGTH)
+    elif isinstance(leaf, Aggregate):
+        yield from aggregate_features(leaf)
+    elif leaf.which in (Which.SINGLE, Which.FIRST):
+        yield held(leaf, What.FIRST)
+    else:
+        yield held(leaf, What.LAST)
+        if leaf.which is Which.PREVIOUS:
+            # Of another component than the one being taken, the event being taken is the last one already.
+            yield from (held(leaf, What.PREVIOUS, back) for back in (leaf.back, leaf.back + 1) if back > 1)
+
+
+def held(leaf: Attribute, what: What, back: int = 0) -> Feature:
+    """Where a run keeps an attribute of an event that it bound."""
+    return Feature(leaf.component, what, leaf.name, leaf.kind, back)

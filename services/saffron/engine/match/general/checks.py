@@ -1,0 +1,77 @@
+"""When each condition of WHERE is asked: at the first moment at which all that it reads can be read (`plan.Check`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from saffron.engine.match.automaton import leaves
+from saffron.language.plan import Aggregate, Attribute, Check, Expr, Length, Scope, Which
+
+Components = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A check, and the components that it reads: all, as an event being taken, as a finished list."""
+
+    check: Check
+
+    @property
+    def expr(self) -> Expr:
+        return self.check.expr
+
+    @cached_property
+    def reads(self) -> Components:
+        return frozenset(leaf.component for leaf in leaves(self.expr))
+
+    @cached_property
+    def taking(self) -> Components:
+        return frozenset(leaf.component for leaf in leaves(self.expr) if _is_taking(leaf))
+
+    @cached_property
+    def finished(self) -> Components:
+        return frozenset(leaf.component for leaf in leaves(self.expr) if _is_finished(leaf))
+
+    def back(self, component: int) -> int:
+        """How many events of a component must come before the one being taken; else the check holds."""
+        own = [leaf for leaf in leaves(self.expr) if leaf.component == component]
+        backs = [leaf.back for leaf in own if isinstance(leaf, Attribute) and leaf.which is Which.PREVIOUS]
+        backs += [1 for leaf in own if isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE]
+        return max(backs, default=0)
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether the event being taken decides alone."""
+        return len(self.reads) <= 1 and all(
+            isinstance(leaf, Attribute) and leaf.which in (Which.SINGLE, Which.CURRENT) for leaf in leaves(self.expr)
+        )
+
+
+def due(checks: tuple[Asked, ...], component: int, over: Components, newly: Components) -> list[Asked]:
+    """Those to ask when an event of `component` is taken; the lists `over` are complete, `newly` since this event."""
+    return [
+        asked
+        for asked in checks
+        if not asked.is_local
+        and (component in asked.reads or asked.finished & newly)
+        and asked.finished <= over
+        and component not in asked.finished
+    ]
+
+
+def due_at_end(checks: tuple[Asked, ...], over: Components) -> list[Asked]:
+    """Those to ask of a whole match, in which the lists `over` were complete before its last event."""
+    return [asked for asked in checks if asked.finished - over]
+
+
+def _is_taking(leaf: Attribute | Aggregate | Length) -> bool:
+    if isinstance(leaf, Attribute):
+        return leaf.which in (Which.CURRENT, Which.PREVIOUS)
+    return isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE
+
+
+def _is_finished(leaf: Attribute | Aggregate | Length) -> bool:
+    if isinstance(leaf, Attribute):
+        return leaf.which is Which.LAST
+    return isinstance(leaf, Length) or leaf.scope is Scope.CLOSED

@@ -1,0 +1,248 @@
+"""Where a run stands in its pattern, and what it may take next (the compilation of N3, for patterns of any shape).
+
+A position says what has been taken: () of a component; (part, its position) of a SEQ or OR; for AND and ANY a position
+or None of each part; (iteration, position in the body) of a repetition, iterations counted no further than they matter.
+
+A stance is one way to go on from a position. Choices (OR, options, the orders of AND and ANY) are made where they are
+reached, a run for each; in a repetition that has ended an iteration a run sits: it may go on or leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from typing import Any
+
+from saffron.language.plan import Absent, Choice, InOrder, Loop, Shape, Take, Together
+
+Position = tuple[Any, ...]
+Components = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What must be absent between the last event of the components `left` (none: leading) and what follows."""
+
+    absences: tuple[int, ...]
+    left: Components
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A component that may take the next event, and the position afterwards.
+
+    `again`: it begins a further iteration of a repetition (the strategy for x[i] governs it, not the one for x).
+    `holds`: under skip-till-next-match the run does not also stay when this edge takes the event.
+    `begins`: the repetitions of which the event begins an iteration.
+    """
+
+    component: int
+    position: Position
+    again: bool = False
+    holds: bool = True
+    begins: frozenset[int] = frozenset()
+    gap: Gap | None = None
+
+
+@dataclass(frozen=True)
+class Stance:
+    """`over`: the pattern may be over here; `trailing`: what must then be absent to the window's end."""
+
+    edges: tuple[Edge, ...]
+    over: bool
+    sits: bool
+    trailing: Gap | None = None
+
+
+_OVER = Stance((), over=True, sits=False)
+_NOTHING: Components = frozenset()
+
+
+def components_of(shape: Shape) -> Components:
+    """The components of a shape, but for those inside its NOTs."""
+    match shape:
+        case Take(component=component):
+            return frozenset([component])
+        case Loop(body=body):
+            return components_of(body)
+        case Absent():
+            return _NOTHING
+    return frozenset().union(*map(components_of, shape.parts))
+
+
+@dataclass
+class Positions:
+    """The stances of one pattern, remembered."""
+
+    root: Shape
+    _begun: dict[Shape, tuple[Stance, ...]] = field(default_factory=dict)
+    _gone: dict[tuple[Shape, Position], tuple[Stance, ...]] = field(default_factory=dict)
+
+    def first(self) -> tuple[Stance, ...]:
+        """Before anything is taken."""
+        return self.begin(self.root)
+
+    def after(self, position: Position) -> tuple[Stance, ...]:
+        """Where a run stands that has come to a position."""
+        return self.onward(self.root, position)
+
+    def begin(self, shape: Shape) -> tuple[Stance, ...]:
+        """Where the shape is reached: a stance for each choice, none of which sits."""
+        if shape not in self._begun:
+            self._begun[shape] = tuple(dict.fromkeys(self._begin(shape)))
+        return self._begun[shape]
+
+    def onward(self, shape: Shape, position: Position) -> tuple[Stance, ...]:
+        """Where something of the shape has been taken."""
+        if (shape, position) not in self._gone:
+            self._gone[shape, position] = tuple(dict.fromkeys(self._onward(shape, position)))
+        return self._gone[shape, position]
+
+    def _begin(self, shape: Shape) -> Iterator[Stance]:
+        match shape:
+            case Take(component=component):
+                yield Stance((Edge(component, ()),), over=False, sits=False)
+            case InOrder():
+                yield from self._part(shape, 0, _NOTHING, ())
+            case Choice(parts=parts):
+                for index, part in enumerate(parts):
+                    yield from (_within(stance, _at(index)) for stance in self.begin(part))
+            case Together(parts=parts):
+                yield from self._together(shape, (None,) * len(parts))
+            case Loop(body=body):
+                yield from (_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
+
+    def _onward(self, shape: Shape, position: Position) -> Iterator[Stance]:
+        match shape:
+            case Take():
+                yield _OVER
+            case InOrder(parts=parts):
+                index, inner = position
+                yield from self._then(shape, index, self.onward(parts[index], inner), components_of(parts[index]), ())
+            case Choice(parts=parts):
+                index, inner = position
+                yield from (_within(stance, _at(index)) for stance in self.onward(parts[index], inner))
+            case Together():
+                yield from self._together(shape, position)
+            case Loop():
+                yield from self._repeated(shape, position)
+
+    def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
+        """A SEQ whose parts before `index` are over; `absent`: NOTs met since the event before."""
+        if index == len(seq.parts):
+            yield replace(_OVER, trailing=Gap(absent, left)) if absent else _OVER
+            return
+        part = seq.parts[index]
+        if isinstance(part, Absent):
+            yield from self._part(seq, index + 1, left, (*absent, part.number))
+        else:
+            yield from self._then(seq, index, self.begin(part), left, absent)
+
+    def _then(
+        self, seq: InOrder, index: int, stances: Iterable[Stance], left: Components, absent: tuple[int, ...]
+    ) -> Iterator[Stance]:
+        """Stances of a part of a SEQ, with what follows where the part may be over."""
+        for stance in stances:
+            inside = _within(stance, _at(index))
+            if absent:
+                inside = replace(inside, edges=tuple(_gapped(edge, Gap(absent, left)) for edge in inside.edges))
+            if not stance.over:
+                yield inside
+            elif not stance.sits:
+                # Over without an event of its own where it has just been reached: the NOTs before it still stand open.
+                yield from self._part(seq, index + 1, left, absent)
+            else:
+                following = list(self._part(seq, index + 1, left, ()))
+                leaving = tuple(replace(edge, holds=False) for after in following for edge in after.edges)
+                over = [after for after in following if after.over]
+                trailing = over[0].trailing if over else None
+                yield Stance(inside.edges + leaving, bool(over), sits=True, trailing=trailing)
+
+    def _repeated(self, loop: Loop, position: Position) -> Iterator[Stance]:
+        number, inner = position
+        for stance in self.onward(loop.body, inner):
+            inside = _iteration(loop, stance, number, fresh=False)
+            if not stance.over:
+                yield inside
+                continue
+            further: tuple[Edge, ...] = ()
+            if loop.high is None or number < loop.high:
+                # The run sits in the innermost repetition: only of that one is an event that continues it never
+                # ignored.
+                further = tuple(
+                    replace(edge, again=True, holds=not stance.sits)
+                    for again in self.begin(loop.body)
+                    for edge in _iteration(loop, again, _counted(loop, number + 1), fresh=True).edges
+                )
+            yield Stance(inside.edges + further, number >= loop.low, sits=stance.sits or bool(further))
+
+    def _together(self, both: Together, position: Position) -> Iterator[Stance]:
+        """AND and ANY: the parts taken part in so far, and as many others as are needed."""
+        begun = {index for index, inner in enumerate(position) if inner is not None}
+        for chosen in combinations(range(len(both.parts)), both.count):
+            if not begun <= set(chosen):
+                continue
+            ways = [
+                self.begin(both.parts[i]) if position[i] is None else self.onward(both.parts[i], position[i])
+                for i in chosen
+            ]
+            for stances in product(*ways):
+                edges = tuple(
+                    replace(
+                        edge,
+                        position=(*position[:i], edge.position, *position[i + 1 :]),
+                        holds=edge.holds and stance.sits,
+                    )
+                    for i, stance in zip(chosen, stances, strict=True)
+                    for edge in stance.edges
+                )
+                if any(stance.sits for stance in stances):
+                    yield Stance(edges, all(stance.over for stance in stances), sits=True)
+                elif edges:
+                    yield from (Stance((replace(edge, holds=True),), over=False, sits=False) for edge in edges)
+                else:
+                    yield _OVER
+
+
+def is_past(shape: Shape, position: Position | None, component: int) -> bool:
+    """Whether a run has taken an event that comes after the outermost repetition around a component."""
+    if position is None or isinstance(shape, Take | Loop | Absent):
+        return False
+    holding = next(index for index, part in enumerate(shape.parts) if component in components_of(part))
+    if isinstance(shape, Together):
+        return is_past(shape.parts[holding], position[holding], component)
+    index, inner = position
+    if isinstance(shape, InOrder) and holding < index:
+        return True
+    return holding == index and is_past(shape.parts[holding], inner, component)
+
+
+def _within(stance: Stance, wrap: Callable[[Position], Position]) -> Stance:
+    return replace(stance, edges=tuple(replace(edge, position=wrap(edge.position)) for edge in stance.edges))
+
+
+def _at(index: int) -> Callable[[Position], Position]:
+    return lambda position: (index, position)
+
+
+def _gapped(edge: Edge, gap: Gap) -> Edge:
+    """The edge across a gap. Gaps inside the part come later than the one before it: an edge has one."""
+    return edge if edge.gap is not None else replace(edge, gap=gap)
+
+
+def _counted(loop: Loop, number: int) -> int:
+    """Iterations are told apart as far as a bound depends on them."""
+    return number if loop.high is not None else min(number, loop.low)
+
+
+def _iteration(loop: Loop, stance: Stance, number: int, *, fresh: bool) -> Stance:
+    edges = tuple(
+        replace(
+            edge,
+            position=(number, edge.position),
+            begins=edge.begins | {loop.number} if fresh else edge.begins,
+        )
+        for edge in stance.edges
+    )
+    return replace(stance, edges=edges)

@@ -1,0 +1,110 @@
+"""Where the text of a general kernel finds what a condition reads: a run's lane, the event, the ring of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.match.automaton import Feature, State, What
+from saffron.engine.match.expressions import Term, Writer
+from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held
+from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.layout import Names, lane_array
+from saffron.language.plan import Aggregate, Attribute, Length, Which
+
+_WHATS = {
+    "count": What.NUMBER,
+    "sum": What.SUM,
+    "min": What.MIN,
+    "max": What.MAX,
+    "first": What.FIRST,
+    "last": What.LAST,
+}
+
+
+@dataclass(frozen=True)
+class LaneReader:
+    """The run in a lane. `taken`: the component whose event is being taken (None: the run is complete as it is).
+
+    `rows`: negated components, by the variable that holds the place of their event in the ring of rows.
+    """
+
+    automaton: GeneralAutomaton
+    names: Names
+    lane: str
+    taken: int | None = None
+    rows: Mapping[int, str] | None = None
+
+    wide = False
+
+    @property
+    def state(self) -> State:
+        return self.automaton.state
+
+    def text(self, feature: Feature) -> str:
+        return f"{lane_array(self.state, feature)}[{self.lane}]"
+
+    def attribute(self, leaf: Attribute) -> Term:
+        nullable = leaf.name not in ("ts", "type")
+        if self.rows and leaf.component in self.rows:
+            column = f"c{self.names.attribute(leaf.name, leaf.kind)}[{self.rows[leaf.component]}]"
+            return Term(column if leaf.kind is Kind.FLOAT else f"np.int64({column})", leaf.kind, nullable)
+        mine = leaf.component == self.taken
+        if mine and leaf.which in (Which.CURRENT, Which.SINGLE):
+            return Term(self._event(leaf), leaf.kind, nullable)
+        if leaf.which in (Which.FIRST, Which.SINGLE):
+            first = self.text(held(leaf, What.FIRST))
+            text = (
+                f"({first} if {self.text(BOUND)} & {1 << leaf.component} else {self._event(leaf)})" if mine else first
+            )
+            return Term(text, leaf.kind, nullable)
+        if leaf.which is Which.PREVIOUS:
+            back = leaf.back if mine else leaf.back + 1
+            feature = held(leaf, What.LAST) if back == 1 else held(leaf, What.PREVIOUS, back)
+            return Term(self.text(feature), leaf.kind, nullable)
+        return Term(self.text(held(leaf, What.LAST)), leaf.kind, nullable)
+
+    def _event(self, leaf: Attribute) -> str:
+        return f"x{self.names.attribute(leaf.name, leaf.kind)}"
+
+    def aggregate(self, leaf: Aggregate) -> Term:
+        if leaf.name is None or leaf.kind is None:
+            return self.length(Length(leaf.component))
+
+        def value(what: What) -> str:
+            assert leaf.name is not None
+            assert leaf.kind is not None
+            return self.text(Feature(leaf.component, what, leaf.name, leaf.kind))
+
+        if leaf.function == "avg":
+            return Term(f"quotient({value(What.SUM)}, {value(What.NUMBER)})", Kind.FLOAT)
+        if leaf.function == "stddev":
+            return Term(f"deviation({value(What.SPREAD)}, {value(What.NUMBER)})", Kind.FLOAT)
+        what = _WHATS[leaf.function]
+        kind = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
+        return Term(value(what), kind)
+
+    def length(self, leaf: Length) -> Term:
+        return Term(self.text(Feature(leaf.component, What.LENGTH)), Kind.INT, False)
+
+
+def condition(asked: Asked, read: LaneReader) -> str:
+    """The text of a check that holds where a component is not bound or there is nothing to look back at."""
+    text = Writer(read, read.names.string).condition(asked.expr)
+    negated = read.rows or {}
+    elsewhere = [c for c in asked.reads if c != read.taken and c not in negated]
+    mask = sum(1 << c for c in elsewhere if c not in asked.taking)
+    fresh = sum(1 << c for c in elsewhere if c in asked.taking)
+    if mask:
+        text = f"({read.text(BOUND)} & {mask} != {mask}) or {text}"
+    if fresh:
+        text = f"({read.text(FRESH)} & {fresh} != {fresh}) or {text}"
+    for component in sorted(asked.taking):
+        back = asked.back(component)
+        if back == 1 and component == read.taken:
+            text = f"({read.text(BOUND)} & {1 << component} == 0) or {text}"
+        elif back:
+            needed = back if component == read.taken else back + 1
+            text = f"({read.text(Feature(component, What.LENGTH))} < {needed}) or {text}"
+    return f"({text})"

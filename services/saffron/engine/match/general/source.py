@@ -1,0 +1,335 @@
+"""The step kernel of a general automaton as Python text: every run walks the table, one event after another (N2-N6).
+
+What differs from plan to plan is data where it can be (states, edges: arrays) and text where it must be: conditions by
+kind of edge and of ending, updates by component. An event that may begin a match is asked like any other, of a run that
+has nothing yet.
+"""
+
+from __future__ import annotations
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.match.general.absent import AbsentSource
+from saffron.engine.match.general.automaton import BOUND, FRESH, MOMENT, ORDINAL, STATE, mark, since
+from saffron.engine.match.general.checks import Asked, due, due_at_end
+from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.table import (
+    BIT,
+    CLEARS,
+    COMPONENT,
+    ENDING,
+    FIRST,
+    FIRST_TARGET,
+    HELD,
+    HOLDS,
+    KIND,
+    MARKS,
+    PASSED,
+    RESETS,
+    START_STATE,
+    STOP,
+    STOP_TARGET,
+    STRICT,
+    WANTS,
+    Ending,
+)
+from saffron.engine.match.general.table import Kind as EdgeKind
+from saffron.engine.match.general.updates import neutral, write_updates
+from saffron.engine.match.layout import (
+    AT,
+    BEGAN,
+    DONE,
+    FOUND,
+    GROW_FOUND,
+    GROW_NODES,
+    GROW_POOL,
+    LIVE,
+    NODE,
+    NODE_TAIL,
+    ROW_MASK,
+    lane_array,
+    place,
+)
+from saffron.engine.match.lines import Lines
+from saffron.engine.match.source import ARRAYS, COLUMN_TYPES, POOL
+from saffron.language.plan import Strategy
+
+TABLES = (
+    ("states", "int64[:, ::1]"),
+    ("edges", "int64[:, ::1]"),
+    ("targets", "int64[::1]"),
+    ("row_mask_of", "int64[::1]"),
+    ("row_before", "int64[::1]"),
+)
+"""Arguments after the pool: the automaton's table, and the stored rows' masks and links to the row before by key."""
+
+
+class GeneralSource(AbsentSource):
+    """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
+
+    def text(self) -> str:
+        """The module: imports, signature and the kernel."""
+        body = self._written(2, self._body)
+        head = self._written(2, self._head)
+        prologue = self._written(1, self._prologue)
+        epilogue = self._written(1, self._epilogue)
+        columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        pool = [(f"{letter}0", kind) for letter, kind in POOL]
+        arrays = [*ARRAYS, *columns, *pool, *TABLES]
+        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
+        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
+        return (
+            "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
+            f"@kernel(int64({signature}))\ndef step({names}):\n{prologue}{head}{body}{epilogue}"
+        )
+
+    def _written(self, depth: int, write: object) -> Lines:
+        self.out = Lines(depth=depth)
+        write()  # type: ignore[operator]
+        return self.out
+
+    # ---- around the runs
+
+    def _prologue(self) -> None:
+        out = self.out
+        out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
+        out("ring = len(node_row) - 1")
+        out(f"status = {DONE}")
+        out(f"live = counters[{place(0, LIVE)}]")
+        for letter, features in (("f", self.state.floats), ("i", self.state.ints)):
+            for row in range(len(features)):
+                out(f"s0{letter}{row} = " + (f"F0[{row}]" if letter == "f" else f"I0[{row} + FIRST_FEATURE]"))
+        out("w = at")
+        out("while w < stop:")
+
+    def _head(self) -> None:
+        """Room for all that the event may need, and the event's own values."""
+        out, table = self.out, self.automaton.table
+        out("slot, m, row = slots[w], masks[w], rows[w]")
+        out("n = G0[slot, LENGTH]")
+        if self.partitions:
+            out("if m == 0 and n == 0:")
+            out("    w += 1")
+            out("    continue")
+        out("r = row & row_mask if row >= 0 else 0")
+        out("t = now[r] if row >= 0 else 0")
+        out("if row >= 0 and n > 0 and G0[slot, OLDEST] < t:")
+        out("    left = expire(F0, I0, H0, G0, slot, t)")
+        out("    live -= n - left")
+        out("    n = left")
+        out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
+        out(f"    status = {GROW_NODES}")
+        out("    break")
+        out(f"if matches + (n + 1) * {table.fan} + 1 > found.shape[1]:")
+        out(f"    status = {GROW_FOUND}")
+        out("    break")
+        out(f"more = (n + 1) * {table.fan} + 2")
+        out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
+        out(f"    status = {GROW_POOL}")
+        out("    break")
+        out("if row >= 0:")
+        if self.automaton.plan.absences:
+            out("    row_mask_of[r] = m")
+            out("    row_before[r] = touched[slot]")
+        out("    touched[slot] = row")
+        out("    node_at[r] = node")
+        out("row32 = np.uint32(row & 0xFFFFFFFF)")
+        for number, (name, kind) in enumerate(self.names.attributes.items()):
+            out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
+            if kind.is_number and self._aggregated(name):
+                out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
+                out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
+                out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+
+    def _aggregated(self, name: str) -> bool:
+        return any(feature.name == name for feature in self.state.features)
+
+    def _epilogue(self) -> None:
+        out = self.out
+        out(f"counters[{NODE}], counters[{FOUND}], counters[{AT}] = node, matches, w")
+        out(f"counters[{place(0, LIVE)}] = live")
+        out("return status")
+
+    # ---- the runs of the event's key
+
+    def _body(self) -> None:
+        out = self.out
+        out("lo = G0[slot, BASE] + G0[slot, BEGIN]")
+        out("hi = lo + n")
+        self._start()
+        out("z = lo")
+        out("q = lo")
+        out("while q < hi:")
+        with out.block():
+            out(f"s = {self._carried(STATE)}")
+            out("hold = False")
+            out(f"if states[s, {WANTS}] & m:")
+            with out.block():
+                out(f"for e in range(states[s, {FIRST}], states[s, {STOP}]):")
+                with out.block():
+                    self._edge()
+            out(f"s = states[s, {HELD}] if hold else states[s, {PASSED}]")
+            out("if s >= 0:")
+            out("    if z != q:")
+            out("        move(F0, I0, H0, q, z)")
+            out(f"    {lane_array(self.state, STATE)}[z] = s")
+            out("    z += 1")
+            out("q += 1")
+        out("length = G0[slot, LENGTH]")
+        out("if z < hi:")
+        out("    slide(F0, I0, H0, hi, z, lo + length - hi)")
+        out("    length -= hi - z")
+        out("    G0[slot, LENGTH] = length")
+        out("live += length - n")
+        if self.automaton.table.fan > 1 or self.automaton.plan.absences:
+            pass
+        out("w += 1")
+
+    def _start(self) -> None:
+        """A run that has nothing yet, for an event that may begin a match."""
+        out, begins = self.out, self.begins
+        out(f"if m & {begins}:")
+        with out.block():
+            out("y = append(G0, slot, until[r])")
+            out("hi += 1")
+            out("I0[DEADLINE, y], I0[START, y] = until[r], row")
+            for feature in self.state.features:
+                value = str(START_STATE) if feature == STATE else neutral(feature)
+                out(f"{lane_array(self.state, feature)}[y] = {value}")
+            out(f"counters[{BEGAN}] += 1")
+
+    @property
+    def begins(self) -> int:
+        """The components that may begin a match, as bits."""
+        return int(self.automaton.table.states[START_STATE, WANTS])
+
+    @property
+    def partitions(self) -> bool:
+        """Whether every event of a key counts, wanted or not."""
+        return Strategy.PARTITION in (*self.automaton.plan.begins, *self.automaton.plan.continues)
+
+    def _edge(self) -> None:
+        """Whether run q takes the event by edge e; the runs and the match that this makes."""
+        out = self.out
+        out(f"if m & edges[e, {BIT}] == 0:")
+        out("    continue")
+        if self.strict_contiguity:
+            out(f"if edges[e, {STRICT}] and s != {START_STATE} and {self._carried(ORDINAL)} != ordinals[w] - 1:")
+            out("    continue")
+        if self.automaton.plan.strict:
+            moment = self.names.attribute("ts", Kind.INT)
+            out(f"if s != {START_STATE} and {self._carried(MOMENT)} >= x{moment}:")
+            out("    continue")
+        out(f"kind = edges[e, {KIND}]")
+        out("ok = True")
+        for number, kind in enumerate(self.automaton.table.kinds):
+            if tests := self._tests(kind):
+                out(f"if kind == {number}:")
+                out(f"    ok = {' and '.join(tests)}")
+        self._distinct()
+        out("if not ok:")
+        out("    continue")
+        out(f"hold |= edges[e, {HOLDS}] != 0")
+        self._gaps()
+        self._take()
+
+    @property
+    def strict_contiguity(self) -> bool:
+        return Strategy.STRICT in (*self.automaton.plan.begins, *self.automaton.plan.continues)
+
+    def _tests(self, kind: EdgeKind) -> list[str]:
+        asked = due(self.automaton.checks, kind.component, kind.over, kind.newly)
+        read = LaneReader(self.automaton, self.names, "q", kind.component)
+        return [condition(one, read) for one in asked]
+
+    def _distinct(self) -> None:
+        """ANY ... DISTINCT: the event's value is none of those that the run has taken there."""
+        out = self.out
+        for number, rule in enumerate(self.automaton.plan.distinct):
+            column = self.names.attribute(rule.attribute, rule.kind)
+            null = f"x{column} != x{column}" if rule.kind is Kind.FLOAT else f"x{column} == {_null(rule.kind)}"
+            out(f"if ok and {_one_of(f'edges[e, {COMPONENT}]', rule.components)}:")
+            with out.block():
+                out(f"ok = not ({null})")
+                out(f"if s != {START_STATE} and edges[e, {RESETS}] & {1 << number} == 0:")
+                with out.block():
+                    out("back = np.int64(H0[q])")
+                    out("while ok:")
+                    with out.block():
+                        out("p = back & ring")
+                        out(f"if (np.int64(node_row[p]) - {self._carried(since(number))}) & 0x80000000:")
+                        out("    break")
+                        out("part = np.int64(node_part[p])")
+                        out(f"if {_one_of('part', rule.components)}:")
+                        out(f"    ok = c{column}[np.int64(node_row[p]) & row_mask] != x{column}")
+                        out("if np.int64(node_before[p]) == back:")
+                        out("    break")
+                        out("back = np.int64(node_before[p])")
+
+    def _take(self) -> None:
+        """Lane y becomes run q with the event; then it is a match, or as many runs as there are ways to go on."""
+        out = self.out
+        out("y = append(G0, slot, I0[DEADLINE, q])")
+        out("move(F0, I0, H0, q, y)")
+        out(f"component = edges[e, {COMPONENT}]")
+        for component in range(self.automaton.plan.positive):
+            out(f"if component == {component}:")
+            with out.block():
+                write_updates(out, component, LaneReader(self.automaton, self.names, "y", component))
+                out("pass")
+        out(f"{self._carried(BOUND, 'y')} |= 1 << component")
+        out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, {CLEARS}]) | (1 << component)")
+        out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]")
+        if self.automaton.plan.strict:
+            out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
+        for number in range(len(self.automaton.table.gaps)):
+            out(f"if edges[e, {MARKS}] & {1 << number}:")
+            out(f"    {self._carried(mark(number), 'y')} = row")
+        for number in range(len(self.automaton.plan.distinct)):
+            out(f"if s == {START_STATE} or edges[e, {RESETS}] & {1 << number}:")
+            out(f"    {self._carried(since(number), 'y')} = row")
+        out(f"ending = edges[e, {ENDING}]")
+        out("if ending >= 0:")
+        with out.block():
+            self._ending()
+        out(f"first, last = edges[e, {FIRST_TARGET}], edges[e, {STOP_TARGET}]")
+        out("if first == last:")
+        out("    G0[slot, LENGTH] -= 1")
+        out("else:")
+        with out.block():
+            out("p = np.uintp(node & ring)")
+            out("node_row[p], node_part[p] = row32, component")
+            out(f"node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == {START_STATE} else H0[q]")
+            out("H0[y] = np.uint32(node & 0xFFFFFFFF)")
+            out("node += 1")
+            out(f"{self._carried(STATE, 'y')} = targets[first]")
+            out("for k in range(first + 1, last):")
+            out("    d = append(G0, slot, I0[DEADLINE, q])")
+            out("    move(F0, I0, H0, y, d)")
+            out(f"    {self._carried(STATE, 'd')} = targets[k]")
+
+    def _ending(self) -> None:
+        """Lane y is a match if what is asked at the end holds."""
+        out = self.out
+        out("ok = True")
+        for number, ending in enumerate(self.automaton.table.endings):
+            if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
+                out(f"if ending == {number}:")
+                out(f"    ok = {' and '.join(tests)}")
+        self._leading()
+        out("if ok:")
+        out("    found[0, matches], found[2, matches], found[3, matches] = I0[START, q], row, component")
+        out(f"    found[1, matches] = -1 if s == {START_STATE} else np.int64(H0[q])")
+        out("    matches += 1")
+
+    def _due(self, ending: Ending) -> list[Asked]:
+        return due_at_end(self.automaton.checks, ending.over)
+
+
+def _one_of(text: str, numbers: tuple[int, ...]) -> str:
+    return "(" + " or ".join(f"{text} == {number}" for number in numbers) + ")"
+
+
+def _null(kind: Kind) -> str:
+    from saffron.engine.match.layout import null_text
+
+    return null_text(kind)

@@ -1,0 +1,189 @@
+"""The pattern as a table: states, their edges, and where an edge leads; what a kernel walks.
+
+State 0 is where nothing is taken yet. A state is a stance of a position; where no edge waits under skip-till-next-match
+the stances of a position are one state, as a run then stays whatever happens or none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
+from saffron.errors import SaffronError
+from saffron.language.plan import Absent, Loop, MatchPlan, Shape, Strategy, Take
+
+MAX_TABLE_STATES = 5_000
+START_STATE = 0
+NOWHERE = -1
+
+# Columns of the states' and edges' arrays.
+FIRST, STOP, WANTS, HELD, PASSED = range(5)
+(
+    BIT, COMPONENT, KIND, STRICT, HOLDS, FIRST_TARGET, STOP_TARGET, CLEARS, MARKS, RESETS, ENDING,
+) = range(11)  # fmt: skip
+STATE_COLUMNS, EDGE_COLUMNS = 5, 11
+
+Components = frozenset[int]
+Item = TypeVar("Item")
+Key = tuple[Position | None, tuple[Edge, ...]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is asked and done when an event is taken: edges that differ in no part of it share their code.
+
+    `over`: finished lists that a condition reads, `newly` those of them that this event finishes.
+    """
+
+    component: int
+    over: Components
+    newly: Components
+    gap: Gap | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is asked of a match that is complete. `over`: lists that were complete before its last event."""
+
+    over: Components
+    trailing: Gap | None
+
+
+@dataclass
+class Table:
+    """`kinds`, `endings`: numbered as in the edges' columns KIND and ENDING. `gaps`: each has a register of its own."""
+
+    kinds: list[Kind] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    states: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, STATE_COLUMNS), np.int64))
+    edges: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, EDGE_COLUMNS), np.int64))
+    targets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    fan: int = 1  # most runs that one run may become through one event
+
+
+class Builder:
+    """Walks all positions that a run can come to."""
+
+    def __init__(self, plan: MatchPlan, checks: tuple[Asked, ...]) -> None:
+        self.plan = plan
+        self.positions = Positions(plan.pattern)
+        self.listed = frozenset().union(*(asked.finished for asked in checks)) if checks else frozenset()
+        self.table = Table()
+        self.numbers: dict[Key, int] = {}
+        self.queue: list[Key] = []
+
+    def build(self) -> Table:
+        """SaffronError where the pattern has too many states."""
+        first = [edge for stance in self.positions.first() for edge in stance.edges]
+        self._number((None, tuple(dict.fromkeys(first))))
+        states: list[list[int]] = []
+        edges: list[list[int]] = []
+        targets: list[int] = []
+        while self.queue:
+            position, own = self.queue.pop(0)
+            begin = len(edges)
+            fan = 0
+            for edge in own:
+                row, into = self._edge(position, edge, len(targets))
+                edges.append(row)
+                targets += into
+                fan += max(1, len(into))
+            wants = 0
+            for edge in own:
+                wants |= 1 << edge.component
+            held = passed = NOWHERE
+            if position is not None:
+                held = self._reduced(position, own, (Strategy.ANY,))
+                passed = self._reduced(position, own, (Strategy.ANY, Strategy.NEXT))
+            states.append([begin, len(edges), wants, held, passed])
+            self.table.fan = max(self.table.fan, fan)
+        self.table.states = np.array(states, np.int64).reshape(-1, STATE_COLUMNS)
+        self.table.edges = np.array(edges, np.int64).reshape(-1, EDGE_COLUMNS)
+        self.table.targets = np.array(targets, np.int64)
+        return self.table
+
+    def strategy(self, edge: Edge) -> Strategy:
+        return (self.plan.continues if edge.again else self.plan.begins)[edge.component]
+
+    def _number(self, key: Key) -> int:
+        if key not in self.numbers:
+            if len(self.numbers) == MAX_TABLE_STATES:
+                raise SaffronError(
+                    f"query {self.plan.name}: the pattern has more than {MAX_TABLE_STATES:,} states: repeat with + "
+                    "instead of {n,m}, or list fewer parts in ANY and AND"
+                )
+            self.numbers[key] = len(self.numbers)
+            self.queue.append(key)
+        return self.numbers[key]
+
+    def _reduced(self, position: Position | None, edges: tuple[Edge, ...], kept: Iterable[Strategy]) -> int:
+        """The state that is left of one when only edges under these strategies go on waiting."""
+        rest = tuple(edge for edge in edges if self.strategy(edge) in kept)
+        return self._number((position, rest)) if rest else NOWHERE
+
+    def _edge(self, position: Position | None, edge: Edge, at: int) -> tuple[list[int], list[int]]:
+        stances = self.positions.after(edge.position)
+        groups = self._states(stances)
+        into = [self._number((edge.position, group)) for group in groups]
+        before, after = self._over(position), self._over(edge.position)
+        kind = _index(self.table.kinds, Kind(edge.component, after, after - before, edge.gap))
+        ends = [stance for stance in stances if stance.over]
+        ending = NOWHERE
+        if ends:
+            trailing = None if any(stance.trailing is None for stance in ends) else ends[0].trailing
+            ending = _index(self.table.endings, Ending(after, trailing))
+        row = [0] * EDGE_COLUMNS
+        row[BIT], row[COMPONENT], row[KIND] = 1 << edge.component, edge.component, kind
+        row[STRICT], row[HOLDS] = int(self.strategy(edge) is Strategy.STRICT), int(edge.holds)
+        row[FIRST_TARGET], row[STOP_TARGET] = at, at + len(into)
+        row[CLEARS] = self._cleared(edge)
+        row[MARKS] = self._marks(edge.component, stances)
+        row[RESETS] = sum(1 << n for n, one in enumerate(self.plan.distinct) if edge.begins & set(one.loops))
+        row[ENDING] = ending
+        return row, into
+
+    def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
+        groups = [stance.edges for stance in stances if stance.edges]
+        if any(self.strategy(edge) is Strategy.NEXT for group in groups for edge in group):
+            return list(dict.fromkeys(groups))
+        merged = tuple(dict.fromkeys(edge for group in groups for edge in group))
+        return [merged] if merged else []
+
+    def _over(self, position: Position | None) -> Components:
+        return frozenset(one for one in self.listed if is_past(self.plan.pattern, position, one))
+
+    def _cleared(self, edge: Edge) -> int:
+        """The components that have no event yet in an iteration that begins."""
+        inside = (c for number in edge.begins for c in loops_of(self.plan.pattern)[number])
+        return sum(1 << component for component in set(inside))
+
+    def _marks(self, component: int, stances: tuple[Stance, ...]) -> int:
+        """The gaps that begin behind the event."""
+        gaps = [edge.gap for stance in stances for edge in stance.edges] + [stance.trailing for stance in stances]
+        open_here = {gap for gap in gaps if gap is not None and component in gap.left}
+        return sum(1 << _index(self.table.gaps, gap) for gap in sorted(open_here, key=repr))
+
+
+def loops_of(shape: Shape) -> dict[int, Components]:
+    """The components inside each repetition, by its number."""
+    if isinstance(shape, Take | Absent):
+        return {}
+    if isinstance(shape, Loop):
+        return {shape.number: components_of(shape.body), **loops_of(shape.body)}
+    found: dict[int, Components] = {}
+    for part in shape.parts:
+        found |= loops_of(part)
+    return found
+
+
+def _index(items: list[Item], item: Item) -> int:
+    if item not in items:
+        items.append(item)
+    return items.index(item)

@@ -1,0 +1,29 @@
+"""How what a run carries of a component changes when it takes an event (N6), as text."""
+
+from __future__ import annotations
+
+from saffron.engine.match.automaton import Feature, What
+from saffron.engine.match.general.automaton import BOUND
+from saffron.engine.match.general.readers import LaneReader
+from saffron.engine.match.layout import null_text, updated
+from saffron.engine.match.lines import Lines
+
+
+def neutral(feature: Feature) -> str:
+    """The value of a feature before its component has bound an event."""
+    if feature.what in (What.SUM, What.MEAN, What.SPREAD, What.NUMBER):
+        return "0.0"
+    return "0" if feature.what is What.LENGTH else null_text(feature.kind)
+
+
+def write_updates(out: Lines, component: int, read: LaneReader) -> None:
+    """Change the lane's features of a component for the event at hand, in the order of `What`."""
+    mine = [f for f in read.state.features if f.component == component]
+    for feature in sorted(mine, key=lambda f: (f.what.value, -f.back)):
+        lane = read.text(feature)
+        if feature.what is What.FIRST:
+            event = f"x{read.names.attribute(feature.name, feature.kind)}"
+            out(f"if {read.text(BOUND)} & {1 << component} == 0:")
+            out(f"    {lane} = {event}")
+        else:
+            out(f"{lane} = {updated(feature, read.names, read)}")
