@@ -20,6 +20,7 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.extending import register_jitable
 
 from saffron.engine.stamp import stamp
 
@@ -61,12 +62,21 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
     return made
 
 
-def _plain(signature: object = None) -> Callable[[Function], Function]:
+def inlined(function: Function) -> Any:
+    """Decorator of a part of kernels: compiled into each caller. It makes no arrays, so nothing counts references."""
+    return numba.njit(**_OPTIONS, forceinline=True, _nrt=False)(function)
+
+
+jitable: Any = register_jitable
+"""Marks a function that kernels compile into themselves; it stays plain Python for everyone else."""
+
+
+def _plain(signature: object = None, **options: object) -> Callable[[Function], Function]:
     return lambda function: function
 
 
 def load(source: str, *, helpers: Sequence[ModuleType] = (), compiled: bool = True) -> ModuleType:
-    """The module made from `source`, in which `kernel` and the public functions of `helpers` are predefined.
+    """The module made from `source`, in which `kernel`, `inlined` and the public names of `helpers` are predefined.
 
     `source` decorates its entry points with `@kernel(signature)`; with `compiled` False everything, helpers included,
     is plain Python. The name of the file hashes the content of all that the helpers are made from.
@@ -94,7 +104,9 @@ def load(source: str, *, helpers: Sequence[ModuleType] = (), compiled: bool = Tr
 
 
 def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
-    names: dict[str, Any] = {"kernel": kernel if compiled else _plain}
+    names: dict[str, Any] = {"kernel": kernel, "inlined": inlined}
+    if not compiled:
+        names = {"kernel": _plain, "inlined": _plain()}
     for helper in helpers:
         for name, value in vars(helper).items():
             if not name.startswith("_"):

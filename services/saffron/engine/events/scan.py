@@ -11,7 +11,6 @@ word; both give the same columns for every event that the scanner accepts (the t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from saffron.engine.events.scan_numbers import scan_number, to_float
 from saffron.engine.events.scan_tables import (
@@ -25,7 +24,7 @@ from saffron.engine.events.scan_tables import (
 )
 from saffron.engine.events.schema import MAX_TS
 from saffron.engine.events.utf8 import is_utf8
-from saffron.engine.jit import kernel
+from saffron.engine.jit import inlined, kernel
 
 MAX_EVENT_BYTES = 1 << 20
 
@@ -48,7 +47,6 @@ _COLUMN_MIX = np.uint64(0xD6E8FEB86659FD93)
 
 # Arrays are only read and written here, never made: without reference counts (`_nrt`) and with every helper inlined
 # the kernel is ten times as fast.
-_inlined = njit(nogil=True, forceinline=True, _nrt=False)
 
 
 @kernel(_nrt=False)
@@ -81,7 +79,7 @@ def scan_events(buffer, starts, ends, times, has_times, max_future, first, field
     return n
 
 
-@_inlined
+@inlined
 def _check_time(event, seen, times, has_times, max_future, cells):
     """Whether the event has a time that it may have; takes the message's own where `ts` is absent."""
     if not (seen[0] >> np.uint64(TS)) & _ONE:
@@ -95,7 +93,7 @@ def _check_time(event, seen, times, has_times, max_future, cells):
     return not (has_times and times[event] >= 0 and ts > times[event] + max_future)
 
 
-@_inlined
+@inlined
 def _check_rules(code, fields, scratch):
     """Whether the event has a type, only attributes that its type may have, and all that it must have."""
     if code < 0:
@@ -109,7 +107,7 @@ def _check_rules(code, fields, scratch):
     return True
 
 
-@_inlined
+@inlined
 def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
     """Scan one object into its cells; False where unsure."""
     p = _skip_blanks(buffer, start, end)
@@ -157,7 +155,7 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
         p = _skip_blanks(buffer, p + 1, end)
 
 
-@_inlined
+@inlined
 def _skip_blanks(buffer, p, end):
     while p < end and buffer[p] <= _SPACE:
         byte = buffer[p]
@@ -167,7 +165,7 @@ def _skip_blanks(buffer, p, end):
     return p
 
 
-@_inlined
+@inlined
 def _scan_name(buffer, p, end, fields, follower, previous):
     """(field or -1, position behind the closing quote or -1 where unsure) of the name that begins at `p`."""
     guess = np.int64(follower[previous])
@@ -187,7 +185,7 @@ def _scan_name(buffer, p, end, fields, follower, previous):
     return field, p
 
 
-@_inlined
+@inlined
 def _find_name(buffer, start, end, fields):
     """As `_scan_name`, by the hash table; an unknown name is only sure when it is plain ASCII."""
     value = _HASH_START
@@ -215,7 +213,7 @@ def _find_name(buffer, start, end, fields):
     return -1, (p + 1 if ascii_only else _UNSURE)
 
 
-@_inlined
+@inlined
 def _same(left, at, length, right, low, right_length):
     if length != right_length:
         return False
@@ -225,7 +223,7 @@ def _same(left, at, length, right, low, right_length):
     return True
 
 
-@_inlined
+@inlined
 def _matches(buffer, p, end, word):
     """Position behind `word` where it stands at `p`, else -1."""
     if p + len(word) > end:
@@ -236,7 +234,7 @@ def _matches(buffer, p, end, word):
     return p + len(word)
 
 
-@_inlined
+@inlined
 def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
     """Read the value of a known field, once an event; returns the position behind it or -1."""
     word, bit = field >> 6, _ONE << np.uint64(field & _SIX_BITS)
@@ -269,7 +267,7 @@ def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
     return p
 
 
-@_inlined
+@inlined
 def _scan_bool(buffer, p, end, event, row, cells):
     after = _matches(buffer, p, end, _TRUE)
     if after >= 0:
@@ -281,7 +279,7 @@ def _scan_bool(buffer, p, end, event, row, cells):
     return after
 
 
-@_inlined
+@inlined
 def _scan_string(buffer, p, end, event, row, strings, cells):
     """Read a string without escapes into `codes[row, event]`; returns the position behind it or -1."""
     if buffer[p] != _QUOTE:
@@ -309,7 +307,7 @@ def _scan_string(buffer, p, end, event, row, strings, cells):
     return p + 1
 
 
-@_inlined
+@inlined
 def _intern(buffer, start, length, value, column, ascii_only, strings):
     """Code of a string within its column, entered if new; -1 where it is not UTF-8. The caller has made room."""
     mask = len(strings.slots) - 1
@@ -337,7 +335,7 @@ def _intern(buffer, start, length, value, column, ascii_only, strings):
     return strings.code[entry]
 
 
-@_inlined
+@inlined
 def _note_unknown(buffer, start, end, unknown, count):
     """Note an unknown name of this event; returns how many different ones there are, -1 where too many."""
     for k in range(count):
@@ -350,7 +348,7 @@ def _note_unknown(buffer, start, end, unknown, count):
     return count + 1
 
 
-@_inlined
+@inlined
 def _skip_value(buffer, p, end):
     """Position behind a value of no field, -1 where it is nested or not surely well-formed."""
     byte = buffer[p]

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from saffron.engine.jit import inlined
 
 _MINUS, _PLUS, _POINT, _ZERO, _NINE = 45, 43, 46, 48, 57
 _UPPER_E, _LOWER_E = 69, 101
@@ -16,7 +17,7 @@ _EXACT_POWER = 22
 _POWERS = 10.0 ** np.arange(_EXACT_POWER + 1)
 
 
-@njit(nogil=True, forceinline=True, _nrt=False)
+@inlined
 def scan_number(buffer, p, end):
     """Read the number at `p`: (position behind it, mantissa, power of ten, whether it is an integer literal).
 
@@ -69,7 +70,7 @@ def scan_number(buffer, p, end):
     return p, mantissa, exponent, integer
 
 
-@njit(nogil=True, forceinline=True, _nrt=False)
+@inlined
 def _scan_exponent(buffer, p, end):
     """(position behind the exponent or -1, its value); `p` is behind the letter."""
     negative = False
@@ -86,7 +87,7 @@ def _scan_exponent(buffer, p, end):
     return p, -power if negative else power
 
 
-@njit(nogil=True, forceinline=True, _nrt=False)
+@inlined
 def to_float(mantissa, exponent):
     """(sure, mantissa * 10**exponent as the nearest float64), after Clinger (1990): one exact operation, one rounding.
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from saffron.engine.jit import inlined
 
 
-@njit(nogil=True, forceinline=True, _nrt=False)
+@inlined
 def is_utf8(buffer, start, end):
     """True where buffer[start:end] (uint8) is UTF-8 by RFC 3629: no overlong forms, surrogates, or > U+10FFFF."""
     p = start

@@ -10,13 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numba.extending import register_jitable
-
 from saffron.engine.events.schema import Kind
+from saffron.engine.jit import jitable
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, Unary
-
-jitable: Any = register_jitable
-"""Marks a function that kernels inline; it stays plain Python for everyone else."""
 
 ORDERINGS = ("<", "<=", ">", ">=")
 _ARITHMETIC = ("+", "-", "*", "/", "%")

@@ -21,16 +21,6 @@ from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, Tren
 
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until", "rehash")
-# Kernels make no arrays: without reference counts and with every part inlined they are several times as fast.
-_COMPILED = """import numba
-from typing import Any
-entry = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
-inlined = numba.njit(nogil=True, error_model="numpy", boundscheck=False, _nrt=False, forceinline=True)
-"""
-_PLAIN = """from typing import Any
-def entry(function): return function
-inlined = entry
-"""
 _MATRIX = types.float64[:, ::1]
 _SELECT = types.void(
     types.int64, types.int64, types.int64, types.int64, _MATRIX, _MATRIX, types.int64[::1], types.boolean[::1]
@@ -92,12 +82,13 @@ def walk(expr: Expr) -> list[Expr]:
 @cache
 def core(*, compiled: bool) -> ModuleType:
     """The loops that all queries share (`kernels_tables`, `kernels`), as machine code or as Python."""
-    lines = [_COMPILED if compiled else _PLAIN]
+    lines = ["from typing import Any"]
     for part in (kernels_tables, kernels):
         text = inspect.getsource(part)
         for line in text[text.index(_BEGIN) :].splitlines():
             if line.startswith("def "):
-                lines.append("@entry" if line[4 : line.index("(")] in _ENTRY_POINTS else "@inlined")
+                # Kernels make no arrays: without reference counts and with every part inlined they are much faster.
+                lines.append("@kernel(_nrt=False)" if line[4 : line.index("(")] in _ENTRY_POINTS else "@inlined")
             lines.append(line)
     return jit.load("\n".join([*lines, ""]), helpers=(layout,), compiled=compiled)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,10 @@ import numpy as np
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
+from saffron.engine.standing import Compiler
 from saffron.engine.windows.predicate import holds
 from saffron.errors import QueryError
 from saffron.language.plan import Plan, Window
-
-Compile = Callable[[str, Schema | None, str], Plan]
-"""(text, schema, name) -> plan; QueryError where the text is wrong or, with a schema, does not fit it."""
 
 SLOTS = 64
 NO_SLOT = -1
@@ -67,7 +65,7 @@ class Query:
 class Standing:
     """The queries in force, by name."""
 
-    def __init__(self, stream: str, compiler: Compile) -> None:
+    def __init__(self, stream: str, compiler: Compiler) -> None:
         self.stream = stream
         self.queries: dict[str, Query] = {}
         self._compile = compiler
