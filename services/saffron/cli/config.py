@@ -35,7 +35,7 @@ def show(
 
         SAFFRON_COMMIT_MS=50 saffron config show --json
     """
-    loaded = options.loaded(data)
+    loaded = options.System(data).loaded()
     rows = []
     for one in fields(settings_file.Settings):
         value = getattr(loaded.settings, one.name)

@@ -84,7 +84,7 @@ def _play(directory: Path, rate: float, events: int) -> None:
     ):
         streams.add("events", schema=schema, data=directory)
         queries.add(files=[rally, downtrends], data=directory, timeout=120.0)
-        with connection(options.connected(directory, None, None)) as client:
+        with connection(options.System(directory).connected()) as client:
             screen = Screen(events)
             console.say(f"producing {events:,} stock quotes at {rate:,.0f} a second")
             production = _Production(client, quotes, rate, events)

@@ -15,12 +15,8 @@ from saffron.runtime.config import Loaded
 from saffron.runtime.state import connect, read_state
 
 
-def doctor(
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def doctor(*, system: options.System, json: options.AsJson = False) -> None:
     """Check the machine, the broker, topics and their settings, services, queries, lag and clocks; say how to mend.
 
     Status 1 if something is wrong.
@@ -31,7 +27,7 @@ def doctor(
 
         saffron doctor --brokers kafka:9092 --prefix prod. --json
     """
-    findings = list(_findings(options.loaded(data, brokers, prefix)))
+    findings = list(_findings(system.loaded()))
     if json:
         console.print_json([one.row() for one in findings])
     else:

@@ -15,5 +15,5 @@ def down(data: options.Data = None) -> None:
 
         saffron down --data ./run
     """
-    settings = options.loaded(data).settings
+    settings = options.System(data).loaded().settings
     console.say("down" if stop(settings.data) else f"nothing runs under {settings.data}")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,13 +25,40 @@ Prefix = Annotated[str | None, typer.Option("--prefix", help="Put before every t
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
-def loaded(data: Path | None = None, brokers: str | None = None, prefix: str | None = None) -> config.Loaded:
-    """Settings with these flags on top."""
-    return config.load({"data": data, "bootstrap": brokers, "prefix": prefix})
+@dataclass(frozen=True)
+class System:
+    """What `--data`, `--brokers` and `--prefix` say."""
+
+    data: Path | None = None
+    brokers: str | None = None
+    prefix: str | None = None
+
+    def loaded(self) -> config.Loaded:
+        """Settings with these flags on top."""
+        return config.load({"data": self.data, "bootstrap": self.brokers, "prefix": self.prefix})
+
+    def connected(self) -> Settings:
+        """Settings of the system named, or that runs under the data directory; UnavailableError if there is none."""
+        from saffron.runtime.state import connect
+
+        return connect(self.loaded())
 
 
-def connected(data: Path | None, brokers: str | None, prefix: str | None) -> Settings:
-    """Settings of the system that the flags name, or that runs under the data directory; UnavailableError if none."""
-    from saffron.runtime.state import connect
+def of_system(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the flags of `System` in place of its parameter `system`."""
 
-    return connect(loaded(data, brokers, prefix))
+    @functools.wraps(command)
+    def called(*arguments: Any, **options: Any) -> None:
+        system = System(**{name: options.pop(name) for name in flags if name in options})
+        command(*arguments, system=system, **options)
+
+    flags = {"data": Data, "brokers": Brokers, "prefix": Prefix}
+    own = inspect.signature(command, eval_str=True)
+    given = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()]
+    place = list(own.parameters).index("system")
+    given[place : place + 1] = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in flags.items()
+    ]
+    called.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+    return called

@@ -23,6 +23,7 @@ _FLUSH_SECONDS = 120.0
 _SHOW_SECONDS = 0.5
 
 
+@options.of_system
 def produce(
     events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
     rate: Annotated[float | None, typer.Option(min=0.001, help="Events a second.")] = None,
@@ -33,9 +34,8 @@ def produce(
     stream: Annotated[str, typer.Option(help="The stream to produce to.")] = DEFAULT_STREAM,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many events.")] = None,
     close: Annotated[bool, typer.Option("--close", help="End with a watermark that closes every window.")] = False,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
+    *,
+    system: options.System,
     json: options.AsJson = False,
 ) -> None:
     """Produce events to a stream. Messages are stamped now; an event's own `ts` stays as it is.
@@ -53,7 +53,7 @@ def produce(
     """
     if rate is not None and speedup is not None:
         raise typer.BadParameter("--rate and --speedup exclude each other")
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         row = stream_row(client, stream)
         if row is None:
             raise InputError(f"there is no stream {stream!r}; `saffron stream add {stream}` makes one")

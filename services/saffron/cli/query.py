@@ -23,6 +23,9 @@ app = typer.Typer(no_args_is_help=True)
 Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Files with one query each.")]
 Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
 Name = Annotated[str, typer.Argument(help="The query's name.")]
+Start = Annotated[
+    Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
+]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
 
 
@@ -36,15 +39,13 @@ def query() -> None:
 
 
 @app.command()
+@options.of_system
 def add(
     files: Files = None,
     text: Text = None,
-    start: Annotated[
-        Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
-    ] = "now",
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
+    start: Start = "now",
+    *,
+    system: options.System,
     timeout: Timeout = 60.0,
     json: options.AsJson = False,
 ) -> None:
@@ -61,7 +62,7 @@ def add(
         saffron query add rally.saf --from earliest
     """
     texts = read_texts(files or [], text or [])
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         standing = read_standing(client)
         names = [_require_addable(client, one) for one in texts]
         for name in names:
@@ -96,19 +97,15 @@ def check(
 
 
 @app.command("list")
-def list_queries(
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def list_queries(*, system: options.System, json: options.AsJson = False) -> None:
     """List the standing queries with their states.
 
     Examples:
 
         saffron query list --json
     """
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         standing = read_standing(client)
     views = [standing[name].view() for name in sorted(standing)]
     if json:
@@ -119,20 +116,15 @@ def list_queries(
 
 
 @app.command()
-def show(
-    name: Name,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def show(name: Name, *, system: options.System, json: options.AsJson = False) -> None:
     """Show one query: its text, its plan, and what each service says of it.
 
     Examples:
 
         saffron query show rally
     """
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         view = _existing(read_standing(client), name).view()
     if json:
         console.print_json(view)
@@ -144,52 +136,38 @@ def show(
 
 
 @app.command()
-def pause(
-    name: Name,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    timeout: Timeout = 60.0,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def pause(name: Name, *, system: options.System, timeout: Timeout = 60.0, json: options.AsJson = False) -> None:
     """Pause a query: events that come meanwhile are not matched.
 
     Examples:
 
         saffron query pause rally
     """
-    _change(options.connected(data, brokers, prefix), name, "pause", "paused", timeout, json)
+    _change(system.connected(), name, "pause", "paused", timeout, json)
 
 
 @app.command()
-def resume(
-    name: Name,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    timeout: Timeout = 60.0,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def resume(name: Name, *, system: options.System, timeout: Timeout = 60.0, json: options.AsJson = False) -> None:
     """Resume a paused query.
 
     Examples:
 
         saffron query resume rally
     """
-    _change(options.connected(data, brokers, prefix), name, "resume", "active", timeout, json)
+    _change(system.connected(), name, "resume", "active", timeout, json)
 
 
 @app.command()
+@options.of_system
 def replace(
     name: Name,
     file: Annotated[Path | None, typer.Argument(help="File with the new text.")] = None,
     text: Text = None,
-    start: Annotated[
-        Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
-    ] = "now",
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
+    start: Start = "now",
+    *,
+    system: options.System,
     timeout: Timeout = 60.0,
     json: options.AsJson = False,
 ) -> None:
@@ -202,7 +180,7 @@ def replace(
     texts = read_texts([file] if file else [], text or [])
     if len(texts) != 1:
         raise typer.BadParameter("give one new text: a FILE or one -e")
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         _existing(read_standing(client), name)
         named = _require_addable(client, QueryText(name, texts[0].text))
         if named != name:
@@ -211,21 +189,15 @@ def replace(
 
 
 @app.command()
-def remove(
-    name: Name,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    timeout: Timeout = 60.0,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json: options.AsJson = False) -> None:
     """Remove a query; its results stay where they are.
 
     Examples:
 
         saffron query remove rally
     """
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         row = _existing(read_standing(client), name).row
         client.put(client.topics.queries, name, None)
         console.step(f"waiting until every partition has dropped {name}")

@@ -11,11 +11,9 @@ from saffron.cli import console, options
 from saffron.runtime.state import SERVICES
 
 
+@options.of_system
 def run(
-    service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")],
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
+    service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")], *, system: options.System
 ) -> None:
     """Run one service until it is told to stop (SIGTERM or Ctrl-C).
 
@@ -31,7 +29,7 @@ def run(
     name = service.replace("-", "_")
     if name not in SERVICES:
         raise typer.BadParameter(f"there is no service {service!r}; there are {', '.join(SERVICES)}")
-    settings = options.connected(data, brokers, prefix)
+    settings = system.connected()
     console.log_to_stderr(settings.log_level)
     module = importlib.import_module(f"saffron.{name}.main")
     raise typer.Exit(int(module.main(settings)))

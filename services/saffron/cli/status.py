@@ -22,7 +22,7 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
 
         saffron status --json
     """
-    settings = options.loaded(data).settings
+    settings = options.System(data).loaded().settings
     state = read_state(settings.data)
     if state is not None and not state.alive:
         state = None

@@ -25,6 +25,7 @@ def stream() -> None:
 
 
 @app.command()
+@options.of_system
 def add(
     name: Annotated[str, typer.Argument(help="The stream's name, as FROM in a query says it.")],
     topic: Annotated[str | None, typer.Option(help="Its topic's full name [default: prefix + NAME].")] = None,
@@ -35,9 +36,8 @@ def add(
         str | None, typer.Option(help="A partition read to its end for this long follows the others' watermark.")
     ] = None,
     partitions: Annotated[int | None, typer.Option(min=1, help="Create the topic with so many partitions.")] = None,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
+    *,
+    system: options.System,
     json: options.AsJson = False,
 ) -> None:
     """Add a stream, or change its key, schema and bounds. The default stream, `events`, exists from the start.
@@ -52,7 +52,7 @@ def add(
         read_schema(schema)  # a schema that no service could read is refused here
     late = milliseconds(disorder, "--disorder")
     silent = None if idle is None else milliseconds(idle, "--idle") or None
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         source = topic or (stream_row(client, name) or {}).get("topic") or client.settings.prefix + name
         count = _source(client, source, partitions)
         client.log.create_topics([] if name == DEFAULT_STREAM else stream_topics(client.settings.prefix, name, count))
@@ -72,19 +72,15 @@ def add(
 
 
 @app.command("list")
-def list_streams(
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
-    json: options.AsJson = False,
-) -> None:
+@options.of_system
+def list_streams(*, system: options.System, json: options.AsJson = False) -> None:
     """List the streams.
 
     Examples:
 
         saffron stream list --json
     """
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         names = sorted({DEFAULT_STREAM, *client.table(client.topics.streams)})
         rows = [dict(stream_row(client, name) or {}) for name in names]
         for row in rows:

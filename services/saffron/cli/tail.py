@@ -20,6 +20,7 @@ _BATCH = 1000
 _WAIT = 0.2
 
 
+@options.of_system
 def tail(
     topics: Annotated[
         list[str] | None,
@@ -33,9 +34,8 @@ def tail(
     count: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
     timeout: Annotated[float | None, typer.Option(min=0, help="Stop when nothing came for so many seconds.")] = None,
     end: Annotated[bool, typer.Option("--end", help="Stop at the end of what is there.")] = False,
-    data: options.Data = None,
-    brokers: options.Brokers = None,
-    prefix: options.Prefix = None,
+    *,
+    system: options.System,
 ) -> None:
     """Print the messages of topics as JSON lines: committed ones only, each topic's partitions in their order.
 
@@ -49,7 +49,7 @@ def tail(
 
         saffron tail dead-letters --from earliest --end
     """
-    with connection(options.connected(data, brokers, prefix)) as client:
+    with connection(system.connected()) as client:
         names = [_full_name(client, name) for name in topics or ["complex-events", "trends"]]
         shown = 0
         for record in follow(client, names, start == "earliest", timeout, end):
