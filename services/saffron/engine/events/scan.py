@@ -47,8 +47,6 @@ _COLUMN_MIX = np.uint64(0xD6E8FEB86659FD93)
 
 # Arrays are only read and written here, never made: without reference counts (`_nrt`) and with every helper inlined
 # the kernel is ten times as fast.
-
-
 @kernel(_nrt=False)
 def scan_events(buffer, starts, ends, times, has_times, max_future, first, fields, strings, cells, scratch):
     """Scan events first.. of a batch into `cells`; returns n, or the event at which `strings` must grow.
