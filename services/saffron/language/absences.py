@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from saffron.errors import QueryError
 from saffron.language import plan, tree
-from saffron.language.layout import Choice, Leaf, Path, Ruled, loops_of
+from saffron.language.layout import Choice, Leaf, Ruled
 from saffron.language.scope import Scope
 
 Sequence = tuple[int, ...]
@@ -15,19 +15,26 @@ Sequences = tuple[Sequence, ...]
 
 
 def rule_out(
-    negations: list[tree.Negation], path: Path, number: int, leaves: list[Leaf], first_loop: int, scope: Scope
+    negations: list[tree.Negation],
+    loops: tuple[int, ...],
+    number: int,
+    leaves: list[Leaf],
+    first_loop: int,
+    scope: Scope,
 ) -> Ruled:
-    """The NOT `number` at `path`; its components are added to `leaves`. `first_loop`: numbers from there on are free.
+    """The NOT `number`, with `loops` around it; its components are added to `leaves`.
+
+    `first_loop`: numbers of repetitions from there on are free.
 
     QueryError (stage "plan") for a NOT inside a NOT, and for more than MAX_SEQUENCES sequences.
     """
     span = tree.Span(negations[0].span.start, negations[-1].span.end)
-    expander = _Expander(scope, path, number, leaves, first_loop, span)
+    expander = _Expander(scope, loops, number, leaves, first_loop, span)
     before = len(leaves)
     found = [expander.expand(negation.pattern, (), ()) for negation in negations]
     sequences = expander.row(found)[1]
     ruled = tuple(range(before, len(leaves)))
-    return Ruled(ruled, sequences, tuple(expander.distinct), loops_of(path), span)
+    return Ruled(ruled, sequences, tuple(expander.distinct), loops, span)
 
 
 class _Expander:
@@ -37,11 +44,11 @@ class _Expander:
     """
 
     def __init__(
-        self, scope: Scope, path: Path, number: int, leaves: list[Leaf], first_loop: int, span: tree.Span
+        self, scope: Scope, around: tuple[int, ...], number: int, leaves: list[Leaf], first_loop: int, span: tree.Span
     ) -> None:
-        self.scope, self.path, self.number, self.leaves, self.span = scope, path, number, leaves, span
+        self.scope, self.around, self.number, self.leaves, self.span = scope, around, number, leaves, span
         self.first_loop = first_loop
-        self.loops: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
         self.distinct: list[Choice] = []
 
     def expand(
@@ -72,7 +79,7 @@ class _Expander:
             hint = "A repetition inside a NOT counts for as many as must be there."
             message = f"a pattern of this kind has at most {plan.MAX_COMPONENTS} components"
             raise self.scope.refused(message, event.span, hint)
-        self.leaves.append(Leaf(event, self.path, self.number, own, rounds))
+        self.leaves.append(Leaf(event, self.around + own, (), self.number, rounds))
         one = ((len(self.leaves) - 1,),)
         return one, one
 
@@ -80,7 +87,7 @@ class _Expander:
         self, key: tree.Pattern, inner: tree.Pattern, low: int, own: tuple[int, ...], rounds: tuple[int, ...]
     ) -> tuple[Sequences, Sequences]:
         """As many iterations as must be there; one if there is a choice of none."""
-        loop = self.loops.setdefault(id(key), self.first_loop + len(self.loops))
+        loop = self.numbers.setdefault(id(key), self.first_loop + len(self.numbers))
         found = [self.expand(inner, (*own, loop), (*rounds, 1))]
         if low == 0 or found[0][0] == ((),):
             return ((),), found[0][1]
@@ -95,7 +102,7 @@ class _Expander:
             found = self._mixed([self.expand(part, own, rounds) for part in pattern.parts], pattern.count)
         if pattern.distinct is not None:
             components = tuple(range(before, len(self.leaves)))
-            self.distinct.append(Choice(components, pattern, loops_of(self.path) + own))
+            self.distinct.append(Choice(components, pattern, self.around + own))
         return found
 
     # -------------------------------------------------------- putting parts together

@@ -77,7 +77,11 @@ def _pairs(components: list[int], layout: Layout) -> Iterator[tuple[int, int]]:
     """Pairs that make all of them agree: with the first one that is surely there all that come after it, else each."""
     sure = next((component for component in components if layout.leaves[component].certain), None)
     for one, other in combinations(components, 2):
-        after = sure is not None and other != sure and order(layout.leaves[sure], layout.leaves[other]) is Order.BEFORE
+        after = (
+            sure is not None
+            and other != sure
+            and order(layout.leaves[sure].path, layout.leaves[other].path) is Order.BEFORE
+        )
         if one == sure or not after:
             yield one, other
 

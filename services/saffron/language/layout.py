@@ -33,21 +33,22 @@ Path = tuple[Step, ...]
 class Leaf:
     """A component: its place from the pattern's root.
 
-    `absence`: the NOT that it stands in, None for a positive one. `path` of such a one leads to its NOT.
-    `own`: repetitions inside that NOT around it; `rounds`: for each of them, which iteration this one belongs to, as
-    each iteration that must be there has components of its own.
+    `loops`: numbers of the repetitions around it, outermost first: it is a list if there is any.
+    `absence`: the NOT that it stands in, None for a positive one (only these have a `path`).
+    `rounds`: for each repetition inside that NOT around it, which iteration this one belongs to: each iteration that
+    must be there has components of its own.
     """
 
     event: tree.Event
-    path: Path
+    loops: tuple[int, ...]
+    path: Path = ()
     absence: int | None = None
-    own: tuple[int, ...] = ()
     rounds: tuple[int, ...] = ()
 
     @property
-    def loops(self) -> tuple[int, ...]:
-        """Numbers of the repetitions around it, outermost first: it is a list if there is any."""
-        return loops_of(self.path) + self.own
+    def own(self) -> tuple[int, ...]:
+        """Those of `loops` that are inside the NOT."""
+        return self.loops[len(self.loops) - len(self.rounds) :]
 
     @property
     def certain(self) -> bool:
@@ -104,21 +105,43 @@ class Order(Enum):
 
 
 def loops_of(path: Path) -> tuple[int, ...]:
+    """Numbers of the repetitions that a path leads into, outermost first."""
     return tuple(step.part for step in path if step.branch is Branch.LOOP)
 
 
-def order(one: Leaf, other: Leaf) -> Order:
-    """Where the events of `one` stand, seen from those of `other`; both positive, not the same."""
-    step, against = next((a, b) for a, b in zip(one.path, other.path, strict=False) if a != b)
+def paths(shape: plan.Shape, above: Path = ()) -> dict[int, Path]:
+    """The path to each component of a shape, in the order in which they stand there."""
+    match shape:
+        case plan.Take(component=component):
+            return {component: above}
+        case plan.Absent():
+            return {}
+        case plan.Loop(number=number, body=body):
+            return paths(body, (*above, Step(Branch.LOOP, number)))
+        case plan.InOrder():
+            branch = Branch.SEQ
+        case plan.Choice():
+            branch = Branch.OR
+        case plan.Together(parts=parts, count=count):
+            branch = Branch.AND if count == len(parts) else Branch.ANY
+    found: dict[int, Path] = {}
+    for index, part in enumerate(shape.parts):
+        found |= paths(part, (*above, Step(branch, index)))
+    return found
+
+
+def order(one: Path, other: Path) -> Order:
+    """Where the events of one component stand, seen from those of another one."""
+    step, against = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
     if step.branch is Branch.SEQ:
         return Order.BEFORE if step.part < against.part else Order.AFTER
     return Order.NEVER if step.branch is Branch.OR else Order.EITHER
 
 
-def surely_begun(one: Leaf, other: Leaf) -> bool:
-    """Whether the first event of `one` is bound, or never will be, whenever `other` takes an event."""
+def surely_begun(one: Path, other: Path) -> bool:
+    """Whether the first event of one component is bound, or never will be, whenever another one takes an event."""
     if order(one, other) is not Order.BEFORE:
         return False
-    shared = next(at for at, (a, b) in enumerate(zip(one.path, other.path, strict=False)) if a != b)
-    again = any(step.branch is Branch.LOOP for step in one.path[:shared])
-    return not again or not any(step.branch in (Branch.OR, Branch.ANY) for step in one.path[shared:])
+    shared = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    again = any(step.branch is Branch.LOOP for step in one[:shared])
+    return not again or not any(step.branch in (Branch.OR, Branch.ANY) for step in one[shared:])

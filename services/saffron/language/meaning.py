@@ -42,8 +42,8 @@ def _is_late(use: Use, focus: Leaf, layout: Layout) -> bool:
     together = leaf.loops[:1] == focus.loops[:1]
     if use.index in FINISHED and together:
         return False  # another error says so
-    found = order(leaf, focus)
-    return not surely_begun(leaf, focus) and (found is not Order.NEVER or together)
+    found = order(leaf.path, focus.path)
+    return not surely_begun(leaf.path, focus.path) and (found is not Order.NEVER or together)
 
 
 def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope: Scope) -> None:
@@ -51,7 +51,7 @@ def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope
     leaf, deepest = layout.leaves[use.component], layout.leaves[focus]
     if deepest.loops[: len(leaf.loops)] != leaf.loops:
         raise _no_meaning(use, focus, scope)
-    if len(leaf.loops) < len(deepest.loops) and order(leaf, deepest) in (Order.AFTER, Order.EITHER):
+    if len(leaf.loops) < len(deepest.loops) and order(leaf.path, deepest.path) in (Order.AFTER, Order.EITHER):
         raise _no_meaning(next(one for one in taking if one.component == focus), use.component, scope)
 
 

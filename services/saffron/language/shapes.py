@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from saffron.language import plan, tree
 from saffron.language.absences import rule_out
-from saffron.language.layout import Branch, Choice, Layout, Leaf, Path, Ruled, Step, loops_of
+from saffron.language.layout import Choice, Layout, Leaf, Ruled, loops_of, paths
 from saffron.language.plan import InOrder, Shape
 from saffron.language.scope import Scope
 
 NOTHING = InOrder(())
+
+Loops = tuple[int, ...]
+"""Numbers of the repetitions around something, outermost first."""
 
 
 def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
     """The layout of a pattern; QueryError (stage "plan") for a NOT out of place."""
     builder = _Builder(scope)
     shape = builder.shape(pattern, (), outermost=True)
-    leaves: list[Leaf] = list(builder.leaves)
+    leaves = [Leaf(builder.events[index], loops_of(path), path) for index, path in paths(shape).items()]
     absences: list[Ruled] = []
-    for negations, path in builder.negated:
-        absences.append(rule_out(negations, path, len(absences), leaves, builder.loops, scope))
+    for negations, loops in builder.negated:
+        absences.append(rule_out(negations, loops, len(absences), leaves, builder.loops, scope))
     return Layout(shape, tuple(leaves), tuple(absences), tuple(builder.distinct))
 
 
@@ -49,99 +52,86 @@ def is_flat(shape: Shape) -> bool:
 
 
 class _Builder:
-    """`negated`: for each NOT (neighbouring ones are one), the negations as written and the path to it."""
+    """`negated`: for each NOT (neighbouring ones are one), the negations as written and the repetitions around it."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.leaves: list[Leaf] = []
-        self.negated: list[tuple[list[tree.Negation], Path]] = []
+        self.events: list[tree.Event] = []
+        self.negated: list[tuple[list[tree.Negation], Loops]] = []
         self.distinct: list[Choice] = []
         self.loops = 0
 
-    def shape(self, pattern: tree.Pattern, path: Path, *, outermost: bool = False) -> Shape:
+    def shape(self, pattern: tree.Pattern, loops: Loops, *, outermost: bool = False) -> Shape:
         match pattern:
             case tree.Event():
-                self.leaves.append(Leaf(pattern, path))
-                return plan.Take(len(self.leaves) - 1)
+                self.events.append(pattern)
+                return plan.Take(len(self.events) - 1)
             case tree.Sequence(parts=parts):
-                return self._sequence(parts, path, outermost)
+                return self._sequence(parts, loops, outermost)
             case tree.Repeat(low=low, high=1):
                 if low == 1:
-                    return self.shape(pattern.pattern, path)
-                return plan.Choice((NOTHING, self.shape(pattern.pattern, (*path, Step(Branch.OR, 1)))))
+                    return self.shape(pattern.pattern, loops)
+                return plan.Choice((NOTHING, _something(self.shape(pattern.pattern, loops))))
             case tree.Repeat(low=low, high=high):
                 inner = pattern.pattern
                 while low <= 1 and high is None and isinstance(inner, tree.Repeat) and _is_open(inner):
                     low, inner = min(low, inner.low), inner.pattern
-                return self._loop(inner, low, high, path)
+                return self._loop(inner, low, high, loops)
             case tree.Disjunction(parts=parts):
-                return plan.Choice(self._parts(parts, path, Branch.OR))
+                return plan.Choice(self._parts(parts, loops))
             case tree.Conjunction(parts=parts):
-                return plan.Together(self._parts(parts, path, Branch.AND), len(parts))
+                return plan.Together(self._parts(parts, loops), len(parts))
             case tree.AnyOf():
-                return self._any(pattern, path)
+                return self._any(pattern, loops)
             case tree.Negation():
                 hint = "NOT stands between, before or after the components of a SEQ: SEQ(A a, NOT B b, C c)."
                 raise self.scope.refused("a NOT outside of SEQ", pattern.span, hint)
 
-    def _parts(self, parts: tuple[tree.Pattern, ...], path: Path, branch: Branch) -> tuple[Shape, ...]:
-        return tuple(self.shape(part, (*path, Step(branch, index))) for index, part in enumerate(parts))
+    def _parts(self, parts: tuple[tree.Pattern, ...], loops: Loops) -> tuple[Shape, ...]:
+        return tuple(self.shape(part, loops) for part in parts)
 
-    def _loop(self, inner: tree.Pattern, low: int, high: int | None, path: Path) -> Shape:
+    def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: Loops) -> Shape:
         """A repetition; where it need not be there at all, a choice of nothing or at least once."""
-        number, before = self.loops, len(self.leaves)
+        number = self.loops
         self.loops += 1
-        outside = (*path, Step(Branch.LOOP, number))
-        body = self.shape(inner, outside)
+        body = self.shape(inner, (*loops, number))
         if low > 0 and not nullable(body):
             return plan.Loop(number, body, low, high)
-        self._make_optional(before, len(path))
         return plan.Choice((NOTHING, plan.Loop(number, _something(body), 1, high)))
 
-    def _make_optional(self, first: int, depth: int) -> None:
-        """The leaves from `first` on stand in an option after all, at `depth` of their paths."""
-        option = Step(Branch.OR, 1)
-
-        def inside(path: Path) -> Path:
-            return (*path[:depth], option, *path[depth:])
-
-        for index in range(first, len(self.leaves)):
-            self.leaves[index] = Leaf(self.leaves[index].event, inside(self.leaves[index].path))
-
-    def _any(self, pattern: tree.AnyOf, path: Path) -> Shape:
-        before = len(self.leaves)
+    def _any(self, pattern: tree.AnyOf, loops: Loops) -> Shape:
+        before = len(self.events)
         count, parts = pattern.count, pattern.parts
         if len(parts) == 1:
-            shape = self._loop(parts[0], count, count, path)
+            shape = self._loop(parts[0], count, count, loops)
         elif count == 1:
-            shape = plan.Choice(self._parts(parts, path, Branch.OR))
+            shape = plan.Choice(self._parts(parts, loops))
         else:
-            branch = Branch.AND if count == len(parts) else Branch.ANY
-            shape = plan.Together(self._parts(parts, path, branch), count)
+            shape = plan.Together(self._parts(parts, loops), count)
         if pattern.distinct is not None:
-            self.distinct.append(Choice(tuple(range(before, len(self.leaves))), pattern, loops_of(path)))
+            self.distinct.append(Choice(tuple(range(before, len(self.events))), pattern, loops))
         return shape
 
-    def _sequence(self, parts: tuple[tree.Pattern, ...], path: Path, outermost: bool) -> Shape:
+    def _sequence(self, parts: tuple[tree.Pattern, ...], loops: Loops, outermost: bool) -> Shape:
         self._check_nots(parts, outermost)
         found: list[Shape] = []
         waiting: list[tree.Negation] = []
-        for index, part in enumerate(parts):
+        for part in parts:
             if isinstance(part, tree.Negation):
                 waiting.append(part)
                 continue
-            found.extend(self._absent(waiting, path))
+            found.extend(self._absent(waiting, loops))
             waiting = []
-            shape = self.shape(part, (*path, Step(Branch.SEQ, index)))
+            shape = self.shape(part, loops)
             plain = isinstance(shape, InOrder) and not any(isinstance(one, plan.Absent) for one in shape.parts)
             found.extend(shape.parts if plain and isinstance(shape, InOrder) else (shape,))
-        found.extend(self._absent(waiting, path))
+        found.extend(self._absent(waiting, loops))
         return found[0] if len(found) == 1 else InOrder(tuple(found))
 
-    def _absent(self, negations: list[tree.Negation], path: Path) -> list[Shape]:
+    def _absent(self, negations: list[tree.Negation], loops: Loops) -> list[Shape]:
         if not negations:
             return []
-        self.negated.append((negations, path))
+        self.negated.append((negations, loops))
         return [plan.Absent(len(self.negated) - 1)]
 
     def _check_nots(self, parts: tuple[tree.Pattern, ...], outermost: bool) -> None:
