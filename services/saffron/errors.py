@@ -4,6 +4,7 @@
     ├── QueryError        a query's text is wrong (stage, place and hint; `language.errors` renders the carets)
     ├── SchemaError       a stream's schema is wrong, or an operation does not fit it
     ├── InputError        a file or an event given by the user is wrong
+    ├── AggregateError    a user-defined aggregate is wrong, or fails on its input
     ├── SettingsError     a flag, a SAFFRON_* variable or a line of the settings file is wrong
     └── LogError          the log (Kafka or its in-memory twin) refused or failed
         ├── FencedError       another owner has taken over: stop, write nothing more
@@ -25,6 +26,10 @@ class SchemaError(SaffronError):
 
 class InputError(SaffronError):
     """A file or an event given by the user is wrong."""
+
+
+class AggregateError(SaffronError):
+    """A user-defined aggregate is wrong, or fails on its input."""
 
 
 class SettingsError(SaffronError):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine.aggregates import refuse_in_conditions, registered
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_values
@@ -23,7 +24,10 @@ from saffron.runtime.murmur2 import partition_of
 
 
 class Replay:
-    """Queries over one stream of events. `names`, `warnings`: of the queries, once results have begun."""
+    """Queries over one stream of events.
+
+    Once results have begun: `names`, `plans` and `warnings` of the queries, and `schema`, the one given or inferred.
+    """
 
     def __init__(
         self,
@@ -36,9 +40,11 @@ class Replay:
         key: str | None = None,
     ) -> None:
         self.names: list[str] = []
+        self.plans: list[Plan] = []
         self.warnings: list[str] = []
+        self._aggregates = frozenset(registered())
         self._given = queries
-        self._schema = schema
+        self.schema = schema
         self._lenient = lenient
         self._disorder = disorder
         self._partitions = partitions
@@ -51,8 +57,8 @@ class Replay:
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
         source = self._timed(batches)
-        head = _first_events(source)
-        schema = self._schema or infer_schema(head)
+        head = _first_events(source) if self.schema is None else []
+        schema = self.schema = self.schema or infer_schema(head)
         queries = self._bound(schema)
         self._chains = [
             Chain(queries, schema, self._compile, partition=partition, disorder=self._disorder)
@@ -103,17 +109,19 @@ class Replay:
     def _bound(self, schema: Schema) -> list[Query]:
         queries = []
         for query in self._given:
-            bound = bind(query.text, schema, name=query.name, lenient=self._lenient)
+            bound = bind(query.text, schema, name=query.name, lenient=self._lenient, aggregates=self._aggregates)
+            refuse_in_conditions(bound.plan)
             self.warnings += bound.warnings
             name = bound.plan.name
             if name in self.names:
                 raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
             self.names.append(name)
+            self.plans.append(bound.plan)
             queries.append(Query(name, query.text))
         return queries
 
     def _compile(self, text: str, schema: Schema | None, name: str) -> Plan:
-        return compile_query(text, schema, name=name, lenient=self._lenient)
+        return compile_query(text, schema, name=name, lenient=self._lenient, aggregates=self._aggregates)
 
     def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
         if self._key is None:

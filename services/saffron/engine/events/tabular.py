@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum
 from itertools import chain, islice
@@ -59,14 +59,17 @@ def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Ite
 def parquet_events(name: str, source: Path | bytes) -> Iterator[Rows]:
     """The rows of a Parquet file; a `ts` that is a timestamp becomes milliseconds, other ones ISO 8601 text."""
     file = pq.ParquetFile(pa.BufferReader(source) if isinstance(source, bytes) else source)
-    if "type" not in file.schema_arrow.names:
+    return table_events(name, file.schema_arrow.names, file.iter_batches(batch_size=BATCH_ROWS))
+
+
+def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
+    """The rows of Arrow batches, as of a Parquet file's; `name` is what an error calls the table."""
+    if "type" not in columns:
         raise InputError(f"{name}: has no column 'type', which names the type of each event")
     row = 1
-    for batch in file.iter_batches(batch_size=BATCH_ROWS):
-        columns = {
-            column: _plain(column, array) for column, array in zip(batch.schema.names, batch.columns, strict=True)
-        }
-        events = [orjson.dumps(event, default=_as_json) for event in pa.RecordBatch.from_pydict(columns).to_pylist()]
+    for batch in batches:
+        plain = {column: _plain(column, array) for column, array in zip(batch.schema.names, batch.columns, strict=True)}
+        events = [orjson.dumps(event, default=_as_json) for event in pa.RecordBatch.from_pydict(plain).to_pylist()]
         yield events, list(range(row, row + len(events)))
         row += len(events)
 

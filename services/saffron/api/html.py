@@ -1,0 +1,118 @@
+"""Pieces of HTML that notebooks show. Colours are those of the notebook's own theme but for mid tones."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import Any
+
+EVENTS_SHOWN = 50
+_DAY = 86_400_000
+_CELL = "padding:2px 10px 2px 0;text-align:left;font-variant-numeric:tabular-nums"
+
+
+def heading(name: str, key: Mapping[str, Any], span: str) -> str:
+    """One line: the query, the key's values, when."""
+    keys = "".join(f" &nbsp;<b>{escape(str(value))}</b>" for value in key.values())
+    return (
+        f'<div style="font:13px system-ui,sans-serif"><span style="color:#b5541c;font-weight:600">{escape(name)}</span>'
+        f'{keys} &nbsp;<span style="opacity:.65">{escape(span)}</span></div>'
+    )
+
+
+def values(items: Mapping[str, Any]) -> str:
+    """Names and values in a row."""
+    if not items:
+        return ""
+    cells = "".join(
+        f'<span style="margin-right:16px"><span style="opacity:.65">{escape(name)}</span> <b>{escape(number(v))}</b>'
+        "</span>"
+        for name, v in items.items()
+    )
+    return f'<div style="font:13px system-ui,sans-serif;margin:3px 0">{cells}</div>'
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A plain table."""
+    head = "".join(f'<th style="{_CELL};opacity:.65">{escape(name)}</th>' for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL}">{escape(number(cell))}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        '<table style="font:12px system-ui,sans-serif;border-collapse:collapse">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def events_table(rows: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], start: int) -> str:
+    """The events of a match in order of their position, each with its variable and how long after the first it came."""
+    found = sorted(((event, name) for name, events in rows for event in events), key=lambda one: int(one[0]["seq"]))
+    names = list(dict.fromkeys(name for event, _ in found for name in event if name not in ("seq", "ts", "type")))
+    cells = [
+        [variable, event["seq"], after(event["ts"], start), event["type"], *(event.get(name) for name in names)]
+        for event, variable in found[:EVENTS_SHOWN]
+    ]
+    left = len(found) - EVENTS_SHOWN
+    more = f'<div style="font:12px system-ui,sans-serif;opacity:.65">and {left:,} more</div>' if left > 0 else ""
+    return table(["", "seq", "after", "type", *names], cells) + more
+
+
+def details(summary: str, body: str, *, plain: bool = True) -> str:
+    """What folds away. `plain`: the body is text, not HTML."""
+    inner = f'<pre style="font-size:12px">{escape(body)}</pre>' if plain else body
+    return f'<details style="font:12px system-ui,sans-serif"><summary>{escape(summary)}</summary>{inner}</details>'
+
+
+def drawing(svg: str, *, alt: str) -> str:
+    """An SVG document as an image, so that its style sheet stays its own."""
+    data = base64.b64encode(svg.encode()).decode()
+    return f'<img style="max-width:100%" alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}"/>'
+
+
+def number(value: Any) -> str:
+    """A value for people: six digits of a float, null as a dash."""
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def moment(ts: int) -> str:
+    """A time of day with its date; numbers near to 1970 are made-up times and stay numbers."""
+    if abs(ts) <= _DAY:
+        return str(ts)
+    try:
+        when = datetime.fromtimestamp(ts / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(ts)
+    return f"{when:%Y-%m-%d %H:%M:%S}" + (f".{ts % 1000:03d}" if ts % 1000 else "")
+
+
+def duration(ms: int) -> str:
+    """850 ms, 3.2 s, 4 min 10 s, 2 h 5 min, 3 d 4 h."""
+    if ms < 1000:
+        return f"{ms} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.6g} s"
+    for size, unit, below, name in ((_DAY, "d", 3_600_000, "h"), (3_600_000, "h", 60_000, "min")):
+        if ms >= size:
+            return f"{ms // size} {unit}" + (f" {rest} {name}" if (rest := ms % size // below) else "")
+    return f"{ms // 60_000} min" + (f" {rest} s" if (rest := ms % 60_000 // 1000) else "")
+
+
+def after(ts: Any, start: int) -> str:
+    """How long after the start; imprecise times as they are."""
+    return f"+{duration(ts - start)}" if isinstance(ts, int) and ts >= start else str(ts)
+
+
+def window_span(window: tuple[int, int] | None) -> str:
+    """The bounds of a window, the upper one exclusive."""
+    if window is None:
+        return ""
+    low, high = window
+    return f"[{low}, {high})" if abs(low) <= _DAY else f"{moment(low)} + {duration(high - low)}"
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,113 @@
+"""`saffron.compile`: a query checked and planned, without any events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from saffron.api import html
+from saffron.engine.aggregates import registered
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.schema import Schema
+from saffron.errors import InputError, SchemaError
+from saffron.language import bind, explain_json, explain_svg, explain_text
+from saffron.language.binder import Bound
+from saffron.language.plan import Plan
+
+SchemaLike = Schema | Mapping[str, Any] | Path | str
+"""A schema: read already, a JSON Schema as a dict, or the path of a file with one."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that is right as far as its schema tells (without one, names of types and attributes are not checked).
+
+    `text`: as written. `schema`: what it was checked against, or None. `given_name`: unless the text names itself.
+    In a notebook it shows its automaton, or template.
+    """
+
+    text: str
+    schema: Schema | None
+    given_name: str
+    lenient: bool = False
+
+    @cached_property
+    def _bound(self) -> Bound:
+        lenient = self.lenient or self.schema is None
+        return bind(self.text, self.schema, name=self.given_name, lenient=lenient, aggregates=frozenset(registered()))
+
+    @property
+    def plan(self) -> Plan:
+        """What runs: a `MatchPlan` or a `TrendPlan` (language.plan)."""
+        return self._bound.plan
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Conditions that are surely not meant so, each with carets under it."""
+        return self._bound.warnings
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    def explain(self) -> str:
+        """The plan in words: automaton or template, conditions on each edge, window, key, cost and why."""
+        return explain_text(self.plan)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in parts, JSON-able."""
+        return explain_json(self.plan)
+
+    def svg(self) -> str:
+        """The automaton, or template, as an SVG document."""
+        return explain_svg(self.plan)
+
+    def __repr__(self) -> str:
+        return f"<saffron.Query {self.name}: {html.shortened(self.plan.text, 70)}>"
+
+    def _repr_html_(self) -> str:
+        return html.drawing(self.svg(), alt=f"the plan of {self.name}") + html.details("in words", self.explain())
+
+
+def compile(  # noqa: A001  the name that users know from re.compile
+    text: str | Path, schema: SchemaLike | None = None, *, name: str | None = None, lenient: bool = False
+) -> Query:
+    """Check a query and plan it.
+
+    `text`: the query, or the Path of a file with one. `schema`: of the stream; None: names are not checked.
+    `name`: of the query unless its text says QUERY; else the file's stem, or "query".
+    `lenient`: names that the schema does not have are warnings (`Query.warnings`), not errors.
+    Raises QueryError, with carets under the place; SchemaError; InputError for a file that cannot be read.
+    """
+    known = None if schema is None else read_schema(schema)
+    if isinstance(text, Path):
+        query = Query(_read(text).decode("utf-8", "replace"), known, name or text.stem, lenient)
+    else:
+        query = Query(text, known, name or "query", lenient)
+    assert query.plan is not None  # planned now, so that what is wrong is said here
+    return query
+
+
+def read_schema(schema: SchemaLike) -> Schema:
+    """A stream's schema from any of its forms."""
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, Mapping):
+        return from_json_schema(schema)
+    try:
+        document = orjson.loads(_read(Path(schema)))
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{schema} is not JSON: {error}") from error
+    return from_json_schema(document)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error

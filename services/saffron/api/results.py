@@ -1,0 +1,244 @@
+"""`saffron.replay`: queries over events, in this process. Results come as the events complete them."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from saffron.api import html
+from saffron.api.query import Query, SchemaLike, compile, read_schema  # noqa: A004
+from saffron.api.result import Match, Result, Trend, result_of
+from saffron.api.source import Source, source_of
+from saffron.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from saffron.engine.windows.operator import DeadLetter
+    from saffron.runtime.fused import Merged
+    from saffron.runtime.replay import Replay
+
+QueryLike = Query | str | Path
+"""A compiled query, a query's text, or the Path of a file with one."""
+
+SHOWN = 10
+"""Results that a notebook shows."""
+LETTERS_KEPT = 100
+_CHUNK = 256
+
+
+class Results:
+    """The results of a replay. Nothing has run until they are asked for; each time they are, the replay runs anew.
+
+    So they take no memory of their own, and any part of them can be had again: iterate, `head`, `counts`, `to_arrow`,
+    `to_pandas`. An iterator of events can be read only once, though; a second look is then an InputError.
+    """
+
+    def __init__(self, make: Callable[[], Replay], source: Source, names: Sequence[str]) -> None:
+        self._make = make
+        self._source = source
+        self._names = tuple(names)
+        self._spent = False
+        self._replay: Replay | None = None
+        self._letters: list[DeadLetter] = []
+
+    def __iter__(self) -> Iterator[Result]:
+        """`Match` and `Trend` objects in the order in which they fire."""
+        for line in self.lines():
+            yield result_of(orjson.loads(line))
+
+    def lines(self) -> Iterator[bytes]:
+        """The results as JSON, each without a newline: what `saffron replay` prints."""
+        for merged in self._merged():
+            for chunk in merged.json(_CHUNK):
+                yield from chunk
+
+    def head(self, n: int = 5) -> list[Result]:
+        """The first n results."""
+        return list(islice(self, n))
+
+    def counts(self) -> dict[str, int]:
+        """How many results each query has; none of them is built."""
+        found: Counter[str] = Counter()
+        for merged in self._merged():
+            found.update(merged.counts())
+        return {name: found[name] for name in self._names}
+
+    def to_arrow(self, query: str | None = None) -> pa.Table:
+        """All results of one query as a table (`api.table` says which columns). `query`: its name, if there are more.
+
+        The types are those of the schema and the plan, also where there is no result.
+        """
+        from saffron.api.table import table_of
+
+        name = self._named(query)
+        rows = [data for line in self.lines() if (data := orjson.loads(line))["query"] == name]
+        assert self._replay is not None
+        assert self._replay.schema is not None
+        plan = self._replay.plans[self._replay.names.index(name)]
+        return table_of(rows, plan, self._replay.schema)
+
+    def to_pandas(self, query: str | None = None) -> pd.DataFrame:
+        """The same as a data frame: members of key, group, return and events are columns (`return.gain`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: install it (pip install pandas), or use to_arrow") from error
+        frame = self.to_arrow(query).flatten().to_pandas()
+        assert isinstance(frame, pd.DataFrame)
+        return frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the queries."""
+        return self._names
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Of the last run so far: events, dead_letters, results by query, seconds, events_per_second and so on."""
+        return {} if self._replay is None else self._replay.figures()
+
+    @property
+    def dead_letters(self) -> list[DeadLetter]:
+        """Bad and late events of the last run, the first hundred: reason, detail, offset, value."""
+        return list(self._letters)
+
+    def __repr__(self) -> str:
+        of = f"{', '.join(self._names)} over {html.shortened(self._source.name, 60)}"
+        if self._replay is None:
+            return f"<saffron.Results of {of}: not asked for yet>"
+        figures = self._replay.figures()
+        return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {figures['events']:,} events>"
+
+    def _repr_html_(self) -> str:
+        if not self._source.again:
+            return html.details(repr(self), "Iterate over them: these events can be read only once.")
+        found = self.head(SHOWN + 1)
+        shown = found[:SHOWN]
+        more = "and more: iterate, or .to_pandas()" if len(found) > SHOWN else f"{len(shown)} in all"
+        body = [
+            _table_of_matches([one for one in shown if isinstance(one, Match)]),
+            _table_of_trends([one for one in shown if isinstance(one, Trend)]),
+        ]
+        return html.heading(", ".join(self._names), {}, more) + "".join(body)
+
+    def _named(self, query: str | None) -> str:
+        if query is None and len(self._names) == 1:
+            return self._names[0]
+        if query in self._names:
+            return str(query)
+        asked = "which query?" if query is None else f"no query is called {query!r};"
+        raise InputError(f"{asked} There are {', '.join(self._names)}; each has a table of its own")
+
+    def _merged(self) -> Iterator[Merged]:
+        if self._spent and not self._source.again:
+            raise InputError("these events were an iterator and have been read; give a list, a file or a table instead")
+        self._spent = True
+        self._letters = []
+        run = self._replay = self._make()
+        for merged in run.results(self._source.batches(run.schema)):
+            self._take_letters(run)
+            yield merged
+        self._take_letters(run)
+        for warning in run.warnings:
+            warnings.warn(warning, stacklevel=3)
+        lost = run.figures()["dead_letters"]
+        if lost:
+            first = self._letters[0]
+            message = (
+                f"{lost:,} events were bad or late; the first: event {first.offset}: {first.reason}: {first.detail}"
+            )
+            warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
+
+    def _take_letters(self, run: Replay) -> None:
+        for letter in run.dead_letters():
+            if len(self._letters) < LETTERS_KEPT:
+                self._letters.append(letter)
+
+
+def replay(
+    queries: QueryLike | Sequence[QueryLike],
+    events: Any,
+    *,
+    schema: SchemaLike | None = None,
+    lenient: bool = False,
+    disorder: int | timedelta = 0,
+    partitions: int = 1,
+    key: str | None = None,
+) -> Results:
+    """Run queries over events, in this process and without a broker: the engine that runs behind Kafka.
+
+    `queries`: one or several (then with different names). `events`: the path of a file (.ndjson, .jsonl, .csv,
+    .parquet, each also .zst or .gz), or several that are one stream; an Arrow table or anything that hands itself over
+    as one (a data frame of pandas or polars); or an iterable of dicts, each with "type", "ts" and its attributes.
+    `schema`: of the events; else that of the compiled queries, else inferred from the first 10,000 events.
+    `lenient`: names in a query that the schema does not have are warnings, not errors.
+    `disorder`: how late an event may be, in ms or as a timedelta; later ones are dead letters.
+    `partitions`, `key`: split the stream by an attribute as producers on Kafka would.
+
+    Raises QueryError here where a text is wrong, and when the results are asked for where it does not fit the events;
+    InputError for events that cannot be read. Bad and late events are counted, kept, and warned of at the end.
+    """
+    given = [queries] if isinstance(queries, Query | str | Path) else list(queries)
+    if not given:
+        raise InputError("no query: give a text, a Path, or what saffron.compile returned")
+    if (partitions > 1) != (key is not None):
+        raise InputError("partitions and key go together: partitions=4, key='symbol'")
+    several = len(given) > 1
+    compiled = [
+        one if isinstance(one, Query) else compile(one, name=f"query{i}" if several and isinstance(one, str) else None)
+        for i, one in enumerate(given, 1)
+    ]
+    known = read_schema(schema) if schema is not None else next((q.schema for q in compiled if q.schema), None)
+    held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
+
+    def make() -> Replay:
+        from saffron.runtime.fused import Query as Text
+        from saffron.runtime.replay import Replay  # this loads Numba
+
+        texts = [Text(query.given_name, query.text) for query in compiled]
+        return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)
+
+    return Results(make, source_of(events), [query.name for query in compiled])
+
+
+def _table_of_matches(matches: Sequence[Match]) -> str:
+    if not matches:
+        return ""
+    keys = list(dict.fromkeys(name for one in matches for name in one.key))
+    returned = list(dict.fromkeys(name for one in matches for name in one.returns))
+    rows = [
+        [
+            one.query, html.moment(one.start), html.duration(one.end - one.start),
+            *(one.key.get(name) for name in keys),
+            " ".join(f"{name}[{len(e)}]" if isinstance(e, list) else name for name, e in one.events.items() if e),
+            *(one.returns.get(name) for name in returned),
+        ]
+        for one in matches
+    ]  # fmt: skip
+    return html.table(["query", "start (UTC)", "took", *keys, "events", *returned], rows)
+
+
+def _table_of_trends(trends: Sequence[Trend]) -> str:
+    if not trends:
+        return ""
+    groups = list(dict.fromkeys(name for one in trends for name in one.group))
+    returned = list(dict.fromkeys(name for one in trends for name in one.returns))
+    rows = [
+        [
+            one.query,
+            html.window_span(one.window),
+            *(one.group.get(name) for name in groups),
+            *(one.returns.get(name) for name in returned),
+        ]
+        for one in trends
+    ]
+    return html.table(["query", "window (UTC)", *groups, *returned], rows)

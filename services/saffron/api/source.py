@@ -1,0 +1,114 @@
+"""Events from wherever they are, as the raw batches that a replay takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import orjson
+
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.schema import Schema
+from saffron.errors import InputError
+
+BATCH_EVENTS = 8192
+
+_INDEX = "__index_level_"
+"""How pandas names the columns of an index when it hands a frame over as Arrow."""
+_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
+
+
+@dataclass(frozen=True)
+class Source:
+    """`batches(schema)` reads the events from their beginning. `again`: it can be called more than once.
+
+    `name`: what the events are, in words.
+    """
+
+    name: str
+    batches: Callable[[Schema | None], Iterator[RawBatch]]
+    again: bool
+
+
+def source_of(events: Any) -> Source:
+    """Paths, an Arrow table or anything that hands itself over as one (pandas, polars, DuckDB), or dicts.
+
+    Raises InputError for what is none of these.
+    """
+    if isinstance(events, str | os.PathLike):
+        return _files([os.fspath(events)])
+    if isinstance(events, Sequence) and events and all(isinstance(one, str | os.PathLike) for one in events):
+        return _files([os.fspath(one) for one in events])
+    if hasattr(events, "__arrow_c_stream__"):
+        readable_again = not hasattr(events, "read_next_batch")  # a RecordBatchReader is read once
+        return Source(f"a {type(events).__name__}", lambda _: _numbered(_tables(events)), again=readable_again)
+    if isinstance(events, Mapping) or not isinstance(events, Iterable):
+        raise InputError(
+            f"events are a {type(events).__name__}; give a path, an Arrow table, a data frame, or an iterable of dicts"
+        )
+    again = iter(events) is not events
+    return Source(f"a {type(events).__name__}", lambda _: _numbered(_objects(events)), again)
+
+
+def _files(names: list[str]) -> Source:
+    def batches(schema: Schema | None) -> Iterator[RawBatch]:
+        from saffron.engine.events.files import read_events
+
+        return (chunk.batch for chunk in read_events(names, schema=schema))
+
+    return Source(", ".join(names), batches, again="-" not in names)
+
+
+def _tables(events: Any) -> Iterator[list[bytes]]:
+    import pyarrow as pa
+
+    from saffron.engine.events.tabular import table_events
+
+    reader = pa.RecordBatchReader.from_stream(events)
+    kept = [number for number, name in enumerate(reader.schema.names) if not name.startswith(_INDEX)]
+    batches = (
+        part.select(kept)
+        for batch in reader
+        for part in (batch.slice(start, BATCH_EVENTS) for start in range(0, len(batch), BATCH_EVENTS))
+    )
+    names = [reader.schema.names[number] for number in kept]
+    return (rows for rows, _ in table_events("the table", names, batches))
+
+
+def _objects(events: Iterable[Any]) -> Iterator[list[bytes]]:
+    count = 0
+    source = iter(events)
+    while some := list(islice(source, BATCH_EVENTS)):
+        yield [_json(event, count + place) for place, event in enumerate(some)]
+        count += len(some)
+
+
+def _json(event: Any, number: int) -> bytes:
+    if not isinstance(event, Mapping):
+        raise InputError(f"event {number} is a {type(event).__name__}; each event is a dict with 'type' and 'ts'")
+    try:
+        return orjson.dumps(event if isinstance(event, dict) else dict(event), option=_JSON, default=_plain)
+    except TypeError as error:
+        raise InputError(f"event {number} cannot be written as JSON: {error}; attributes are plain values") from error
+
+
+def _plain(value: Any) -> Any:
+    """What orjson does not know: decimals, and the datetimes of pandas."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"a {type(value).__name__} is no attribute")
+
+
+def _numbered(batches: Iterable[list[bytes]]) -> Iterator[RawBatch]:
+    start = 0
+    for values in batches:
+        yield batch_of_values(values, np.arange(start, start + len(values), dtype=np.int64))
+        start += len(values)

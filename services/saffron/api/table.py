@@ -1,0 +1,169 @@
+"""Results of one query as an Arrow table.
+
+Matches:  id, query, partition, start, end, [window_start, window_end,] [key,] events, [return]
+Trends:   id, query, partition, window_start, window_end, [group,] return, exact
+
+Times are int64 ms since 1970 UTC. `key`, `group`, `return` and `events` are structs; in `events` each variable is a
+struct of its event, or a list of them, with the attributes of its type. What only some results have (confidence,
+timeout) comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import orjson
+import pyarrow as pa
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.language.plan import (
+    Aggregate,
+    Attribute,
+    Binary,
+    Const,
+    Expr,
+    In,
+    Length,
+    MatchPlan,
+    Plan,
+    Unary,
+)
+
+Column: TypeAlias = "pa.Array[Any]"
+Rows = Sequence[Mapping[str, Any]]
+
+_KINDS: Mapping[Kind, pa.DataType] = {
+    Kind.INT: pa.int64(),
+    Kind.FLOAT: pa.float64(),
+    Kind.BOOL: pa.bool_(),
+    Kind.STRING: pa.string(),
+}
+_WINDOW = ("window_start", "window_end")
+_KNOWN = {"id", "query", "partition", "start", "end", "window", "key", "group", "events", "return", "exact"}
+
+
+def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
+    """The table of a query's results, given in their JSON form."""
+    columns: dict[str, Column] = {
+        "id": _array(rows, "id", pa.string()),
+        "query": _array(rows, "query", pa.string()),
+        "partition": _array(rows, "partition", pa.int32()),
+    }
+    columns |= _matches(rows, plan, schema) if isinstance(plan, MatchPlan) else _trends(rows, plan.group, schema)
+    returned = [(item.name, _types(item.expr)) for item in plan.returns] if isinstance(plan, MatchPlan) else []
+    if not isinstance(plan, MatchPlan):
+        returned = [(aggregate.name, (pa.int64(), pa.string())) for aggregate in plan.aggregates]
+    if returned:
+        columns["return"] = _struct(
+            {name: _fitting([row["return"].get(name) for row in rows], types) for name, types in returned}, len(rows)
+        )
+    if not isinstance(plan, MatchPlan):
+        columns["exact"] = _array(rows, "exact", pa.bool_())
+    for name in dict.fromkeys(name for row in rows for name in row if name not in _KNOWN):
+        columns[name] = _inferred([row.get(name) for row in rows])
+    return pa.table(columns)
+
+
+def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
+    columns = {name: _array(rows, name, pa.int64()) for name in ("start", "end")}
+    if plan.window.slide is not None or plan.window.opens is not None:
+        columns |= _window(rows)
+    if plan.key:
+        columns["key"] = _members(rows, "key", plan.key, schema)
+    bound = {}
+    for component in plan.components[: plan.positive]:
+        event = pa.struct(
+            [
+                ("seq", pa.int64()),
+                ("ts", pa.int64()),
+                ("type", pa.string()),
+                *((name, _KINDS[schema.kinds[name]]) for name in schema.types.get(component.type, ())),
+            ]
+        )
+        kind = pa.list_(event) if component.closure else event
+        bound[component.variable] = pa.array([row["events"].get(component.variable) for row in rows], kind)
+    return columns | {"events": _struct(bound, len(rows))}
+
+
+def _trends(rows: Rows, group: Sequence[str], schema: Schema) -> dict[str, Column]:
+    columns = _window(rows)
+    if group:
+        columns["group"] = _members(rows, "group", group, schema)
+    return columns
+
+
+def _window(rows: Rows) -> dict[str, Column]:
+    return {name: pa.array([row["window"][i] for row in rows], pa.int64()) for i, name in enumerate(_WINDOW)}
+
+
+def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -> Column:
+    own = {"ts": pa.int64(), "type": pa.string()}
+    members = {
+        attribute: pa.array([row[name].get(attribute) for row in rows], own.get(attribute) or _kind(attribute, schema))
+        for attribute in attributes
+    }
+    return _struct(members, len(rows))
+
+
+def _kind(attribute: str, schema: Schema) -> pa.DataType:
+    return _KINDS[schema.kinds[attribute]] if attribute in schema.kinds else pa.string()
+
+
+def _array(rows: Rows, name: str, kind: pa.DataType) -> Column:
+    return pa.array([row[name] for row in rows], kind)
+
+
+def _struct(members: Mapping[str, Column], size: int) -> Column:
+    if not members:
+        return pa.nulls(size)
+    return pa.StructArray.from_arrays(list(members.values()), names=list(members))
+
+
+def _types(expr: Expr) -> tuple[pa.DataType, ...]:
+    """The type of an item of RETURN; where values decide, the one to try first comes first."""
+    match expr:
+        case Attribute(kind=kind):
+            return (_KINDS[kind],)
+        case Aggregate(function="count") | Length():
+            return (pa.int64(),)
+        case Aggregate(function="first" | "last" | "min" | "max", kind=kind) if kind is not None:
+            return (_KINDS[kind],)
+        case Aggregate(function="sum"):
+            return (pa.int64(), pa.float64()) if expr.kind is Kind.INT else (pa.float64(),)
+        case In() | Unary(operator="not") | Binary(operator="and" | "or" | "=" | "!=" | "<" | "<=" | ">" | ">="):
+            return (pa.bool_(),)
+        case Const(value=None):
+            return (pa.null(),)
+        case Const(value=value):
+            return (_typed([value], None).type,)
+    return (pa.float64(),)
+
+
+def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:
+    """The column in the first type that all values fit; the last one takes what is left as it can."""
+    for kind in types[:-1]:
+        try:
+            return _typed(values, kind)
+        except (pa.ArrowException, OverflowError, TypeError):
+            continue
+    last = types[-1]
+    convert: Callable[[Any], Any] = str if pa.types.is_string(last) else float if pa.types.is_floating(last) else _same
+    return _typed([None if value is None else convert(value) for value in values], last)
+
+
+def _typed(values: list[Any], kind: pa.DataType | None) -> Column:
+    column: Column = pa.array(values, kind)
+    return column
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _inferred(values: list[Any]) -> Column:
+    """A member that no plan tells of; one of mixed values as JSON text."""
+    try:
+        return _typed(values, None)
+    except (pa.ArrowException, OverflowError, TypeError):
+        return _typed([None if value is None else orjson.dumps(value).decode() for value in values], pa.string())

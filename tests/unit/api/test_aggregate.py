@@ -1,0 +1,134 @@
+"""User-defined aggregates: registered, checked, evaluated in RETURN, compiled for kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import saffron
+from saffron.engine import aggregates
+from saffron.errors import AggregateError, QueryError
+from tests.unit.api.samples import EVENTS
+
+LIMIT = 3.0
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    before = set(aggregates.registered())
+    yield
+    for name in set(aggregates.registered()) - before:
+        aggregates.forget(name)
+
+
+def returned(item: str, events: list[dict[str, Any]] = EVENTS) -> list[Any]:
+    text = f"PATTERN SEQ(Rise+ a[], Fall b) WHERE [user] WITHIN 1 min RETURN {item} AS it"
+    return [one.returns["it"] for one in saffron.replay(text, events)]
+
+
+def geomean() -> None:
+    @saffron.aggregate(initial=1.0, final=lambda acc, n: acc ** (1 / n))
+    def geomean(acc: float, x: float) -> float:
+        return acc * x
+
+
+def test_return_evaluates_it_over_a_finished_closure() -> None:
+    geomean()
+    assert returned("geomean(a[].x)")[0] == pytest.approx(4.0)
+    assert returned("1 + GEOMEAN(a[].n)")[0] == pytest.approx(1 + math.sqrt(3))
+
+
+def test_of_nothing_and_where_it_is_no_number_it_is_null() -> None:
+    geomean()
+    nothing = [{**event, "x": None} for event in EVENTS] + [{"type": "Rise", "ts": 9999, "user": "z", "x": 1.5}]
+    assert returned("geomean(a[].x)", nothing)[0] is None
+
+    @saffron.aggregate
+    def inverse(acc: float, x: float) -> float:
+        return 1.0 / (x - x)
+
+    assert returned("inverse(a[].n)")[0] is None
+
+
+def test_unknown_ones_are_suggested_and_strings_refused() -> None:
+    geomean()
+    with pytest.raises(QueryError, match="Did you mean 'geomean'"):
+        returned("geomen(a[].x)")
+    with pytest.raises(QueryError, match="geomean of strings"):
+        returned("geomean(a[].user)")
+
+
+def test_conditions_do_not_run_them_yet() -> None:
+    geomean()
+    text = "PATTERN SEQ(Rise+ a[], Fall b) WHERE geomean(a[].x) > b.x WITHIN 1 s"
+    with pytest.raises(AggregateError, match="in RETURN only"):
+        saffron.replay(text, EVENTS).counts()
+
+
+def test_the_function_stays_what_it_was_and_a_new_one_replaces_the_old() -> None:
+    @saffron.aggregate(name="plus")
+    def first(acc: float, x: float) -> float:
+        return acc + x
+
+    assert first(1.0, 2.0) == 3.0
+    assert returned("plus(a[].n)")[0] == 4.0
+    saffron.aggregate(name="plus", initial=10)(first)
+    assert returned("plus(a[].n)")[0] == 14.0
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "initial", "said"),
+    [
+        ("sum", lambda acc, x: acc, 0.0, "is a function of the language"),
+        ("My", lambda acc, x: acc, 0.0, "is no lower-case name"),
+        ("a b", lambda acc, x: acc, 0.0, "is no lower-case name"),
+        ("agg", lambda acc: acc, 0.0, r"step takes \(acc\); it must be \(acc, x\)"),
+        ("agg", lambda acc, *x: acc, 0.0, "it must be"),
+        ("agg", max, 0.0, "step is a builtin_function_or_method"),
+        ("agg", lambda acc, x: "s", 0.0, "gives 's', a str; it must be a number"),
+        ("agg", lambda acc, x: x > acc, 0.0, "gives True, a bool"),
+        ("agg", lambda acc, x: x["a"], 0.0, "step fails on the number 1"),
+        ("agg", lambda acc, x: acc, math.nan, "initial is nan; it must be a finite number"),
+        ("agg", lambda acc, x: acc, "0", "initial is '0'"),
+    ],
+)
+def test_what_is_no_aggregate_is_refused_at_once(name: str, step: Any, initial: Any, said: str) -> None:
+    with pytest.raises(AggregateError, match=said):
+        aggregates.register(name, step, initial=initial)
+
+
+def test_a_function_that_fails_later_says_on_what() -> None:
+    @saffron.aggregate
+    def rooted(acc: float, x: float) -> float:
+        return acc + math.sqrt(2.5 - x)
+
+    with pytest.raises(AggregateError, match="'rooted' failed on its input number 1"):
+        returned("rooted(a[].n)")
+
+
+class TestCompiled:
+    def test_it_gives_what_python_gives(self) -> None:
+        own = aggregates.register(
+            "norm", lambda acc, x: acc + x * x if abs(x) < LIMIT else acc, final=lambda acc, n: math.sqrt(acc) / n
+        )
+        step, final = own.compiled
+        acc = own.initial
+        for x in (1.0, -2.0, 30.0):
+            acc = step(acc, x)
+        assert final(acc, 3) == own.fold([1.0, -2.0, 30.0]) == pytest.approx(math.sqrt(5) / 3)
+
+    def test_what_does_not_compile_says_what_may_be_used(self) -> None:
+        own = aggregates.register("odd", lambda acc, x: float(str(acc + x)[:3]) + len(globals()))
+        with pytest.raises(AggregateError, match=r"cannot be compiled.*use numbers, math"):
+            _ = own.compiled
+
+    def test_the_stamp_is_that_of_code_and_constants(self) -> None:
+        def scaled(factor: float) -> Callable[[float, float], float]:
+            return lambda acc, x: acc + factor * x
+
+        one, two, again = (aggregates.register(name, scaled(f)) for name, f in (("p", 1.0), ("q", 2.0), ("r", 1.0)))
+        assert one.stamp == again.stamp != two.stamp
+        assert aggregates.register("p", scaled(1.0), initial=1.0).stamp != one.stamp

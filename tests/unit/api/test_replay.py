@@ -1,0 +1,230 @@
+"""`saffron.replay`: every form of events gives the same results; they are lazy, counted, and tell what was lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import saffron
+from saffron.api.results import Results
+from saffron.errors import InputError, QueryError
+from tests.unit.api.samples import EVENTS, MATCHES, SCHEMA, TRENDS
+
+
+def ids(results: Results) -> list[str]:
+    return [one.id for one in results]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    found = ids(saffron.replay(MATCHES, EVENTS))
+    assert len(found) == 2
+    return found
+
+
+def test_import_is_fast_since_it_loads_nothing() -> None:
+    code = "import sys, saffron; print(*(n for n in ('numpy', 'numba', 'orjson') if n in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""
+
+
+def test_all_that_it_offers_is_there() -> None:
+    for name in ("compile", "replay", "aggregate", "Query", "Results", "Match", "Trend", "Event", "QueryError"):
+        assert name in dir(saffron)
+        assert getattr(saffron, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        saffron.nothing  # noqa: B018
+
+
+class TestEventsFromAnywhere:
+    def test_files(self, tmp_path: Path, expected: list[str]) -> None:
+        lines = tmp_path / "events.ndjson"
+        lines.write_bytes(b"".join(orjson.dumps(event) + b"\n" for event in EVENTS))
+        table = tmp_path / "events.parquet"
+        pq.write_table(pa.Table.from_pylist(EVENTS), table)
+        assert ids(saffron.replay(MATCHES, lines)) == expected
+        assert ids(saffron.replay(MATCHES, str(table))) == expected
+
+    def test_several_files_are_one_stream(self, tmp_path: Path, expected: list[str]) -> None:
+        for name, events in (("a.jsonl", EVENTS[:2]), ("b.jsonl", EVENTS[2:])):
+            (tmp_path / name).write_bytes(b"".join(orjson.dumps(event) + b"\n" for event in events))
+        assert ids(saffron.replay(MATCHES, [tmp_path / "a.jsonl", tmp_path / "b.jsonl"])) == expected
+
+    def test_tables(self, expected: list[str]) -> None:
+        table = pa.Table.from_pylist(EVENTS)
+        assert ids(saffron.replay(MATCHES, table)) == expected
+        assert ids(saffron.replay(MATCHES, table.to_reader(max_chunksize=2))) == expected
+
+    def test_data_frames_whatever_their_index(self, expected: list[str]) -> None:
+        frame = pd.DataFrame(EVENTS)
+        assert ids(saffron.replay(MATCHES, frame)) == expected
+        assert (
+            ids(saffron.replay(MATCHES, frame[frame["n"] > 0].sort_values("n").set_axis([4, 2, 9, 1, 0]))) == expected
+        )
+
+    def test_times_of_a_data_frame_may_be_timestamps(self, expected: list[str]) -> None:
+        frame = pd.DataFrame(EVENTS)
+        frame["ts"] = pd.to_datetime(frame["ts"], unit="ms")
+        assert ids(saffron.replay(MATCHES, frame)) == expected
+
+    def test_iterables_of_dicts_with_the_values_people_have(self, expected: list[str]) -> None:
+        assert ids(saffron.replay(MATCHES, tuple(EVENTS))) == expected
+        assert ids(saffron.replay(MATCHES, (event for event in EVENTS))) == expected
+        rich: list[dict[str, Any]] = [
+            {
+                **e,
+                "ts": datetime.fromtimestamp(e["ts"] / 1000, UTC),
+                "n": np.int64(e["n"]),
+                "x": e["x"] and Decimal(e["x"]),
+            }
+            for e in EVENTS
+        ]
+        assert ids(saffron.replay(MATCHES, rich)) == expected
+        stamps: list[dict[str, Any]] = [{**e, "ts": pd.Timestamp(e["ts"], unit="ms")} for e in EVENTS]
+        assert ids(saffron.replay(MATCHES, stamps)) == expected
+
+    @pytest.mark.parametrize(
+        ("events", "said"),
+        [
+            (7, "events are a int; give a path, an Arrow table, a data frame, or an iterable of dicts"),
+            ({"type": "A"}, "events are a dict; give"),
+            ([{"type": "A", "ts": 1}, 5], "event 1 is a int; each event is a dict with 'type' and 'ts'"),
+            ([{"type": "A", "ts": 1, "x": object()}], "event 0 cannot be written as JSON"),
+            (pa.table({"ts": [1]}), "the table: has no column 'type'"),
+            ("no/such.ndjson", "no/such.ndjson: no such file"),
+        ],
+    )
+    def test_what_is_no_event_is_an_error_that_says_so(self, events: Any, said: str) -> None:
+        with pytest.raises(InputError, match=said.replace("(", r"\(")):
+            saffron.replay("PATTERN A a WITHIN 1 s", events).counts()
+
+
+class TestResults:
+    def test_nothing_runs_until_it_is_asked_for(self) -> None:
+        seen = []
+
+        def watched() -> Any:
+            for event in EVENTS:
+                seen.append(event)
+                yield event
+
+        results = saffron.replay(MATCHES, watched())
+        assert seen == []
+        assert "not asked for yet" in repr(results)
+        assert len(results.head(1)) == 1
+        assert len(seen) == len(EVENTS)
+        with pytest.raises(InputError, match="were an iterator and have been read"):
+            results.counts()
+
+    def test_each_look_runs_the_replay_anew(self, expected: list[str]) -> None:
+        results = saffron.replay(MATCHES, EVENTS)
+        assert ids(results) == expected == ids(results)
+        assert results.counts() == {"peaks": 2}
+        assert results.figures["events"] == 5
+        assert repr(results) == "<saffron.Results of peaks over a list: 2 from 5 events>"
+
+    def test_several_queries_run_over_one_reading(self) -> None:
+        results = saffron.replay([MATCHES, TRENDS, "PATTERN Fall f WITHIN 1 s"], EVENTS)
+        assert results.names == ("peaks", "counted", "query3")
+        assert results.counts() == {"peaks": 2, "counted": 2, "query3": 2}
+        assert {type(one) for one in results} == {saffron.Match, saffron.Trend}
+
+    def test_the_lines_are_those_of_the_command(self) -> None:
+        results = saffron.replay(MATCHES, EVENTS)
+        assert [orjson.loads(line) for line in results.lines()] == [one.to_dict() for one in results]
+
+    def test_what_was_bad_or_late_is_told(self) -> None:
+        events = [*EVENTS, {"type": "Fall", "ts": 10}, {"ts": "never"}]
+        results = saffron.replay(MATCHES, events)
+        with pytest.warns(UserWarning, match="2 events were bad or late; the first: event "):
+            assert len(list(results)) == 2
+        assert {letter.offset for letter in results.dead_letters} == {5, 6}
+        shuffled = saffron.replay(MATCHES, EVENTS[::-1], disorder=timedelta(seconds=10))
+        assert shuffled.counts() == {"peaks": 2}
+
+    def test_partitions_need_their_key(self) -> None:
+        assert saffron.replay(MATCHES, EVENTS, partitions=4, key="user").counts() == {"peaks": 2}
+        with pytest.raises(InputError, match="partitions and key go together"):
+            saffron.replay(MATCHES, EVENTS, partitions=4)
+
+    def test_wrong_queries_are_said_at_once_and_misfits_when_events_are_read(self) -> None:
+        with pytest.raises(QueryError, match="LINE 1"):
+            saffron.replay("PATERN A", EVENTS)
+        with pytest.raises(InputError, match="no query"):
+            saffron.replay([], EVENTS)
+        results = saffron.replay("PATTERN Rize a WITHIN 1 s", EVENTS)
+        with pytest.raises(QueryError, match="Did you mean 'Rise'"):
+            results.counts()
+
+    def test_a_compiled_query_brings_its_schema(self) -> None:
+        query = saffron.compile(MATCHES, SCHEMA)
+        assert saffron.replay(query, EVENTS).counts() == {"peaks": 2}
+        with pytest.warns(UserWarning, match="1 events were bad or late"):
+            saffron.replay(query, [*EVENTS, {"type": "Fall", "ts": 9001, "n": "five"}]).counts()
+
+
+class TestTables:
+    def test_matches(self) -> None:
+        table = saffron.replay(MATCHES, EVENTS).to_arrow()
+        assert table.column_names == ["id", "query", "partition", "start", "end", "key", "events", "return"]
+        assert table["return"].to_pylist() == [
+            {"steps": 2, "total": 4, "gain": 6.0, "up": False, "who": "ann"},
+            {"steps": 1, "total": 3, "gain": 0.0, "up": False, "who": "ann"},
+        ]
+        assert [str(field.type) for field in table.schema.field("return").type] == [
+            "int64", "int64", "double", "bool", "string",
+        ]  # fmt: skip
+        events: dict[str, Any] = table.to_pylist()[0]["events"]
+        assert [event["n"] for event in events["a"]] == [1, 3]
+        assert events["b"]["ts"] == 4000
+
+    def test_types_do_not_depend_on_there_being_results(self) -> None:
+        full = saffron.replay(MATCHES, EVENTS).to_arrow()
+        empty = saffron.replay(MATCHES.replace("5 s", "1 ms"), EVENTS).to_arrow()
+        assert len(empty) == 0
+        assert empty.schema == full.schema
+
+    def test_trends(self) -> None:
+        table = saffron.replay(TRENDS, EVENTS).to_arrow()
+        assert table.column_names == [
+            "id", "query", "partition", "window_start", "window_end", "group", "return", "exact",
+        ]  # fmt: skip
+        assert sorted((row["group"]["user"], row["return"]["COUNT(*)"]) for row in table.to_pylist()) == [
+            ("ann", 3),
+            ("bob", 1),
+        ]
+
+    def test_a_count_beyond_an_int64_makes_the_column_one_of_decimal_strings(self) -> None:
+        events = [{"type": "A", "ts": ts} for ts in range(70)]
+        table = saffron.replay("PATTERN A+ RETURN COUNT(*) WITHIN 1 s", events).to_arrow()
+        assert table["exact"].to_pylist() == [False]
+        assert table["return"].to_pylist() == [{"COUNT(*)": "1.1805916207174113e+21"}]
+
+    def test_windows_are_columns(self) -> None:
+        table = saffron.replay("PATTERN Rise a WITHIN 10 s SLIDE 5 s", EVENTS).to_arrow()
+        assert {(row["window_start"], row["window_end"]) for row in table.to_pylist()} == {(-5000, 5000), (0, 10000)}
+
+    def test_data_frames_are_flat(self) -> None:
+        frame = saffron.replay(MATCHES, EVENTS).to_pandas()
+        assert frame["return.steps"].tolist() == [2, 1]
+        assert frame["key.user"].tolist()[0] == "ann"
+        assert frame["events.b"].tolist()[0]["n"] == 4
+
+    def test_several_queries_have_a_table_each(self) -> None:
+        results = saffron.replay([MATCHES, TRENDS], EVENTS)
+        assert len(results.to_arrow("counted")) == 2
+        with pytest.raises(InputError, match=r"which query\? There are peaks, counted"):
+            results.to_arrow()
+        with pytest.raises(InputError, match="no query is called 'nope'"):
+            results.to_pandas("nope")
