@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.engine.events.schema import Schema
+from saffron.language.complexity import match_complexity
 from saffron.language.match_plan import bind_match
 from saffron.language.parser import parse
-from saffron.language.plan import Plan
+from saffron.language.plan import MatchPlan, Output, Plan
 from saffron.language.scope import Scope
 from saffron.language.tree import Query
 from saffron.language.trend_plan import bind_trend, is_aggregate
@@ -51,8 +52,19 @@ def bind(
     scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates))
     binder = bind_trend if is_aggregate(tree) else bind_match
     plan = binder(tree, scope, tree.name or name)
+    if isinstance(plan, MatchPlan):
+        _warn_of_cost(plan, tree, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)
     return Bound(plan, tuple(scope.warnings), weight)
+
+
+def _warn_of_cost(plan: MatchPlan, query: Query, scope: Scope) -> None:
+    """Before a query is started that can have exponentially many results (X7)."""
+    cost = match_complexity(plan)
+    if cost.name == "exponential" and plan.output is Output.ALL:
+        hint = f"{cost.reason[:1].upper()}{cost.reason[1:]}.\nFewer: skip-till-next-match, OUTPUT FIRST or LONGEST, "
+        hint += "a shorter WITHIN; or count them: RETURN COUNT(*)."
+        scope.warn(f"the number of matches can grow exponentially, {cost.bound}", query.pattern.span, hint)
 
 
 def compile_query(

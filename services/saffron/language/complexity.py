@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saffron.language.growth import growth
 from saffron.language.plan import MatchPlan, Strategy, TrendPlan
 
 
@@ -18,6 +19,10 @@ class Complexity:
 
 def match_complexity(plan: MatchPlan) -> Complexity:
     """Growth of the number of runs with W, the events of one window (of one key)."""
+    return _flat_complexity(plan) if plan.flat else _general_complexity(plan)
+
+
+def _flat_complexity(plan: MatchPlan) -> Complexity:
     length = len(plan.components)
     closures = sum(component.closure for component in plan.components)
     skipping = plan.strategy is Strategy.ANY
@@ -30,15 +35,36 @@ def match_complexity(plan: MatchPlan) -> Complexity:
         )
         return Complexity("polynomial", _power(length), reason)
     if skipping:
-        singles = length - closures
-        factors = ([_power(singles)[2:-1]] if singles else []) + ["2^W" if closures == 1 else f"2^({closures}W)"]
         reason = f"{plan.strategy.value} may take or skip each event of a Kleene closure: every subset can be a match"
-        return Complexity("exponential", f"O({' '.join(factors)})", reason)
+        return Complexity("exponential", _exponential(length - closures, closures), reason)
     states = length + closures
     reason = (
         f"a Kleene closure under {plan.strategy.value}: a run splits only where it leaves the closure; {states} states"
     )
     return Complexity("polynomial", _power(states), reason)
+
+
+def _general_complexity(plan: MatchPlan) -> Complexity:
+    """Of any pattern: what its shape and the strategies of its steps let a run do."""
+    found = growth(plan)
+    if found.doubling and found.free:
+        reason = "skip-till-any-match may take or skip each event of a repetition: every subset can be a match"
+        return Complexity("exponential", _exponential(found.outside, found.doubling), reason)
+    if found.doubling:
+        reason = "a repeated group has a choice, an AND or a repetition inside: each iteration may split a run"
+        return Complexity("exponential", _exponential(found.outside, found.doubling), reason)
+    if found.loops:
+        states = found.events + found.loops
+        reason = f"repetitions under which a run splits only where it leaves one; {states} states"
+        return Complexity("polynomial", _power(states), reason)
+    if found.skipped:
+        reason = (
+            f"skip-till-any-match may take or skip each event at {found.skipped + 1} places, no repetition without end"
+        )
+        return Complexity("polynomial", _power(found.skipped + 1), reason)
+    return Complexity(
+        "linear", "O(W)", "no repetition, and no strategy that splits runs: some runs for each first event"
+    )
 
 
 def trend_complexity(plan: TrendPlan) -> Complexity:
@@ -57,3 +83,9 @@ def trend_complexity(plan: TrendPlan) -> Complexity:
 
 def _power(exponent: int) -> str:
     return "O(W)" if exponent == 1 else f"O(W^{exponent})"
+
+
+def _exponential(singles: int, closures: int) -> str:
+    """W for each component outside of the closures, and a subset of W for each of these."""
+    factors = ([_power(singles)[2:-1]] if singles else []) + ["2^W" if closures == 1 else f"2^({closures}W)"]
+    return f"O({' '.join(factors)})"

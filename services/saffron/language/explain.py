@@ -7,10 +7,11 @@ from typing import Any
 
 from saffron.language.automaton import FINAL, Move, build, within_formula
 from saffron.language.complexity import Complexity, match_complexity, trend_complexity
-from saffron.language.drawing import draw_automaton, draw_template
+from saffron.language.drawing import draw_automaton, draw_pattern, draw_template
 from saffron.language.errors import printable
 from saffron.language.formulas import formula, window_line
-from saffron.language.plan import MatchPlan, Plan, ReturnItem, TrendPlan, Window
+from saffron.language.outline import condition_lines, link_lines, outline, outline_json, strategy_line
+from saffron.language.plan import MatchPlan, Output, Plan, ReturnItem, TrendPlan, Window
 
 WIDTH = 100
 
@@ -30,7 +31,7 @@ def explain_svg(plan: Plan) -> str:
     """The automaton or the template as a self-contained SVG document."""
     title = f"{plan.name}: {plan.text}"
     if isinstance(plan, MatchPlan):
-        return draw_automaton(build(plan), within_formula(plan), title)
+        return draw_automaton(build(plan), within_formula(plan), title) if plan.flat else draw_pattern(plan, title)
     return draw_template(plan, title)
 
 
@@ -39,26 +40,60 @@ def explain_svg(plan: Plan) -> str:
 
 def _match_text(plan: MatchPlan) -> list[str]:
     cost = match_complexity(plan)
-    lines = [
+    time = {"time": "events with equal ts are never adjacent"} if plan.strict else {}
+    return [
         f"match query {plan.name}",
         *_fields(
             stream=plan.stream,
-            strategy=plan.strategy.value,
+            strategy=strategy_line(plan),
+            **time,
             key=_key_line(plan.key),
             window=window_line(plan.window, trends=False),
+            **_output_fields(plan),
             cost=_cost_line(cost),
         ),
         "",
-        "automaton (NFA^b)",
+        *(_automaton_lines(plan) if plan.flat else _pattern_lines(plan)),
+        *_return_lines(plan),
     ]
+
+
+def _output_fields(plan: MatchPlan) -> dict[str, str]:
+    """What is reported, where it is not simply every match."""
+    fields: dict[str, str] = {}
+    if plan.output is not Output.ALL or plan.timeouts:
+        fields["output"] = plan.output.value + (" with timeouts" if plan.timeouts else "")
+    if plan.consume:
+        fields["consume"] = ", ".join(plan.components[component].variable for component in plan.consume)
+    if plan.into is not None:
+        fields["into"] = plan.into
+    if plan.confidence is not None:
+        fields["sure"] = f"confidence >= {plan.confidence}"
+    return fields
+
+
+def _automaton_lines(plan: MatchPlan) -> list[str]:
+    lines = ["automaton (NFA^b)"]
     within = within_formula(plan)
     for state in build(plan):
         lines.append(f"  {state.name}")
         for move in state.moves:
             lines.extend(_move_lines(move, state.name, within))
-    lines.append(f"  {FINAL}  a match")
-    lines.extend(_return_lines(plan))
-    return lines
+    return [*lines, f"  {FINAL}  a match"]
+
+
+def _pattern_lines(plan: MatchPlan) -> list[str]:
+    """The parts of a pattern that is no plain row of components."""
+    sections = {
+        "pattern": list(outline(plan.pattern, plan)),
+        "what may follow what": link_lines(plan),
+        "conditions": condition_lines(plan),
+    }
+    lines: list[str] = []
+    for name, content in sections.items():
+        if content:
+            lines += ["", name, *(f"  {line}" for line in content)]
+    return lines[1:]
 
 
 def _move_lines(move: Move, source: str, within: str) -> list[str]:
@@ -94,13 +129,21 @@ def _is_plain(item: ReturnItem, names: list[str]) -> bool:
 
 def _match_json(plan: MatchPlan) -> dict[str, Any]:
     names = _names(plan)
-    within = within_formula(plan)
     return {
         "kind": "match",
         **_common(plan, match_complexity(plan)),
         "components": [
             {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
         ],
+        **(_automaton_json(plan) if plan.flat else outline_json(plan)),
+        **_output_fields(plan),
+        "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
+    }
+
+
+def _automaton_json(plan: MatchPlan) -> dict[str, Any]:
+    within = within_formula(plan)
+    return {
         "states": [
             {
                 "name": state.name,
@@ -117,7 +160,6 @@ def _match_json(plan: MatchPlan) -> dict[str, Any]:
             for state in build(plan)
         ]
         + [{"name": FINAL, "component": None, "edges": []}],
-        "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
 
 

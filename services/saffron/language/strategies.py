@@ -49,7 +49,7 @@ def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strateg
         elif general is None:
             general = use
         else:
-            hint = "Name the variables of one of them: strict-contiguity(b), strict-contiguity(b[i])."
+            hint = "Brackets that name all variables mean the whole pattern. Name some: strict-contiguity(b[i])."
             raise scope.refused("a second strategy for the whole pattern", use.span, hint)
     whole = default if general is None else Strategy(general.name)
     begins, continues = [whole] * count, [whole] * count
