@@ -58,6 +58,7 @@ Conditions
 NOT
 17. Judged once a match is complete; it removes the match and changes no run's choices. Absence is of any choice of
     events (skip-till-any-match), whatever the strategy; under TIME STRICT "between" and the order inside are by ts.
+    (So NOT P+ is NOT P, but where a condition reads the whole list, as in p.len > 2.)
 18. Conditions that name a negated variable belong to its NOT: the forbidden match is one for which all of them hold,
     with the positive bindings at hand. Naming variables of two NOTs, such a condition holds for each.
 19. Neighbours: inside its own SEQ (and iteration) the last event bound before it and the first after; if there is none,
@@ -85,5 +86,7 @@ Imprecise time (X2)
 29. A closure of an event (no group) is uncorrelated unless a condition or RETURN reads v[i-k], v[..i-1], v[1], v[last],
     first() or last() of it: its events are a set, listed by seq. Lists of correlated ones are in order of time, and
     another order is another match.
-30. Windows are of the world's times (in EVENTS: refused), NOT is judged in each world, conditions read the world's ts.
+30. Windows are of the world's times, NOT is judged in each world, conditions read the world's ts. Refused: windows in
+    EVENTS, CONSUME, NON-OVERLAP, FIRST, LONGEST, TIMEOUTS, which need one order.
+31. GROUP BY and HAVING in a match query are refused.
 """

@@ -104,9 +104,11 @@ def _inside(asked: Question, event: Event, gap: Gap, bindings: Bindings, window:
 
 def _occurs(asked: Question, gap: Gap, candidates: list[Event], bindings: Bindings) -> bool:
     """Whether some choice of the candidates matches what must be absent."""
-    types = {leaf.type for leaf in leaves_of(gap.absent)}
+    leaves = list(leaves_of(gap.absent))
+    types = {leaf.type for leaf in leaves}
     wanted = [event for event in candidates if event.type in types]
-    for size in range(1, len(wanted) + 1):
+    repeats = any(len(leaf.loops) > len(gap.iterations) for leaf in leaves)
+    for size in range(1, 1 + (len(wanted) if repeats else min(len(wanted), len(leaves)))):
         for chosen in combinations(wanted, size):
             for way in derived(gap.absent, chosen):
                 found = tuple(b._replace(iterations=(*gap.iterations, *b.iterations)) for b in way)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from tests.reference.match.question import ANY, NEXT, PARTITION, STRICT
+from tests.reference.match.worlds import Vague
 
 TYPES = "ABC"
 NUMBERS, WORDS = ("x", "f"), ("a", "b", "ba", "é", "z")
@@ -60,6 +62,7 @@ class Patterns:
 
     rng: random.Random
     most: int
+    types: str = TYPES
     variables: list[Variable] = field(default_factory=list)
     loops: int = 0
 
@@ -88,7 +91,7 @@ class Patterns:
         return self.rng.choice(["+", "+", "+", "+", "*", "?", "?", "{2}", "{1,2}", "{2,3}", "{2,}", "{0,2}", "{1}"])
 
     def _event(self, bounds: str, loops: tuple[int, ...], absent: bool) -> str:
-        variable = Variable(f"v{len(self.variables)}", self.rng.choice(TYPES), loops, absent)
+        variable = Variable(f"v{len(self.variables)}", self.rng.choice(self.types), loops, absent)
         self.variables.append(variable)
         return f"{variable.type}{bounds} {variable.name}"
 
@@ -145,6 +148,15 @@ class Conditions:
         forms = [self._local, self._local, self._pair, self._pair, self._back, self._so_far, self._finished, self._gap]
         made = [self.rng.choice(forms)() for _ in range(self.rng.choice([0, 1, 1, 2, 2, 3]))]
         return [f"({one})" for one in made if one]
+
+    def returned(self) -> str:
+        """Values of finished components, as the items of RETURN."""
+        items = []
+        for number in range(self.rng.choice([1, 2])):
+            variable = self.rng.choice([one for one in self.variables if not one.absent])
+            read = self._whole(variable) if variable.loops else f"{variable.name}.{self.rng.choice('xfst')}"
+            items.append(f"{read} AS r{number}")
+        return ", ".join(items)
 
     def _taken(self, variable: Variable, attribute: str) -> str:
         return f"{variable.name}[i].{attribute}" if variable.loops else f"{variable.name}.{attribute}"
@@ -280,6 +292,13 @@ def clauses(rng: random.Random, variables: Sequence[Variable]) -> str:
     return " ".join(parts)
 
 
+def _copied(rng: random.Random, variables: Sequence[Variable]) -> str:
+    """The attributes of one of the events, as the items of RETURN."""
+    variable = rng.choice([one for one in variables if not one.absent])
+    place = "[last]" if variable.loops else ""
+    return ", ".join(f"{variable.name}{place}.{name} AS {name}" for name in "xfstkg")
+
+
 def query(
     rng: random.Random,
     *,
@@ -287,22 +306,31 @@ def query(
     functions: Sequence[str] = (),
     most: int = 5,
     plain: bool = False,
+    types: str = TYPES,
+    into: str = "",
 ) -> str:
     """The text of a match query that has a meaning.
 
     `strategy`: for all components. `functions`: user-defined aggregates that it may call. `most`: about how many
-    components. `plain`: without OUTPUT, CONSUME and TIME.
+    components. `plain`: without OUTPUT, CONSUME and TIME. `types`: of its events. `into`: the type of its results,
+    which then have all attributes.
     """
-    made = Patterns(rng, rng.randrange(1, most + 1))
+    made = Patterns(rng, rng.randrange(1, most + 1), types)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
     keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{made.variables[0].type}.k]"])
-    conditions = Conditions(rng, made.variables, functions).some()
+    conditions = Conditions(rng, made.variables, functions)
+    conjuncts = conditions.some()
     chosen = strategies(rng, made.variables, strategy)
-    where = " AND ".join(filter(None, [keys, *conditions]))
+    where = " AND ".join(filter(None, [keys, *conjuncts]))
     braces = f"{{ {where} }}" if where else ""
-    rest = "" if plain else clauses(rng, made.variables)
-    start = f"WHERE {chosen} {braces}" if chosen or braces else ""
-    return " ".join(filter(None, ["PATTERN", pattern, start, window(rng), rest]))
+    parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng)]
+    if not plain:
+        parts.append(clauses(rng, made.variables))
+    if into:
+        parts.append(f"RETURN {_copied(rng, made.variables)} INTO {into}")
+    elif rng.random() < 0.3:
+        parts.append(f"RETURN {conditions.returned()}")
+    return " ".join(filter(None, parts))
 
 
 def case(rng: random.Random, **options: Any) -> tuple[str, list[dict[str, Any]]]:
@@ -310,3 +338,19 @@ def case(rng: random.Random, **options: Any) -> tuple[str, list[dict[str, Any]]]
     text = query(rng, **options)
     most = 10 if ANY in text else 14
     return text, stream(rng, rng.randrange(6, most + 1), rng.choice(["AABBC", "ABC", "AAB"]))
+
+
+def vague_stream(rng: random.Random, size: int, types: str = "AABBC") -> list[Vague]:
+    """Events with intervals of one to three ms, some of them with a distribution of their own."""
+    made = []
+    low = 0
+    for seq in range(size):
+        width = rng.choice([1, 1, 2, 3])
+        shares = [rng.randrange(0, 3) for _ in range(width)]
+        weights = None
+        if sum(shares) and rng.random() < 0.3:
+            weights = tuple(Fraction(share, sum(shares)) for share in shares)
+        attributes = {"x": rng.randrange(-3, 6), "f": 0.5, "s": "a", "t": True, "k": rng.randrange(2), "g": "a"}
+        made.append(Vague(seq, low, low + width - 1, rng.choice(types), attributes, weights))
+        low += rng.choice([0, 0, 1, 2])
+    return made

@@ -54,6 +54,8 @@ class Question:
 def question(query: tree.Query | str, functions: Aggregates | None = None, *, default: str = NEXT) -> Question:
     """Raises QueryError for what is no query, ValueError for one that has no meaning."""
     parsed = parse(query) if isinstance(query, str) else query
+    if parsed.group or parsed.having is not None:
+        raise ValueError("GROUP BY and HAVING belong to aggregate queries")
     pattern = shape_of(parsed.pattern)
     conditions: list[Condition] = []
     absent: list[Condition] = []

@@ -63,8 +63,7 @@ def worlds(events: Sequence[Vague]) -> Iterator[tuple[list[Event], Fraction]]:
 
 def likely_matches(asked: Question, events: Sequence[Vague]) -> list[Likely]:
     """The matches whose confidence reaches CONFIDENCE (default: is above 0), by (window, parts)."""
-    if asked.query.within.size.events:
-        raise ValueError("a window in EVENTS needs positions, which imprecise times do not give")
+    _check(asked.query)
     every = dict.fromkeys(asked.begins, ANY)
     loose = frozenset(leaf.number for leaf in asked.pattern.leaves if is_uncorrelated(asked, leaf))
     asked = replace(asked, begins=every, continues=every, strict_time=True, loose=loose)
@@ -81,6 +80,16 @@ def likely_matches(asked: Question, events: Sequence[Vague]) -> list[Likely]:
     least = Fraction(0) if asked.query.confidence is None else Fraction(str(asked.query.confidence.value))
     kept = [Likely(*key, confidence) for key, confidence in found.items() if confidence >= least]
     return sorted(kept, key=lambda one: (one.window or (), one.opener or (), one.parts))
+
+
+def _check(query: tree.Query) -> None:
+    if query.within.size.events:
+        raise ValueError("a window in EVENTS needs positions, which imprecise times do not give")
+    if any(use.name != ANY for use in query.strategies):
+        raise ValueError("imprecise time is matched by skip-till-any-match")
+    chooses = query.output is not None and (query.output.mode not in ("ALL", "COMPRESSED") or query.output.timeouts)
+    if chooses or (query.consume is not None and query.consume.scope != "none"):
+        raise ValueError("imprecise times give no order in which to choose among matches")
 
 
 def is_uncorrelated(asked: Question, leaf: Leaf) -> bool:
