@@ -111,43 +111,13 @@ def _call(expr: Call, codes: Codes, reader: Reader) -> str:
     return text
 
 
-# ---- what the text calls
+# ---- what the text calls, besides `engine.arithmetic`
 
 
 @jitable  # type: ignore[misc]
 def differ(a: float, b: float) -> bool:
     """a != b, false where either is null."""
     return a < b or a > b
-
-
-@jitable  # type: ignore[misc]
-def quotient(a: float, b: float) -> float:
-    """a / b; null where b is 0."""
-    return a / b if b != 0.0 else math.nan
-
-
-@jitable  # type: ignore[misc]
-def remainder(a: float, b: float) -> float:
-    """a % b with the sign of a; null where b is 0 or a is infinite."""
-    return math.fmod(a, b) if b != 0.0 and abs(a) < math.inf else math.nan
-
-
-@jitable  # type: ignore[misc]
-def root(a: float) -> float:
-    """The square root; null for negative numbers."""
-    return math.sqrt(a) if a >= 0.0 else math.nan
-
-
-@jitable  # type: ignore[misc]
-def least(a: float, b: float) -> float:
-    """The smaller one; null where either is."""
-    return a if a <= b else (b if b < a else math.nan)
-
-
-@jitable  # type: ignore[misc]
-def greatest(a: float, b: float) -> float:
-    """The larger one; null where either is."""
-    return a if a >= b else (b if b > a else math.nan)
 
 
 @jitable  # type: ignore[misc]

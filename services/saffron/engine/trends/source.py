@@ -14,7 +14,7 @@ from types import ModuleType
 
 from numba import cfunc, types
 
-from saffron.engine import jit
+from saffron.engine import arithmetic, jit
 from saffron.engine.events.schema import Kind
 from saffron.engine.trends import expressions, kernels, kernels_tables, layout
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
@@ -95,7 +95,7 @@ def core(*, compiled: bool) -> ModuleType:
 
 def conditions(plan: TrendPlan, needs: Reads, *, compiled: bool) -> ModuleType:
     """The plan's own functions: `select`, `keep` and `choose_openings` (see `write`)."""
-    module = jit.load(write(plan, needs), helpers=(layout, expressions), compiled=compiled)
+    module = jit.load(write(plan, needs), helpers=(layout, arithmetic, expressions), compiled=compiled)
     if compiled and not hasattr(module, "select_pointer"):
         # A pointer has the same type for every query, so that the loops that call it are compiled once.
         module.select_pointer = cfunc(_SELECT, cache=True, error_model="numpy")(module.select)  # type: ignore[attr-defined]

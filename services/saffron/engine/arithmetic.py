@@ -1,0 +1,37 @@
+"""What the text of all engines' conditions calls: arithmetic in float64 where NaN stands for null (`plan.Binary`)."""
+
+from __future__ import annotations
+
+import math
+
+from numba.extending import register_jitable
+
+
+@register_jitable
+def quotient(a: float, b: float) -> float:
+    """a / b; null where b is 0."""
+    return math.nan if b == 0.0 else a / b
+
+
+@register_jitable
+def remainder(a: float, b: float) -> float:
+    """a % b with the sign of a; null where b is 0 or a is infinite."""
+    return math.nan if b == 0.0 or not abs(a) < math.inf else math.fmod(a, b)
+
+
+@register_jitable
+def root(a: float) -> float:
+    """The square root; null for negative numbers."""
+    return math.sqrt(a) if a >= 0.0 else math.nan
+
+
+@register_jitable
+def least(a: float, b: float) -> float:
+    """The smaller one; null where either is."""
+    return a if a <= b else (b if b < a else math.nan)
+
+
+@register_jitable
+def greatest(a: float, b: float) -> float:
+    """The larger one; null where either is."""
+    return a if a >= b else (b if b > a else math.nan)
