@@ -41,6 +41,11 @@ class Range:
         return self.columns.ts[self.low : self.high]
 
     @property
+    def latest(self) -> NDArray[np.int64]:
+        """The last instants at which the events may have happened."""
+        return self.ts if self.columns.latest is None else self.columns.latest[self.low : self.high]
+
+    @property
     def time(self) -> NDArray[np.int64]:
         return self.columns.time[self.low : self.high]
 

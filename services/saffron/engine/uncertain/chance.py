@@ -1,0 +1,150 @@
+"""The dynamic program over time (see the package): a level of the path from the one before it.
+
+A level has the weights F(t) of the worlds in which the prefix ends at or before t, for t in FROM..TO (0 before,
+constant after), from SUM on in `values`. In an uncorrelated closure it has also the table of F by the instant s at
+which what stands before the closure ends: GROUPS rows from BODY on, row 0 for all s that no event of the closure
+reaches, row g for s = BASE + g - 1. TOP: where the level's values end. `low`, `high`: bounds of all times.
+"""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
+
+from __future__ import annotations
+
+from saffron.engine.jit import jitable
+from saffron.engine.uncertain.laws import below, weight_at, whole
+from saffron.engine.uncertain.table import (
+    BASE,
+    BEFORE_ALL,
+    BODY,
+    FROM,
+    GROUPS,
+    NORM,
+    SUM,
+    TO,
+    TOP,
+)
+
+_HUGE = 2.0**900
+_SHRINK = 2.0**-900
+
+
+@jitable
+def start(shape, work, level, top):
+    """The level before all events: one world, which ends before all times."""
+    levels = work.levels
+    levels[FROM, level] = levels[TO, level] = BEFORE_ALL
+    levels[SUM, level] = top
+    levels[GROUPS, level] = 0
+    levels[TOP, level] = top + 1
+    work.values[top] = 1.0
+    work.weights[NORM, level] = 1.0
+
+
+@jitable
+def room(work, level, lo, hi, loose, more):
+    """How many values the level after `level` needs at most, for an event in [lo, hi]."""
+    levels = work.levels
+    if not loose:
+        return hi - lo + 1
+    if more:
+        return (1 + levels[GROUPS, level]) * (max(levels[TO, level], hi) - max(levels[FROM, level], lo) + 1)
+    return (2 + max(0, min(levels[TO, level], hi) - max(levels[FROM, level], lo) + 1)) * (hi - lo + 1)
+
+
+@jitable
+def prefix(work, level, t):
+    """F(t) of a level."""
+    start_at = work.levels[FROM, level]
+    if t < start_at:
+        return 0.0
+    return work.values[work.levels[SUM, level] + min(t, work.levels[TO, level]) - start_at]
+
+
+@jitable
+def total(work, level):
+    """The weight of all worlds of a level."""
+    return work.values[work.levels[SUM, level] + work.levels[TO, level] - work.levels[FROM, level]]
+
+
+@jitable
+def after(shape, work, level, target, row, low, high, top):
+    """Level `target`: the event of `row` comes after all of `level`. False where it cannot."""
+    levels, values = work.levels, work.values
+    lo, hi, law = work.lo[row], work.hi[row], work.law[row]
+    n = hi - lo + 1
+    begin, end = max(lo, low, levels[FROM, level] + 1), min(hi, high)
+    if begin > end:
+        return False
+    running = 0.0
+    for t in range(begin, end + 1):
+        running += weight_at(law, t - lo, n, shape.law_begins, shape.law_sums) * prefix(work, level, t - 1)
+        values[top + t - begin] = running
+    levels[FROM, target], levels[TO, target] = begin, end
+    levels[SUM, target], levels[GROUPS, target] = top, 0
+    levels[TOP, target] = top + end - begin + 1
+    _normalise(work, level, target, whole(law, n))
+    return running > 0.0
+
+
+@jitable
+def beside(shape, work, level, target, row, low, high, top, more):
+    """Level `target`: the event of `row` joins an uncorrelated closure (`more`), or begins one. False: it cannot."""
+    levels, values = work.levels, work.values
+    lo, hi, law = work.lo[row], work.hi[row], work.law[row]
+    n = hi - lo + 1
+    begin, end = max(lo, low), min(hi, high)
+    if begin > end:
+        return False
+    cut = below(law, begin - lo, n, shape.law_begins, shape.law_sums)
+    old_from, old_to, old_body = levels[FROM, level], levels[TO, level], levels[BODY, level]
+    if more:
+        groups, base = levels[GROUPS, level], levels[BASE, level]
+        first, last = max(old_from, begin), max(old_to, end)
+    else:
+        base = max(begin, old_from)
+        groups = 1 + max(0, min(old_to, end - 1) - base + 1)
+        first, last = begin, end
+    size = last - first + 1
+    body = top + size
+    for m in range(size):
+        values[top + m] = 0.0
+    for g in range(groups):
+        s = base + g - 1
+        gone = cut
+        if g > 0:
+            gone = below(law, min(max(s, begin - 1), end) - lo + 1, n, shape.law_begins, shape.law_sums)
+        held = 0.0
+        if not more:
+            held = prefix(work, level, begin - 1) if g == 0 else prefix(work, level, s) - prefix(work, level, s - 1)
+        for m in range(size):
+            t = first + m
+            if more:
+                held = values[old_body + g * (old_to - old_from + 1) + min(t, old_to) - old_from]
+            here = below(law, min(t, end) - lo + 1, n, shape.law_begins, shape.law_sums) - gone
+            value = held * here if here > 0.0 else 0.0
+            values[body + g * size + m] = value
+            values[top + m] += value
+    levels[FROM, target], levels[TO, target] = first, last
+    levels[SUM, target], levels[BODY, target] = top, body
+    levels[GROUPS, target], levels[BASE, target] = groups, base
+    levels[TOP, target] = body + groups * size
+    _normalise(work, level, target, whole(law, n))
+    return values[top + size - 1] > 0.0
+
+
+@jitable
+def _normalise(work, level, target, weight):
+    """Divide by a power of two what would grow out of float64."""
+    norm = work.weights[NORM, level] * weight
+    if norm > _HUGE:
+        norm *= _SHRINK
+        for k in range(work.levels[SUM, target], work.levels[TOP, target]):
+            work.values[k] *= _SHRINK
+    work.weights[NORM, target] = norm
+
+
+@jitable
+def joined(shape, work, level, target, row, component, more, low, high, top):
+    """Level `target` of any kind; `more`: the event joins a closure that has begun."""
+    if shape.loose[component]:
+        return beside(shape, work, level, target, row, low, high, top, more)
+    return after(shape, work, level, target, row, low, high, top)

@@ -1,0 +1,296 @@
+"""The search for the matches that a new event completes: depth first along the pattern (see the package).
+
+Everything stands in `Work`, so that a search stops where an array is too small and goes on when it has grown. The loop
+itself is generated with the query's conditions (`source`): `arrive`, `next_window`, `candidate`, `extend`, `settle`.
+"""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
+
+from __future__ import annotations
+
+from saffron.engine.jit import jitable
+from saffron.engine.uncertain.chance import joined, room, start
+from saffron.engine.uncertain.table import (
+    AFTER_ALL,
+    AT,
+    BEFORE_ALL,
+    CHANCE,
+    CURSOR,
+    DEPTH,
+    EVENT,
+    FIT,
+    FLOOR,
+    FROM,
+    GROW_LEVELS,
+    GROW_MATCHES,
+    GROW_PICKED,
+    GROW_VALUES,
+    HAS,
+    HIGH,
+    LEAVE,
+    LONGEST,
+    LONGEST_ROW,
+    LOW,
+    MASK,
+    MATCHES,
+    NEED,
+    NEXT_WINDOW,
+    NO_WINDOW,
+    PART,
+    PATH,
+    PHASE,
+    PICKED,
+    PRUNED,
+    PUSHED,
+    ROW,
+    SCRATCH,
+    SEARCH,
+    STOP,
+    TAIL,
+    TARGET,
+    TOP,
+    TRY,
+    WINDOW,
+)
+from saffron.engine.uncertain.within import confidence
+
+_BITS = 3  # begin and take of a component
+
+
+@jitable
+def arrive(shape, work, row):
+    """Enter the event of `row` into its lists; a search for its matches follows, unless there can be none."""
+    counters = work.counters
+    place = row & counters[MASK]
+    lo, hi, slot = work.lo[place], work.hi[place], work.slot[place]
+    counters[ROW], counters[AT] = row, counters[AT] + 1
+    if hi - lo >= counters[LONGEST]:
+        counters[LONGEST], counters[LONGEST_ROW] = hi - lo, row
+    fit = -1
+    for component in range(len(shape.closure)):
+        if (work.mask[place] >> (2 * component)) & _BITS:
+            work.links[component, place] = work.heads[component, slot]
+            work.heads[component, slot] = row
+            if _may_be(shape, work, component, place):
+                fit = component
+    counters[FIT] = fit
+    if fit < 0:
+        return
+    size, slide = shape.window[0], shape.window[1]
+    if slide == 0:
+        counters[WINDOW], counters[STOP] = 0, 1
+    else:
+        counters[WINDOW], counters[STOP] = (lo - size) // slide + 1, hi // slide + 1
+    counters[PHASE] = NEXT_WINDOW
+
+
+@jitable
+def _may_be(shape, work, component, place):
+    """Whether a match can have the new event as `component`: something may stand before it, and after it."""
+    counters = work.counters
+    mask, slot = counters[MASK], work.slot[place]
+    for other in range(component):
+        if work.heads[other, slot] < counters[TAIL]:
+            return False
+    for other in range(component + 1, len(shape.closure)):
+        row = work.heads[other, slot]
+        while row >= counters[TAIL] and (row == counters[ROW] or work.hi[row & mask] <= work.lo[place]):
+            if work.lo[row & mask] + counters[LONGEST] <= work.lo[place]:
+                return False
+            row = work.links[other, row & mask]
+        if row < counters[TAIL]:
+            return False
+    return True
+
+
+@jitable
+def next_window(shape, work):
+    """Begin to search the next window, or be done with the event."""
+    counters, levels = work.counters, work.levels
+    if counters[WINDOW] >= counters[STOP]:
+        counters[PHASE] = EVENT
+        return
+    size, slide = shape.window[0], shape.window[1]
+    place = counters[ROW] & counters[MASK]
+    if slide == 0:
+        counters[LOW], counters[HIGH] = BEFORE_ALL, AFTER_ALL
+        counters[FLOOR] = work.lo[place] - size - counters[LONGEST]
+    else:
+        counters[LOW] = counters[WINDOW] * slide
+        counters[HIGH] = counters[LOW] + size - 1
+        counters[FLOOR] = counters[LOW] - counters[LONGEST]
+    counters[WINDOW] += 1
+    counters[DEPTH] = 0
+    start(shape, work, 0, 0)
+    levels[PART, 0], levels[HAS, 0], levels[LEAVE, 0], levels[NEED, 0] = -1, 0, 1, 2
+    levels[TARGET, 0] = 0
+    levels[CURSOR, 0] = work.heads[0, work.slot[place]]
+    work.weights[CHANCE, 0] = 1.0
+    counters[PHASE] = SEARCH
+
+
+@jitable
+def candidate(shape, work):
+    """Find the next event to put on the path; the phase is then TRY, or NEXT_WINDOW where there is none left."""
+    counters, levels = work.counters, work.levels
+    mask = counters[MASK]
+    while True:
+        depth = counters[DEPTH]
+        target = levels[TARGET, depth]
+        if target == len(shape.closure):
+            if depth == 0:
+                counters[PHASE] = NEXT_WINDOW
+                return
+            work.used[levels[PATH, depth] & mask] = 0
+            counters[DEPTH] = depth - 1
+            continue
+        row = levels[CURSOR, depth]
+        place = row & mask
+        if row != counters[ROW] and target == counters[FIT] and not (levels[HAS, depth] or shape.closure[target]):
+            levels[TARGET, depth] = len(shape.closure)  # only the new event itself could stand here
+            continue
+        if row < counters[TAIL] or work.lo[place] < _floor(shape, work, depth, target):
+            _turn(shape, work, depth, target)
+            continue
+        levels[CURSOR, depth] = work.links[target, place]
+        more = target == levels[PART, depth]
+        if more and shape.loose[target] and row < levels[PATH, depth]:
+            _turn(shape, work, depth, target)
+        elif _fits(shape, work, depth, target, row, more):
+            levels[PATH, depth + 1], levels[PART, depth + 1] = row, target
+            if not more:
+                work.first[target] = depth + 1
+            counters[PHASE] = TRY
+            return
+
+
+@jitable
+def _floor(shape, work, depth, target):
+    """Events with an earlier lo cannot go on the path: they end too early."""
+    counters, levels = work.counters, work.levels
+    floor = counters[FLOOR]
+    if depth > 0 and not (shape.loose[target] and target == levels[PART, depth]):
+        floor = max(floor, levels[FROM, depth] + 1 - counters[LONGEST])
+    return floor
+
+
+@jitable
+def _turn(shape, work, depth, target):
+    """No more events for `target`: go on with the component after it, if the closure may be left, or be done."""
+    counters, levels = work.counters, work.levels
+    following = target + 1
+    done = len(shape.closure)
+    more = target == levels[PART, depth]
+    if more and levels[LEAVE, depth] and following < done and (levels[HAS, depth] or following <= counters[FIT]):
+        levels[TARGET, depth] = following
+        levels[CURSOR, depth] = work.heads[following, work.slot[counters[ROW] & counters[MASK]]]
+    else:
+        levels[TARGET, depth] = done
+
+
+@jitable
+def _fits(shape, work, depth, target, row, more):
+    """Whether the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
+    counters, levels = work.counters, work.levels
+    place = row & counters[MASK]
+    if work.used[place] or not (work.mask[place] >> (2 * target + (1 if more else 0))) & 1:
+        return False
+    if work.hi[place] < counters[LOW] or work.lo[place] > counters[HIGH]:
+        return False
+    if shape.window[1] == 0:
+        # Either may be the first: an uncorrelated closure's events stand by seq.
+        begin = levels[PATH, 1] & counters[MASK] if depth > 0 else place
+        new = counters[ROW] & counters[MASK]
+        for other in (begin, new):
+            if work.lo[place] - work.hi[other] > shape.window[0] or work.lo[other] - work.hi[place] > shape.window[0]:
+                return False
+    if depth == 0 or (more and shape.loose[target]):
+        return True
+    return min(work.hi[place], counters[HIGH]) > levels[FROM, depth]
+
+
+@jitable
+def extend(shape, work):
+    """Put the candidate on the path, if the confidence allows it: PUSHED or PRUNED; or what must grow first."""
+    counters, levels = work.counters, work.levels
+    depth = counters[DEPTH]
+    status, need = _room(shape, work, depth)
+    if status > 0:
+        return status
+    row, part = levels[PATH, depth + 1], levels[PART, depth + 1]
+    place = row & counters[MASK]
+    more = part == levels[PART, depth]
+    if not joined(
+        shape, work, depth, depth + 1, place, part, more, counters[LOW], counters[HIGH], levels[TOP, depth]
+    ):  # fmt: skip
+        return PRUNED
+    has = levels[HAS, depth] or row == counters[ROW]
+    if not has and not shape.loose[part] and levels[FROM, depth + 1] >= work.hi[counters[ROW] & counters[MASK]]:
+        return PRUNED
+    levels[NEED, depth + 1] = need
+    chance = confidence(shape, work, depth + 1)
+    # A part in 10^12 for the rounding of long sums.
+    if chance <= 0.0 or chance < shape.least[0] * (1.0 - 1e-12):
+        return PRUNED
+    levels[HAS, depth + 1] = 1 if has else 0
+    levels[LEAVE, depth + 1] = 1
+    work.weights[CHANCE, depth + 1] = chance
+    work.used[place] = 1
+    counters[DEPTH] = depth + 1
+    return PUSHED
+
+
+@jitable
+def _room(shape, work, depth):
+    """What must grow before one more event goes on the path, 0: nothing; and the most values that a level needs."""
+    counters, levels = work.counters, work.levels
+    place, part = levels[PATH, depth + 1] & counters[MASK], levels[PART, depth + 1]
+    more = part == levels[PART, depth]
+    needed = room(work, depth, work.lo[place], work.hi[place], shape.loose[part] != 0, more)
+    most = max(levels[NEED, depth], needed)
+    status = 0
+    if depth + 2 + SCRATCH >= levels.shape[1]:
+        status = GROW_LEVELS
+    elif levels[TOP, depth] + needed + 2 * most > len(work.values):
+        status = GROW_VALUES
+    elif counters[MATCHES] == len(work.chance):
+        status = GROW_MATCHES
+    elif counters[PICKED] + depth + 1 > len(work.picked):
+        status = GROW_PICKED
+    return status, most
+
+
+@jitable
+def settle(shape, work, leave):
+    """The event is on the path. `leave`: whether its closure may be left. Report the path if it is a match."""
+    counters, levels = work.counters, work.levels
+    depth = counters[DEPTH]
+    part = levels[PART, depth]
+    levels[LEAVE, depth] = 1 if leave else 0
+    last = len(shape.closure) - 1
+    if part == last and leave and levels[HAS, depth]:
+        _report(shape, work, depth)
+    slot = work.slot[counters[ROW] & counters[MASK]]
+    if shape.closure[part] and (levels[HAS, depth] or part <= counters[FIT]):
+        levels[TARGET, depth] = part
+        levels[CURSOR, depth] = work.heads[part, slot]
+    elif part < last and leave and (levels[HAS, depth] or part < counters[FIT]):
+        levels[TARGET, depth] = part + 1
+        levels[CURSOR, depth] = work.heads[part + 1, slot]
+    else:
+        levels[TARGET, depth] = last + 1
+
+
+@jitable
+def _report(shape, work, depth):
+    counters, levels = work.counters, work.levels
+    match, at = counters[MATCHES], counters[PICKED]
+    for component in range(len(shape.closure)):
+        work.counts[match, component] = 0
+    for level in range(1, depth + 1):
+        work.counts[match, levels[PART, level]] += 1
+        work.picked[at + level - 1] = levels[PATH, level]
+    work.found[match, 0] = counters[ROW]
+    work.found[match, 1] = NO_WINDOW if shape.window[1] == 0 else counters[LOW]
+    work.found[match, 2] = at + depth
+    work.chance[match] = work.weights[CHANCE, depth]
+    counters[MATCHES], counters[PICKED] = match + 1, at + depth
