@@ -51,6 +51,8 @@ Conditions
     one, and v[i] is its event in the same iteration; v[i-k] and v[..i-1] count back from there in v's whole list. Until
     that iteration has bound it the condition waits; if it never does, it holds for that event.
     Refused: v[i] beside w[i] of another repetition; v[last], v[], v.len beside w[i] within one outermost repetition.
+    (A binder may refuse more, as N3 does: v[i] beside what comes after its repetition, or in another part of an AND.
+    Here the condition is then asked of all events of v, those taken before and after; `generate` leaves it out.)
 15. A condition holds as a whole if a variable that it names is not bound, or if it looks back further than there are
     events. In RETURN all that is read of an unbound variable is null, counts and lengths too.
 16. User-defined aggregates get the values that are not null, in order; of none they are null.
@@ -60,7 +62,8 @@ NOT
     events (skip-till-any-match), whatever the strategy; under TIME STRICT "between" and the order inside are by ts.
     (So NOT P+ is NOT P, but where a condition reads the whole list, as in p.len > 2.)
 18. Conditions that name a negated variable belong to its NOT: the forbidden match is one for which all of them hold,
-    with the positive bindings at hand. Naming variables of two NOTs, such a condition holds for each.
+    with the positive bindings at hand. Naming variables of two NOTs, such a condition holds for each. (A binder may
+    refuse that, and all but v.x and v[i].x of a negated variable; `generate` leaves it out.)
 19. Neighbours: inside its own SEQ (and iteration) the last event bound before it and the first after; if there is none,
     those of what surrounds that SEQ, an earlier or later iteration first. Without one at all it is leading or trailing,
     as where `SEQ(A?, NOT N, B)` skips its A. A NOT in a SEQ that bound nothing is not asked.

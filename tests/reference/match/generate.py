@@ -48,12 +48,16 @@ def stream(rng: random.Random, size: int, types: str = "AABBC") -> list[dict[str
 
 @dataclass(frozen=True)
 class Variable:
-    """`loops`: the repetitions around it, outermost first. `absent`: it stands inside a NOT."""
+    """`loops`: the repetitions around it, outermost first. `absent`: it stands inside a NOT.
+
+    `sides`: (an AND around it, which of its parts), outermost first.
+    """
 
     name: str
     type: str
     loops: tuple[int, ...]
     absent: bool
+    sides: tuple[tuple[int, int], ...]
 
 
 @dataclass
@@ -65,6 +69,8 @@ class Patterns:
     types: str = TYPES
     variables: list[Variable] = field(default_factory=list)
     loops: int = 0
+    sides: list[tuple[int, int]] = field(default_factory=list)
+    conjunctions: int = 0
 
     def root(self, depth: int) -> str:
         roll = self.rng.random()
@@ -91,7 +97,7 @@ class Patterns:
         return self.rng.choice(["+", "+", "+", "+", "*", "?", "?", "{2}", "{1,2}", "{2,3}", "{2,}", "{0,2}", "{1}"])
 
     def _event(self, bounds: str, loops: tuple[int, ...], absent: bool) -> str:
-        variable = Variable(f"v{len(self.variables)}", self.rng.choice(self.types), loops, absent)
+        variable = Variable(f"v{len(self.variables)}", self.rng.choice(self.types), loops, absent, tuple(self.sides))
         self.variables.append(variable)
         return f"{variable.type}{bounds} {variable.name}"
 
@@ -101,8 +107,15 @@ class Patterns:
             return self._sequence(depth, loops, outermost=False, absent=absent)
         if roll < 0.68:
             return self._any(loops, absent)
-        word = " OR " if roll < 0.85 else " AND "
-        return word.join(self._pattern(depth, loops, absent) for _ in range(2))
+        if roll < 0.85:
+            return " OR ".join(self._pattern(depth, loops, absent) for _ in range(2))
+        self.conjunctions += 1
+        parts = []
+        for index in range(2):
+            self.sides.append((self.conjunctions, index))
+            parts.append(self._pattern(depth, loops, absent))
+            self.sides.pop()
+        return " AND ".join(parts)
 
     def _sequence(self, depth: int, loops: tuple[int, ...], *, outermost: bool, absent: bool) -> str:
         parts = []
@@ -141,7 +154,7 @@ class Conditions:
     def __init__(self, rng: random.Random, variables: Sequence[Variable], functions: Sequence[str]) -> None:
         self.rng = rng
         self.variables = variables
-        self.lists = [one for one in variables if one.loops]
+        self.lists = [one for one in variables if one.loops and not one.absent]
         self.aggregates = (*AGGREGATES, *functions)
 
     def some(self) -> list[str]:
@@ -164,12 +177,12 @@ class Conditions:
     def _number(self) -> str:
         return self.rng.choice(["0", "1", "2", "0.5", "1.5", "-1"])
 
-    def _compared(self, left: str, right: str) -> str:
+    def _compared(self, left: str, right: str, numbers: bool = True) -> str:
         text = f"{left} {self.rng.choice(COMPARISONS)} {right}"
         roll = self.rng.random()
         if roll < 0.06:
             return f"NOT {text}"
-        if roll < 0.12:
+        if roll < 0.12 and numbers:
             return f"{left} {self.rng.choice('+-*/%')} 2 {self.rng.choice(COMPARISONS)} {right}"
         return text
 
@@ -185,7 +198,7 @@ class Conditions:
             return f"{self._taken(variable, 's')} IN ('a', 'b', 'é')"
         if roll < 0.8:
             return self._taken(variable, "t")
-        if roll < 0.9 and variable.loops:
+        if roll < 0.9 and variable in self.lists:
             return self._compared(f"{variable.name}[{self.rng.choice(['1', 'first'])}].x", self._number())
         return f"{self._taken(variable, 's')} = 'a' OR {self._taken(variable, 't')} = false"
 
@@ -194,16 +207,34 @@ class Conditions:
         one, other = self.rng.choice(self.variables), self.rng.choice(self.variables)
         if one is other or (one.absent and other.absent):
             return self._local()
-        if len(one.loops) < len(other.loops):
+        if one.loops != other.loops and self._unordered(one, other):
+            return self._local()
+        if len(one.loops) < len(other.loops) or (one.loops == other.loops and self._after(other, one)):
             one, other = other, one
         name = self._attribute()
         together = one.loops[: len(other.loops)] == other.loops
-        if together and self.rng.random() < 0.75:
+        follows = one.loops == other.loops or self._after(one, other)
+        if together and (one.absent or (follows and not other.absent)):
             return self._compared(self._taken(one, name), self._taken(other, name))
-        if other.loops and other.loops[0] != one.loops[0] and self.rng.random() < 0.7:
-            return self._compared(self._taken(one, name), self._whole(other))
-        left = self._whole(one) if one.loops else self._taken(one, name)
-        return self._compared(left, self._whole(other) if other.loops else self._taken(other, name))
+        if one.loops and other.loops and one.loops[0] == other.loops[0]:
+            return self._local()
+        if one.absent or (one not in self.lists and not other.absent):
+            return self._compared(self._taken(one, name), self._ended(other))
+        if other.absent or self._after(other, one):
+            return self._compared(self._taken(other, name), self._ended(one))
+        return self._compared(self._taken(one, name), self._ended(other))
+
+    def _after(self, one: Variable, other: Variable) -> bool:
+        return self.variables.index(one) > self.variables.index(other)
+
+    def _unordered(self, one: Variable, other: Variable) -> bool:
+        """Whether they stand in different parts of an AND."""
+        sides = dict(one.sides)
+        return any(sides.get(number, index) != index for number, index in other.sides)
+
+    def _ended(self, variable: Variable) -> str:
+        """A number of a component that is complete."""
+        return self._whole(variable) if variable.loops else self._taken(variable, self._attribute())
 
     def _whole(self, variable: Variable) -> str:
         """A number of a finished list."""
@@ -224,10 +255,9 @@ class Conditions:
     def _back(self) -> str:
         if not self.lists:
             return self._local()
-        variable, name = self.rng.choice(self.lists), self.rng.choice(["x", "f", "s"])
-        return self._compared(
-            f"{variable.name}[i].{name}", f"{variable.name}[i-{self.rng.choice([1, 1, 1, 2])}].{name}"
-        )
+        list_, name, back = self.rng.choice(self.lists), self.rng.choice(["x", "f", "s"]), self.rng.choice([1, 1, 1, 2])
+        earlier = f"{list_.name}[i-{back}].{name}"
+        return self._compared(f"{list_.name}[i].{name}", earlier, numbers=name != "s")
 
     def _so_far(self) -> str:
         if not self.lists:
@@ -245,6 +275,8 @@ class Conditions:
         if len(singles) < 2:
             return self._pair()
         one, other = self.rng.sample(singles, 2)
+        if one.absent and other.absent:
+            return self._pair()
         return f"{other.name}.ts - {one.name}.ts <= {self.rng.randrange(1, 8)} ms"
 
 
@@ -258,8 +290,8 @@ def strategies(rng: random.Random, variables: Sequence[Variable], chosen: str | 
     present = [one for one in variables if not one.absent]
     whole = rng.choice([*STRATEGIES, NEXT, ""])
     steps = []
-    if rng.random() < 0.3:
-        for variable in rng.sample(present, min(len(present), rng.choice([1, 2]))):
+    if rng.random() < 0.3 and len(present) > 1:
+        for variable in rng.sample(present, min(len(present) - 1, rng.choice([1, 2]))):
             target = f"{variable.name}[i]" if variable.loops and rng.random() < 0.5 else variable.name
             steps.append(f"{rng.choice(STRATEGIES)}({target})")
     return ", ".join(filter(None, [whole, *steps]))
