@@ -340,12 +340,13 @@ def query(
     plain: bool = False,
     types: str = TYPES,
     into: str = "",
+    timeouts: bool = False,
 ) -> str:
     """The text of a match query that has a meaning.
 
     `strategy`: for all components. `functions`: user-defined aggregates that it may call. `most`: about how many
     components. `plain`: without OUTPUT, CONSUME and TIME. `types`: of its events. `into`: the type of its results,
-    which then have all attributes.
+    which then have all attributes. `timeouts`: with OUTPUT ALL WITH TIMEOUTS.
     """
     made = Patterns(rng, rng.randrange(1, most + 1), types)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
@@ -356,7 +357,9 @@ def query(
     where = " AND ".join(filter(None, [keys, *conjuncts]))
     braces = f"{{ {where} }}" if where else ""
     parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng)]
-    if not plain:
+    if timeouts:
+        parts.append("OUTPUT ALL WITH TIMEOUTS")
+    elif not plain:
         parts.append(clauses(rng, made.variables))
     if into:
         parts.append(f"RETURN {_copied(rng, made.variables)} INTO {into}")

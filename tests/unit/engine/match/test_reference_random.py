@@ -46,6 +46,41 @@ def test_every_strategy_selects_among_the_matches_of_any_match(seed: int) -> Non
         assert found <= {match.order() for match in all_matches(question(loose, FUNCTIONS), events)}, text
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("pattern", "union"),
+    [
+        ("SEQ(A, B?, C)", ["SEQ(A, B, C)", "SEQ(A, C)"]),
+        ("SEQ(A+, B?, C)", ["SEQ(A+, B, C)", "SEQ(A+, C)"]),
+        ("SEQ(A?, B)", ["SEQ(A, B)", "B"]),
+        ("SEQ(A, B*, C)", ["SEQ(A, B+, C)", "SEQ(A, C)"]),
+        ("SEQ(A, B OR SEQ(C, B), A)", ["SEQ(A, B, A)", "SEQ(A, C, B, A)"]),
+        ("SEQ(A, B AND C, A)", ["SEQ(A, B, C, A)", "SEQ(A, C, B, A)"]),
+        ("SEQ(A, B) AND C", ["SEQ(A, B, C)", "SEQ(A, C, B)", "SEQ(C, A, B)"]),
+        ("SEQ(C, ANY(2, A, B, C))", ["SEQ(C, A AND B)", "SEQ(C, A AND C)", "SEQ(C, B AND C)"]),
+        ("SEQ(A, B{2}, C)", ["SEQ(A, B, B, C)"]),
+        ("SEQ(A, SEQ(B, C){2})", ["SEQ(A, B, C, B, C)"]),
+        ("SEQ(A, ANY(2, B))", ["SEQ(A, B, B)"]),
+        ("SEQ(A, B{2,})", ["SEQ(A, B, B+)"]),
+        ("SEQ(A+, C{0,1})", ["SEQ(A+, C)", "A+"]),
+        ("(A+)+", ["A+"]),
+        ("(A*)+", ["A+"]),
+        ("SEQ(A, (B, C)+)", ["SEQ(A, (B, C)+){1}"]),
+    ],
+)
+def test_choices_are_unions(strategy: str, pattern: str, union: list[str]) -> None:
+    """language, "Selection over groups and options"; exact counts are what they abbreviate."""
+    rng = random.Random(21)
+
+    def found(text: str, events: list[Event]) -> set[tuple[tuple[int, int], ...]]:
+        asked = question(f"PATTERN {text} WHERE {strategy} WITHIN 9 ms")
+        return {tuple(event.place() for event in match.events()) for match in all_matches(asked, events)}
+
+    for _ in range(12):
+        events = events_of(generate.stream(rng, 8))
+        assert found(pattern, events) == {one for part in union for one in found(part, events)}
+
+
 def test_random_queries_use_the_whole_language_and_match() -> None:
     """Guards the generator."""
     rng = random.Random(5)
