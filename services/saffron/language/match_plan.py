@@ -12,7 +12,7 @@ from saffron.language.meaning import check_meaning
 from saffron.language.names import item_names
 from saffron.language.placing import place, place_partial_key
 from saffron.language.printer import query_text
-from saffron.language.refusals import refuse_clauses
+from saffron.language.refusals import refuse_clauses, refuse_imprecise
 from saffron.language.ruling import absence_of, ruling_checks
 from saffron.language.scope import Scope, Slot
 from saffron.language.shapes import build_layout, is_flat
@@ -78,13 +78,11 @@ def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
 
 def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
     """Imprecise time (X2) is always matched by skip-till-any-match."""
-    if query.confidence is None:
-        return bind_strategies(query, layout, scope, plan.Strategy.NEXT)
-    for use in query.strategies:
-        if use.name != plan.Strategy.ANY.value:
-            hint = "Leave it out, or write skip-till-any-match."
-            raise scope.refused(f"imprecise time is not matched by {use.name}", use.span, hint)
-    return bind_strategies(query, layout, scope, plan.Strategy.ANY)
+    default = plan.Strategy.NEXT
+    if query.confidence is not None:
+        refuse_imprecise(query, scope)
+        default = plan.Strategy.ANY
+    return bind_strategies(query, layout, scope, default)
 
 
 # ---------------------------------------------------------------- WHERE

@@ -7,6 +7,8 @@ reads must be bound by then, or never.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from saffron.errors import QueryError
 from saffron.language.conditions import FINISHED, LOOKING_BACK, Conjunct, Use
 from saffron.language.layout import Layout, Leaf, Order, order, surely_begun
@@ -16,6 +18,7 @@ from saffron.language.tree import Index
 
 def check_meaning(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
     """Raise QueryError (stage "plan") for a condition on positive components that has no meaning."""
+    _warn_of_never(conjunct, layout, scope)
     taking = conjunct.taking()
     if not taking:
         return
@@ -69,6 +72,19 @@ def _no_end(use: Use, scope: Scope) -> QueryError:
     name = scope.places[use.component].variable
     hint = f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
     return scope.refused("a condition on each event cannot know the end of its closure", use.span, hint)
+
+
+def _warn_of_never(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
+    """Two sides of an OR outside of repetitions: no match has both."""
+    for one, other in combinations(conjunct.uses, 2):
+        leaf, against = layout.leaves[one.component], layout.leaves[other.component]
+        if one.component == other.component or (leaf.loops and leaf.loops[:1] == against.loops[:1]):
+            continue
+        if order(leaf.path, against.path) is Order.NEVER:
+            names = scope.places[one.component].variable, scope.places[other.component].variable
+            message = f"no match has both {names[0]} and {names[1]}: the condition always holds"
+            scope.warn(message, conjunct.span, "A condition on what a match does not bind holds; write one for each.")
+            return
 
 
 def _warn_of_first(conjunct: Conjunct, focus: int, scope: Scope) -> None:

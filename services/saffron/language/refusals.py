@@ -6,6 +6,7 @@ Stage "plan" in all of them. A clause that later versions run is taken out of he
 from __future__ import annotations
 
 from saffron.errors import QueryError
+from saffron.language.plan import Strategy
 from saffron.language.printer import TREND_FUNCTIONS, expression_text
 from saffron.language.scope import Scope
 from saffron.language.tree import (
@@ -39,7 +40,7 @@ def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> Q
     return scope.refused(f"this version does not run {what} yet", node.span, hint)
 
 
-WAITING = ("OUTPUT COMPRESSED", "INTO", "CONFIDENCE")
+WAITING = ("OUTPUT COMPRESSED", "INTO")
 """Clauses of match queries that no engine runs yet; they are bound all the same. Lift one by taking it out of here."""
 
 
@@ -61,13 +62,30 @@ def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
     if query.returns is not None and query.returns.into is not None and (aggregate or "INTO" in WAITING):
         hint = "Leave INTO out; the results are on the topic of complex events."
         raise scope.refused("this version does not run INTO yet", query.returns.span, hint)
-    if query.confidence is not None and (aggregate or "CONFIDENCE" in WAITING):
-        hint = "Leave CONFIDENCE out; each event carries one exact ts."
-        raise scope.refused("this version does not run CONFIDENCE yet", query.confidence.span, hint)
+    if aggregate and query.confidence is not None:
+        hint = "Leave CONFIDENCE out: trends are counted over exact times."
+        raise scope.refused("CONFIDENCE belongs to match queries", query.confidence.span, hint)
     if not aggregate and query.group:
         hint = f"To have all events of a match agree, write WHERE [{query.group[0].name}]."
         span = query.group[0].span
         raise scope.refused("GROUP BY belongs to aggregate queries (COUNT(*) in RETURN)", span, hint)
+
+
+def refuse_imprecise(query: Query, scope: Scope) -> None:
+    """Raise for what has no meaning where events have no one order: imprecise time (X2)."""
+    for use in query.strategies:
+        if use.name != Strategy.ANY.value:
+            hint = "Leave it out, or write skip-till-any-match."
+            raise scope.refused(f"imprecise time is not matched by {use.name}", use.span, hint)
+    hint = "Leave it out, or leave CONFIDENCE out where each event has one exact ts."
+    if query.within.size.events:
+        raise scope.refused("imprecise times give events no positions to count", query.within.size.span, hint)
+    if query.output is not None and (query.output.mode not in ("ALL", "COMPRESSED") or query.output.timeouts):
+        message = "OUTPUT chooses among matches by the order of events, which imprecise times do not give"
+        raise scope.refused(message, query.output.span, hint)
+    if query.consume is not None and query.consume.scope != "none":
+        message = "CONSUME takes matches in the order of events, which imprecise times do not give"
+        raise scope.refused(message, query.consume.span, hint)
 
 
 def _having(having: Expression, scope: Scope, aggregate: bool) -> QueryError:

@@ -14,6 +14,9 @@ LETTERS = Schema(
     {"A": ("x", "y", "k", "flag"), "B": ("x", "y", "k", "flag"), "C": ("x", "y", "k", "flag"), "D": ("x", "only_d")},
     {},
 )
+_NAMES = {"x": Kind.INT, "f": Kind.FLOAT, "s": Kind.STRING, "t": Kind.BOOL, "k": Kind.INT, "g": Kind.STRING}
+ATTRIBUTES = Schema(_NAMES, {name: tuple(_NAMES) for name in "ABC"}, {})
+"""What the random queries of tests/reference/match name."""
 
 RALLY = """
 QUERY rally                                  -- optional name (else the file's)

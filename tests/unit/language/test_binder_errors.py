@@ -104,7 +104,7 @@ PLAN_ERRORS = {
         "this version does not run '{n,m}' in an aggregate query yet", "B{2,3} b"),
     "PATTERN A a OUTPUT COMPRESSED": ("this version does not run OUTPUT COMPRESSED yet", "COMPRESSED"),
     "PATTERN A a RETURN a.x INTO E": ("this version does not run INTO yet", "RETURN a.x INTO E"),
-    "PATTERN A a CONFIDENCE >= 0.5": ("this version does not run CONFIDENCE yet", "0.5"),
+    "PATTERN A a RETURN COUNT(*) CONFIDENCE >= 0.5": ("CONFIDENCE belongs to match queries", "0.5"),
     "PATTERN A a OUTPUT FIRST RETURN COUNT(*)": ("this version does not run OUTPUT FIRST yet", "FIRST"),
     "PATTERN A a OUTPUT ALL WITH TIMEOUTS RETURN COUNT(*)": (
         "this version does not run WITH TIMEOUTS yet", "ALL WITH TIMEOUTS"),

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from saffron.language import compile_query, explain_json, explain_svg, explain_text
+from saffron.language import bind, compile_query, explain_json, explain_svg, explain_text
 from saffron.language.complexity import match_complexity, trend_complexity
 from saffron.language.plan import MatchPlan, TrendPlan
 from tests.unit.language.samples import LETTERS, PAPERS, RALLY, STOCK
@@ -62,6 +62,62 @@ returns
   COUNT(*)
 """
 
+GROUPS_TEXT = """\
+match query groups
+  stream   events
+  strategy skip-till-next-match, strict-contiguity for b[i]
+  time     events with equal ts are never adjacent
+  key      [k], each value on its own
+  window   last.ts - first.ts <= 1 hour
+  output   LONGEST with timeouts
+  consume  c
+  cost     exponential, O(W^2 2^W): a repeated group has a choice, an AND or a repetition inside:
+           each iteration may split a run
+
+pattern
+  in order
+    repeated, 2 times or more
+      in order
+        A a[]
+        repeated, once or more
+          B b[]
+    NOT 1: B n then C m
+    all of, in any order
+      C c
+      one of
+        nothing
+        A d
+
+what may follow what
+  begin -> a
+  a -> b  what does not fit is skipped
+  b -> a  again, what does not fit is skipped
+  b -> b  again, nothing in between
+  b -> c  what does not fit is skipped  NOT 1
+  b -> d  what does not fit is skipped  NOT 1
+  c -> d  what does not fit is skipped
+  d -> c  what does not fit is skipped
+  c -> match
+  d -> match
+
+conditions
+  b[i].x > a[i].x  (of each b, with a of the same iteration)
+  a[i].x > a[i-1].x  (of each a)
+  c.x > sum(b[].x)  (when c is taken)
+  c.x > d.x  (when the last of c, d is known)
+  b.len > 3  (when b is complete)
+  1 = 1  (of the first event)
+  n.x > c.x  (of NOT 1)
+
+returns
+  x = c.x
+"""
+
+GROUPS = """PATTERN SEQ(SEQ(A a, B+ b){2,}, NOT SEQ(B n, C m), (C c AND A? d))
+    WHERE skip-till-next-match, strict-contiguity(b[i]) { [k] AND b[i].x > a[i].x AND a[i].x > a[i-1].x
+    AND c.x > sum(b[].x) AND c.x > d.x AND b.len > 3 AND 1 = 1 AND n.x > c.x }
+    WITHIN 1 h RETURN c.x OUTPUT LONGEST WITH TIMEOUTS CONSUME c TIME STRICT"""
+
 DOWN = """QUERY down RETURN sector, COUNT(*) PATTERN Stock S+ WHERE [symbol,sector] AND S.price > NEXT(S).price
     AND S.volume > 5 GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds"""
 
@@ -72,6 +128,67 @@ def test_the_example_of_the_language_page() -> None:
 
 def test_query_1_of_greta() -> None:
     assert explain_text(compile_query(DOWN, STOCK)) == TREND_TEXT
+
+
+def test_a_pattern_of_groups() -> None:
+    plan = compile_query(GROUPS, LETTERS, name="groups")
+    assert explain_text(plan) == GROUPS_TEXT
+
+
+def test_json_of_a_pattern_of_groups() -> None:
+    found = explain_json(compile_query(GROUPS, LETTERS, name="groups"))
+    assert json.loads(json.dumps(found)) == found
+    assert found["pattern"] == {
+        "seq": [
+            {
+                "repeat": {"seq": [{"event": "a"}, {"repeat": {"event": "b"}, "low": 1, "high": None}]},
+                "low": 2,
+                "high": None,
+            },
+            {"not": 0},
+            {"and": [{"event": "c"}, {"or": [{"seq": []}, {"event": "d"}]}], "count": 2},
+        ]
+    }
+    assert (found["begins"], found["ends"]) == (["a"], ["c", "d"])
+    assert {"from": "b", "to": "b", "strategy": "strict-contiguity", "not": []} in found["links"]
+    assert {"from": "b", "to": "c", "strategy": "skip-till-next-match", "not": [0]} in found["links"]
+    assert found["absences"] == [{"sequences": [["n", "m"]], "conditions": ["n.x > c.x"]}]
+    assert found["conditions"][2] == {
+        "expression": "c.x > sum(b[].x)", "text": "c.x > sum(b[].x)", "asked": "when c is taken"
+    }  # fmt: skip
+    assert (found["output"], found["consume"]) == ("LONGEST with timeouts", "c")
+    assert "states" not in found
+
+
+@pytest.mark.parametrize(
+    ("clauses", "lines"),
+    [
+        ("OUTPUT FIRST", ["output   FIRST"]),
+        ("OUTPUT ALL WITH TIMEOUTS", ["output   ALL with timeouts"]),
+        ("CONSUME ALL", ["consume  a, b"]),
+    ],
+)
+def test_what_is_reported(clauses: str, lines: list[str]) -> None:
+    text = explain_text(compile_query(f"PATTERN SEQ(A a, B+ b) WITHIN 1 h {clauses}", LETTERS))
+    assert "automaton (NFA^b)" in text
+    assert [line.strip() for line in text.splitlines() if line.strip() in lines] == lines
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [
+        ("A{3} a", ["repeated, 3 times"]),
+        ("ANY(1, A a)", ["repeated, once"]),
+        ("A{2,4} a", ["repeated, 2 to 4 times"]),
+        ("ANY(2, A a, B b, C c) DISTINCT k", ["2 of, in any order", "different k: a, b, c"]),
+        ("SEQ(D d, ANY(2, A a) DISTINCT k)+", ["different k: a of one iteration of the repetition around a"]),
+        ("SEQ(A a, NOT (B n OR C m), A z)", ["NOT 1: B n or C m", "a -> z  what does not fit is skipped  NOT 1"]),
+        ("SEQ(NOT B, A a, NOT C)", ["begin -> a  NOT 1", "a -> match  NOT 2"]),
+    ],
+)
+def test_lines_of_patterns(pattern: str, lines: list[str]) -> None:
+    text = explain_text(compile_query(f"PATTERN {pattern} WITHIN 1 h", LETTERS))
+    assert [line.strip() for line in text.splitlines() if line.strip() in lines] == lines
 
 
 def edges(strategy: str, where: str = "", within: str = "WITHIN 10 EVENTS") -> dict[str, str]:
@@ -141,6 +258,49 @@ def test_cost_classes_of_match_queries(pattern: str, strategy: str, name: str, b
 
 
 @pytest.mark.parametrize(
+    ("pattern", "strategy", "name", "bound"),
+    [
+        ("SEQ(A a, NOT B b, C c)", "skip-till-next-match", "linear", "O(W)"),
+        ("SEQ(A a, B? b, C c)", "skip-till-next-match", "linear", "O(W)"),
+        ("A a AND B b", "skip-till-any-match", "polynomial", "O(W^2)"),
+        ("ANY(2, A a, B b, C c)", "skip-till-any-match", "polynomial", "O(W^2)"),
+        ("SEQ(A a, (B b OR C c))", "skip-till-any-match", "polynomial", "O(W^2)"),
+        ("SEQ(A a, B{2,3} b)", "skip-till-any-match", "polynomial", "O(W^4)"),
+        ("SEQ(A a, B{2,3} b)", "skip-till-next-match", "polynomial", "O(W^3)"),
+        ("SEQ(A a, B b)+", "skip-till-next-match", "polynomial", "O(W^3)"),
+        ("SEQ(A a, B b)+", "skip-till-any-match", "exponential", "O(2^W)"),
+        ("SEQ(C c, SEQ(A a, B b)+)", "skip-till-any-match", "exponential", "O(W 2^W)"),
+        ("SEQ(A a, B+ b)+", "skip-till-next-match", "exponential", "O(2^W)"),
+        ("SEQ(A a, B+ b)+", "strict-contiguity", "polynomial", "O(W^4)"),
+        ("SEQ(A a, A+ b)+", "strict-contiguity", "exponential", "O(2^W)"),
+        ("(A a OR B b)+", "skip-till-next-match", "exponential", "O(2^W)"),
+        ("SEQ(A a, B+ b, C c)", "skip-till-any-match, strict-contiguity(b[i])", "polynomial", "O(W^4)"),
+        ("SEQ(A a, B+ b, C c)", "skip-till-next-match, skip-till-any-match(b[i])", "exponential", "O(W^2 2^W)"),
+    ],
+)
+def test_cost_classes_of_any_pattern(pattern: str, strategy: str, name: str, bound: str) -> None:
+    plan = compile_query(f"PATTERN {pattern} WHERE {strategy} WITHIN 1 h", LETTERS)
+    assert isinstance(plan, MatchPlan)
+    assert not plan.flat
+    cost = match_complexity(plan)
+    assert (cost.name, cost.bound) == (name, bound)
+    assert cost.reason
+
+
+def test_an_exponential_query_is_warned_of_before_it_starts() -> None:
+    text = "PATTERN SEQ(A a, B+ b) WHERE skip-till-any-match WITHIN 1 h"
+    (warning,) = bind(text, LETTERS, name="q").warnings
+    assert warning == (
+        "query warning: the number of matches can grow exponentially, O(W 2^W)\n"
+        "LINE 1: PATTERN SEQ(A a, B+ b) WHERE skip-till-any-match WITHIN 1 h\n"
+        "                ^^^^^^^^^^^^^^\n"
+        "Skip-till-any-match may take or skip each event of a Kleene closure: every subset can be a match.\n"
+        "Fewer: skip-till-next-match, OUTPUT FIRST or LONGEST, a shorter WITHIN; or count them: RETURN COUNT(*)."
+    )
+    assert not bind(text + " OUTPUT FIRST", LETTERS, name="q").warnings
+
+
+@pytest.mark.parametrize(
     ("where", "name", "bound"),
     [("", "linear", "O(n)"), ("WHERE A.x > 1", "linear", "O(n)"), ("WHERE A.x < NEXT(A).x", "polynomial", "O(n^2)")],
 )
@@ -198,6 +358,9 @@ DRAWN = [
     "PATTERN SEQ(A a, B+ b[], C c, A+ d[], B e, C f) WITHIN 1 h",
     "PATTERN SEQ(A a, B b, C c, A d, B e, C f, A g) WHERE skip-till-any-match WITHIN 1 h",
     "PATTERN A+ WITHIN 1 h RETURN COUNT(*)",
+    "PATTERN SEQ(NOT B, A? a, NOT SEQ(B n, C m), (B b AND SEQ(C c, A d))+, NOT D) WHERE b[i].x > c[i].x WITHIN 1 h",
+    "PATTERN ANY(3, A, B, C, D, A, B, C) DISTINCT x WITHIN 1 h",
+    "PATTERN SEQ((A a OR B b OR C c), SEQ(A d, B* e)+, (A OR D n)) WITHIN 1 h",
     """PATTERN (SEQ(A+, (SEQ(B, (SEQ(C, A x))+))+, B y, (SEQ(C z, A w+))+))+ WHERE A.x < NEXT(A).x
     WITHIN 1 h RETURN COUNT(*)""",
 ]

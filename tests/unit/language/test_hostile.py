@@ -53,6 +53,21 @@ HOSTILE = {
     "full width": "PATTERN A a WHERE a.x > ５" + HOUR,
     "nested pluses": "PATTERN " + "(" * 60 + "A" + ")+" * 60 + HOUR + " RETURN COUNT(*)",
     "nested SEQs": "PATTERN " + "SEQ(A," * 59 + "A" + ")+" * 59 + HOUR + " RETURN COUNT(*)",
+    "nested pluses of a match": "PATTERN " + "(" * 60 + "A" + ")+" * 60 + HOUR,
+    "nested groups": "PATTERN " + "SEQ(A," * 28 + "A" + ")+" * 28 + HOUR,
+    "nested options": "PATTERN " + "(" * 60 + "A" + ")?" * 60 + HOUR,
+    "nested counts": "PATTERN " + "(" * 60 + "A" + "){1000}" * 60 + HOUR,
+    "a wide AND": "PATTERN " + " AND ".join(["A"] * 30) + HOUR,
+    "a wide ANY": "PATTERN ANY(15, " + ",".join(["A"] * 30) + ") DISTINCT k" + HOUR,
+    "a NOT of many orders": "PATTERN SEQ(A, NOT (" + " AND ".join(["A"] * 25) + "), B)" + HOUR,
+    "a NOT of many choices": "PATTERN SEQ(A, NOT ANY(12, " + ",".join(["A"] * 25) + "), B)" + HOUR,
+    "a NOT of deep orders": "PATTERN SEQ(A, NOT " + "(A AND SEQ(B," * 12 + "C" + "))" * 12 + ", B)" + HOUR,
+    "a NOT of options": "PATTERN SEQ(A, NOT SEQ(" + ",".join(["A?"] * 25) + "), B)" + HOUR,
+    "a NOT of counts": "PATTERN SEQ(A, NOT " + "(" * 50 + "B" + "){1000}" * 50 + ", C)" + HOUR,
+    "a NOT of NOTs": "PATTERN SEQ(A, " + "NOT " * 60 + "B, C)" + HOUR,
+    "many NOTs": "PATTERN SEQ(A, " + "NOT B, A?," * 14 + "C) WHERE [A.k]" + HOUR,
+    "keys of options": "PATTERN SEQ(" + ",".join(["A?"] * 29) + ", B) WHERE [A.k]" + HOUR,
+    "many strategies": "PATTERN SEQ(A a, B b) WHERE " + ",".join(["strict-contiguity(a)"] * 800) + HOUR,
     "unknown names": "PATTERN A a WHERE " + " or ".join(f"a.q{i}=1" for i in range(650)) + HOUR,
 }
 
@@ -88,6 +103,9 @@ DEEPEST = {
     "calls": "PATTERN A a WHERE " + "abs(" * 62 + "a.x" + ")" * 62 + "=1" + HOUR,
     "and in or": "PATTERN A a WHERE " + "(a.flag or (a.flag and " * 31 + "a.flag" + "))" * 31 + HOUR,
     "patterns": "PATTERN " + "SEQ(A,(" * 31 + "A" + "))+" * 31 + HOUR + " RETURN COUNT(*)",
+    "groups of a match": "PATTERN " + "SEQ(A,(" * 29 + "A" + ")+)" * 29 + HOUR,
+    "options": "PATTERN " + "(" * 31 + "A" + ")?" * 31 + HOUR,
+    "a NOT": "PATTERN SEQ(A,NOT " + "(" * 30 + "B" + ")+" * 30 + ",C)" + HOUR,
 }
 
 
