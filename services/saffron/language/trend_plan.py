@@ -41,7 +41,9 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     refuse_clauses(query, scope, aggregate=True)
     if scope.schema is not None and scope.schema.times:
         hint = "Ask for the matches: leave COUNT(*) and its like out of RETURN."
-        raise scope.refused("trends are counted over exact times, and this stream has intervals", query.pattern.span, hint)
+        raise scope.refused(
+            "trends are counted over exact times, and this stream has intervals", query.pattern.span, hint
+        )
     strategy = bind_strategy(query, scope, plan.Strategy.ANY)
     if strategy is not plan.Strategy.ANY:
         hint = "Leave it out, or write skip-till-any-match."

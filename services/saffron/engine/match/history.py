@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Matches
+from saffron.engine.match.kinds import Runs, matches_of
 from saffron.engine.match.stream import Range
 from saffron.engine.results import Ints
 
@@ -28,7 +27,7 @@ class Written:
         return [self._texts[index] for index in chosen.tolist()]
 
 
-def replay_past(runs: QueryRuns, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
+def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
     """Take all events before `position`; the results, in the order in which they would have fired, stand there.
 
     They are rendered block by block, so that the past need not fit in memory.
@@ -41,7 +40,7 @@ def replay_past(runs: QueryRuns, name: str, partition: int, blocks: Iterator[Blo
         if stop:
             runs.begin_block(int(columns.seq[0] if runs.plan.window.events else columns.ts[0]))
             runs.advance(Range(columns, 0, stop), None)
-            matches = Matches(runs, name, partition)
+            matches = matches_of(runs, name, partition)
             texts += matches.json(np.arange(len(matches)))
             times.append(matches.last_time)
         if block.next_seq > position:

@@ -14,7 +14,7 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
     """Rows of `observations.transitions` since the last call. States: 0 nothing bound, c + 1 component c bound, m - 1
     the match; every event of the stream meets every run, most of them without effect."""
     runs = standing.runs
-    if runs is None or not runs.program.flat:
+    if not isinstance(runs, QueryRuns) or not runs.program.flat:
         return []
     totals = _totals(runs)
     before = standing.reported or {}

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match import snapshot
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
 from saffron.engine.match.history import replay_past
+from saffron.engine.match.kinds import Runs, matches_of, restore, save, start
 from saffron.engine.match.observe import transition_rows
-from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Matches
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
 from saffron.engine.operator import History, State
@@ -23,7 +21,7 @@ from saffron.engine.strings import Strings
 from saffron.language.plan import MatchPlan
 
 
-class MatchOperator(QueryOperator[Standing, QueryRuns]):
+class MatchOperator(QueryOperator[Standing, Runs]):
     """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders."""
 
     _plans = MatchPlan
@@ -68,11 +66,11 @@ class MatchOperator(QueryOperator[Standing, QueryRuns]):
     def _record(self) -> Mapping[str, Any]:
         return {"dropped": self._drops.total, "strings": self._strings.values}
 
-    def _saved(self, runs: QueryRuns) -> State:
-        return snapshot.save(runs)
+    def _saved(self, runs: Runs) -> State:
+        return save(runs)
 
-    def _restore(self, runs: QueryRuns, arrays: State) -> None:
-        snapshot.restore(runs, arrays)
+    def _restore(self, runs: Runs, arrays: State) -> None:
+        restore(runs, arrays)
 
     # ---------------------------------------------------------------- events
 
@@ -106,7 +104,7 @@ class MatchOperator(QueryOperator[Standing, QueryRuns]):
         """Take what a query has found in this block."""
         runs = standing.runs
         if runs is not None and runs.found.shape[1]:
-            matches = Matches(runs, standing.name, self.partition)
+            matches = matches_of(runs, standing.name, self.partition)
             standing.results += len(matches)
             self._fired.append(Fired(standing.name, matches))
 
@@ -116,29 +114,28 @@ class MatchOperator(QueryOperator[Standing, QueryRuns]):
         body = control.body
         if control.kind == "keep" and str(body["query"]) in self._standing:
             runs = self._standing[str(body["query"])].active
-            if runs is not None:
+            if isinstance(runs, QueryRuns):  # over imprecise time there are no runs to drop
                 self._drops.carry_out(runs, body)
         super()._control(control, history)
 
-    def _start(self, standing: Standing, plan: MatchPlan) -> QueryRuns:
+    def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
-        program = compile_program(plan, compiled=self._compiled)
-        return QueryRuns(program, self._schema, self._strings, slot=standing.slot)
+        return start(plan, self._schema, self._strings, slot=standing.slot, compiled=self._compiled)
 
-    def _pause(self, runs: QueryRuns) -> None:
+    def _pause(self, runs: Runs) -> None:
         runs.forget_runs()
 
-    def _drop(self, standing: Standing, runs: QueryRuns) -> None:
+    def _drop(self, standing: Standing, runs: Runs) -> None:
         self._collect(standing)
         runs.close()
 
-    def _adopt(self, standing: Standing, runs: QueryRuns) -> None:
+    def _adopt(self, standing: Standing, runs: Runs) -> None:
         assert self._schema is not None
         if not runs.adopt(self._schema):
             self._drop(standing, runs)
             standing.runs = None  # to be bound anew
 
-    def _replay(self, standing: Standing, runs: QueryRuns, history: History, position: int) -> None:
+    def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)
         standing.results += len(past)
         self._fired.append(Fired(standing.name, past, PAST))

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.kinds import Runs
 from saffron.engine.standing import StandingQuery
 
 
 @dataclass
-class Standing(StandingQuery[QueryRuns]):
+class Standing(StandingQuery[Runs]):
     """`reported`: counts that observations have told already."""
 
     results: int = 0

@@ -65,6 +65,7 @@ class UncertainRuns:
         self._classify_constants = self._pin(program.classify_names.strings)
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
+        self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
 
     def _pin(self, texts: Iterable[str]) -> Ints:
         return np.array([self.strings.pin(text) for text in texts], np.int64)

@@ -16,7 +16,7 @@ def confidence(shape, work, depth):
     row = levels[PATH, 1] & work.counters[MASK]
     lo, hi, latest = work.lo[row], work.hi[row], levels[TO, depth]
     if slide > 0 or latest - lo <= size:
-        return total(work, depth) / work.weights[NORM, depth]
+        return min(total(work, depth) / work.weights[NORM, depth], 1.0)
     # A match that begins at this instant or later surely fits: no time is later than `latest`.
     safe = latest - size
     held = 0.0
@@ -28,7 +28,7 @@ def confidence(shape, work, depth):
             held += _replayed(shape, work, depth, x, x, x + size)
     if safe <= hi:
         held += _replayed(shape, work, depth, max(lo, safe), AFTER_ALL, AFTER_ALL)
-    return max(held, 0.0)
+    return min(max(held, 0.0), 1.0)
 
 
 @jitable
