@@ -184,6 +184,9 @@ class Conditions:
             return f"NOT {text}"
         if roll < 0.12 and numbers:
             return f"{left} {self.rng.choice('+-*/%')} 2 {self.rng.choice(COMPARISONS)} {right}"
+        if roll < 0.18 and numbers:
+            function = self.rng.choice(["abs({})", "sqrt({})", "min({}, 1)", "max({}, 0, -1)", "-{}"])
+            return f"{function.format(left)} {self.rng.choice(COMPARISONS)} {right}"
         return text
 
     def _attribute(self) -> str:
@@ -243,7 +246,7 @@ class Conditions:
         if roll < 0.15:
             return f"{name}.len"
         if roll < 0.45:
-            return f"{name}[{self.rng.choice(['1', 'last'])}].{self._attribute()}"
+            return f"{name}[{self.rng.choice(['1', 'first', 'last', f'{name}.len'])}].{self._attribute()}"
         return self._aggregate(f"{name}[]")
 
     def _aggregate(self, over: str) -> str:
@@ -263,7 +266,8 @@ class Conditions:
         if not self.lists:
             return self._pair()
         variable = self.rng.choice(self.lists)
-        return self._compared(f"{variable.name}[i].{self._attribute()}", self._aggregate(f"{variable.name}[..i-1]"))
+        so_far = self.rng.choice(["..i-1", "..i-1", "1..i-1"])
+        return self._compared(f"{variable.name}[i].{self._attribute()}", self._aggregate(f"{variable.name}[{so_far}]"))
 
     def _finished(self) -> str:
         if not self.lists:
