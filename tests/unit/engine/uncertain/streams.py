@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from saffron.engine.events import Columns, Kind, Schema, concat_columns
+from saffron.engine.events import Columns, Kind, Schema
 from saffron.engine.events.columns import Column
 from saffron.engine.events.schema import NULL_INT, Distribution
 from saffron.engine.match.stream import Range
@@ -82,17 +83,20 @@ def runs_of(text: str, law: Distribution = "uniform", *, compiled: bool = False)
     return UncertainRuns(compile_uncertain(plan, schema, compiled=compiled), schema, Strings())
 
 
+def block(runs: UncertainRuns, columns: Columns, low: int, high: int) -> list[bytes]:
+    """The results of events low..high-1, as one block."""
+    if low == high:
+        return []
+    runs.begin_block(int(columns.ts[low]))
+    runs.advance(Range(columns, low, high), None)
+    matches = LikelyMatches(runs, "q", 0)
+    return matches.json(np.arange(len(matches)))
+
+
 def results(runs: UncertainRuns, columns: Columns, cuts: Sequence[int] = ()) -> list[bytes]:
     """All results, the stream being cut into blocks at these places."""
-    found: list[bytes] = []
     bounds = [0, *cuts, len(columns)]
-    for low, high in zip(bounds, bounds[1:], strict=False):
-        if low < high:
-            runs.begin_block(int(columns.ts[low]))
-            runs.advance(Range(columns, low, high), None)
-            matches = LikelyMatches(runs, "q", 0)
-            found += matches.json(np.arange(len(matches)))
-    return found
+    return [text for low, high in itertools.pairwise(bounds) for text in block(runs, columns, low, high)]
 
 
 Answer = tuple[tuple[tuple[int, ...], ...], tuple[int, int] | None]
@@ -119,10 +123,6 @@ def expected(text: str, events: Sequence[Vague]) -> dict[Answer, Fraction]:
         (tuple(tuple(seq for seq, _ in part) for part in one.parts), one.window): one.confidence
         for one in likely_matches(question(text), events)
     }
-
-
-def joined(parts: Sequence[Columns]) -> Columns:
-    return concat_columns(list(parts))
 
 
 # ---------------------------------------------------------------- random ones
