@@ -1,0 +1,148 @@
+"""Random conjuncts of WHERE over the components of a pattern, in every form of reference; seeded."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from tests.reference.match.random_patterns import Variable
+
+NUMBERS = ("x", "f")
+COMPARISONS = ("=", "!=", "<", "<=", "<=", ">", ">=", ">=")
+AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
+
+
+class Conditions:
+    """Makes conjuncts over the variables of a pattern, in every form of reference."""
+
+    def __init__(self, rng: random.Random, variables: Sequence[Variable], functions: Sequence[str]) -> None:
+        self.rng = rng
+        self.variables = variables
+        self.lists = [one for one in variables if one.loops and not one.absent]
+        self.aggregates = (*AGGREGATES, *functions)
+
+    def some(self) -> list[str]:
+        forms = [self._local, self._local, self._pair, self._pair, self._back, self._so_far, self._finished, self._gap]
+        made = [self.rng.choice(forms)() for _ in range(self.rng.choice([0, 1, 1, 2, 2, 3]))]
+        return [f"({one})" for one in made if one]
+
+    def returned(self) -> str:
+        """Values of finished components, as the items of RETURN."""
+        items = []
+        for number in range(self.rng.choice([1, 2])):
+            variable = self.rng.choice([one for one in self.variables if not one.absent])
+            read = self._whole(variable) if variable.loops else f"{variable.name}.{self.rng.choice('xfst')}"
+            items.append(f"{read} AS r{number}")
+        return ", ".join(items)
+
+    def _taken(self, variable: Variable, attribute: str) -> str:
+        return f"{variable.name}[i].{attribute}" if variable.loops else f"{variable.name}.{attribute}"
+
+    def _number(self) -> str:
+        return self.rng.choice(["0", "1", "2", "0.5", "1.5", "-1"])
+
+    def _compared(self, left: str, right: str, numbers: bool = True) -> str:
+        text = f"{left} {self.rng.choice(COMPARISONS)} {right}"
+        roll = self.rng.random()
+        if roll < 0.06:
+            return f"NOT {text}"
+        if roll < 0.12 and numbers:
+            return f"{left} {self.rng.choice('+-*/%')} 2 {self.rng.choice(COMPARISONS)} {right}"
+        if roll < 0.18 and numbers:
+            function = self.rng.choice(["abs({})", "sqrt({})", "min({}, 1)", "max({}, 0, -1)", "-{}"])
+            return f"{function.format(left)} {self.rng.choice(COMPARISONS)} {right}"
+        return text
+
+    def _attribute(self) -> str:
+        return self.rng.choice(NUMBERS)
+
+    def _local(self) -> str:
+        variable = self.rng.choice(self.variables)
+        roll = self.rng.random()
+        if roll < 0.6:
+            return self._compared(self._taken(variable, self._attribute()), self._number())
+        if roll < 0.7:
+            return f"{self._taken(variable, 's')} IN ('a', 'b', 'é')"
+        if roll < 0.8:
+            return self._taken(variable, "t")
+        if roll < 0.9 and variable in self.lists:
+            return self._compared(f"{variable.name}[{self.rng.choice(['1', 'first'])}].x", self._number())
+        return f"{self._taken(variable, 's')} = 'a' OR {self._taken(variable, 't')} = false"
+
+    def _pair(self) -> str:
+        """Two components, each read in a form that has a meaning beside the other."""
+        one, other = self.rng.choice(self.variables), self.rng.choice(self.variables)
+        if one is other or (one.absent and other.absent):
+            return self._local()
+        if one.loops != other.loops and self._unordered(one, other):
+            return self._local()
+        if len(one.loops) < len(other.loops) or (one.loops == other.loops and self._after(other, one)):
+            one, other = other, one
+        name = self._attribute()
+        together = one.loops[: len(other.loops)] == other.loops
+        follows = one.loops == other.loops or self._after(one, other)
+        if together and (one.absent or (follows and not other.absent)):
+            return self._compared(self._taken(one, name), self._taken(other, name))
+        if one.loops and other.loops and one.loops[0] == other.loops[0]:
+            return self._local()
+        if one.absent or (one not in self.lists and not other.absent):
+            return self._compared(self._taken(one, name), self._ended(other))
+        if other.absent or self._after(other, one):
+            return self._compared(self._taken(other, name), self._ended(one))
+        return self._compared(self._taken(one, name), self._ended(other))
+
+    def _after(self, one: Variable, other: Variable) -> bool:
+        return self.variables.index(one) > self.variables.index(other)
+
+    def _unordered(self, one: Variable, other: Variable) -> bool:
+        """Whether they stand in different parts of an AND."""
+        sides = dict(one.sides)
+        return any(sides.get(number, index) != index for number, index in other.sides)
+
+    def _ended(self, variable: Variable) -> str:
+        """A number of a component that is complete."""
+        return self._whole(variable) if variable.loops else self._taken(variable, self._attribute())
+
+    def _whole(self, variable: Variable) -> str:
+        """A number of a finished list."""
+        name = variable.name
+        roll = self.rng.random()
+        if roll < 0.15:
+            return f"{name}.len"
+        if roll < 0.45:
+            return f"{name}[{self.rng.choice(['1', 'first', 'last', f'{name}.len'])}].{self._attribute()}"
+        return self._aggregate(f"{name}[]")
+
+    def _aggregate(self, over: str) -> str:
+        function = self.rng.choice(self.aggregates)
+        if function == "count" and self.rng.random() < 0.5:
+            return f"count({over})"
+        return f"{function}({over}.{self._attribute()})"
+
+    def _back(self) -> str:
+        if not self.lists:
+            return self._local()
+        list_, name, back = self.rng.choice(self.lists), self.rng.choice(["x", "f", "s"]), self.rng.choice([1, 1, 1, 2])
+        earlier = f"{list_.name}[i-{back}].{name}"
+        return self._compared(f"{list_.name}[i].{name}", earlier, numbers=name != "s")
+
+    def _so_far(self) -> str:
+        if not self.lists:
+            return self._pair()
+        variable = self.rng.choice(self.lists)
+        so_far = self.rng.choice(["..i-1", "..i-1", "1..i-1"])
+        return self._compared(f"{variable.name}[i].{self._attribute()}", self._aggregate(f"{variable.name}[{so_far}]"))
+
+    def _finished(self) -> str:
+        if not self.lists:
+            return self._pair()
+        return self._compared(self._whole(self.rng.choice(self.lists)), self._number())
+
+    def _gap(self) -> str:
+        singles = [one for one in self.variables if not one.loops]
+        if len(singles) < 2:
+            return self._pair()
+        one, other = self.rng.sample(singles, 2)
+        if one.absent and other.absent:
+            return self._pair()
+        return f"{other.name}.ts - {one.name}.ts <= {self.rng.randrange(1, 8)} ms"

@@ -1,0 +1,107 @@
+"""Random patterns as text: groups, options, repetitions, NOT; seeded."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+TYPES = "ABC"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """`loops`: the repetitions around it, outermost first. `absent`: it stands inside a NOT.
+
+    `sides`: (an AND around it, which of its parts), outermost first.
+    """
+
+    name: str
+    type: str
+    loops: tuple[int, ...]
+    absent: bool
+    sides: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Patterns:
+    """Makes one pattern; `variables` are its components from the left."""
+
+    rng: random.Random
+    most: int
+    types: str = TYPES
+    variables: list[Variable] = field(default_factory=list)
+    loops: int = 0
+    sides: list[tuple[int, int]] = field(default_factory=list)
+    conjunctions: int = 0
+
+    def root(self, depth: int) -> str:
+        roll = self.rng.random()
+        if roll < 0.75:
+            return self._sequence(depth, (), outermost=True, absent=False)
+        return self._pattern(depth, (), absent=False)
+
+    def _full(self) -> bool:
+        return len(self.variables) >= self.most
+
+    def _pattern(self, depth: int, loops: tuple[int, ...], absent: bool) -> str:
+        """A pattern with its repetition, if any."""
+        group = depth > 0 and not self._full() and self.rng.random() < 0.4
+        bounds = "" if self.rng.random() < (0.5 if group else 0.45) else self._bounds()
+        inside = loops
+        if bounds not in ("", "?", "{1}", "{0,1}"):
+            inside = (*loops, self.loops)
+            self.loops += 1
+        if not group:
+            return self._event(bounds, inside, absent)
+        return f"({self._group(depth - 1, inside, absent)}){bounds}"
+
+    def _bounds(self) -> str:
+        return self.rng.choice(["+", "+", "+", "+", "*", "?", "?", "{2}", "{1,2}", "{2,3}", "{2,}", "{0,2}", "{1}"])
+
+    def _event(self, bounds: str, loops: tuple[int, ...], absent: bool) -> str:
+        variable = Variable(f"v{len(self.variables)}", self.rng.choice(self.types), loops, absent, tuple(self.sides))
+        self.variables.append(variable)
+        return f"{variable.type}{bounds} {variable.name}"
+
+    def _group(self, depth: int, loops: tuple[int, ...], absent: bool) -> str:
+        roll = self.rng.random()
+        if roll < 0.5:
+            return self._sequence(depth, loops, outermost=False, absent=absent)
+        if roll < 0.68:
+            return self._any(loops, absent)
+        if roll < 0.85:
+            return " OR ".join(self._pattern(depth, loops, absent) for _ in range(2))
+        self.conjunctions += 1
+        parts = []
+        for index in range(2):
+            self.sides.append((self.conjunctions, index))
+            parts.append(self._pattern(depth, loops, absent))
+            self.sides.pop()
+        return " AND ".join(parts)
+
+    def _sequence(self, depth: int, loops: tuple[int, ...], *, outermost: bool, absent: bool) -> str:
+        parts = []
+        size = self.rng.choice([1, 2, 2, 3] if outermost else [2, 2, 3])
+        for index in range(size):
+            if (outermost or index > 0) and not absent and self.rng.random() < 0.12:
+                parts.append(self._negation(loops))
+            parts.append(self._pattern(depth, loops, absent))
+            if self._full() and index > 0:
+                break
+        if outermost and self.rng.random() < 0.08:
+            parts.append(self._negation(loops))
+        return f"SEQ({', '.join(parts)})"
+
+    def _negation(self, loops: tuple[int, ...]) -> str:
+        if self.rng.random() < 0.7:
+            return f"NOT {self._event('', loops, absent=True)}"
+        inner = [self._event("", loops, absent=True) for _ in range(2)]
+        return f"NOT SEQ({', '.join(inner)})"
+
+    def _any(self, loops: tuple[int, ...], absent: bool) -> str:
+        distinct = self.rng.choice(["", "", " DISTINCT k", " DISTINCT x"])
+        if self.rng.random() < 0.4:
+            self.loops += 1
+            return f"ANY({self.rng.choice([2, 2, 3])}, {self._event('', (*loops, self.loops - 1), absent)}){distinct}"
+        units = [self._event("", loops, absent) for _ in range(self.rng.choice([2, 3]))]
+        return f"ANY({self.rng.randrange(1, len(units) + 1)}, {', '.join(units)}){distinct}"
