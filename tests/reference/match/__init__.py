@@ -4,8 +4,8 @@
 of bindings, a position is an explicit state of the pattern tree (`positions`), windows are matched one by one.
 `subsets` says skip-till-any-match once more, without runs. Use it on a dozen events.
 
-Readings, where design/language leaves a point open
----------------------------------------------------
+Readings, where the definition of the language leaves a point open
+------------------------------------------------------------------
 
 Positions and choices
  1. Where a part is *reached* (before it takes its first event), each choice makes a run of its own: a side of OR, with
