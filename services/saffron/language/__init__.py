@@ -1,9 +1,11 @@
 """The query language, in the order of a query's life.
 
 text      tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
-meaning   binder -> match_plan (conditions) or trend_plan (template, edges), by way of scope, typed, aggregates,
-          keys, strategies, windows, names; refusals: what this version does not run yet -> plan
-words     explain (automaton, complexity, formulas, drawing); errors: the carets
+meaning   binder -> match_plan or trend_plan (template, edges), by way of scope, typed, aggregates, keys, strategies,
+          windows, names; refusals: what this version does not run yet -> plan
+          match_plan: shapes (absences: NOT) -> layout; conditions -> meaning (what is refused), placing (flat plans),
+          ruling (conditions of a NOT), agreement (keys and DISTINCT as checks)
+words     explain (automaton or outline, links, asking; complexity, growth; formulas, drawing); errors: the carets
 """
 
 from saffron.language.binder import Bound, bind, compile_query

@@ -41,7 +41,10 @@ def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> Q
 
 
 WAITING = ("OUTPUT COMPRESSED", "INTO")
-"""Clauses of match queries that no engine runs yet; they are bound all the same. Lift one by taking it out of here."""
+"""Clauses of match queries that no engine runs yet; they are bound all the same.
+
+Lift one by taking it out of here, and out of the list in docs/language.md.
+"""
 
 
 def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:

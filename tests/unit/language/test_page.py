@@ -1,0 +1,88 @@
+"""Every example of docs/language.md: it binds, and finds what the page says (by the reference matcher)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saffron.errors import QueryError
+from saffron.language import bind, compile_query
+from saffron.language.plan import TrendPlan
+from saffron.language.refusals import WAITING
+from tests.reference.match.answers import answers, returned
+from tests.reference.match.matches import Match
+from tests.reference.match.question import Question, names, question
+
+PAGE = Path(__file__).parents[3] / "docs" / "language.md"
+TEXT = PAGE.read_text()
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = BLOCK.findall(TEXT)
+EXAMPLES = [block for kind, block in BLOCKS if kind == ""]
+SPOKEN = [(kind, block) for kind, block in BLOCKS if kind in ("error", "warning")]
+EVENT = re.compile(r"(?P<type>[A-Za-z]+)(?P<ts>\d+)(?:\((?P<attributes>[^)]*)\))?")
+
+
+def events_of(line: str) -> list[dict[str, Any]]:
+    """A1 B2(x=5, host='p')."""
+    events = []
+    for seq, found in enumerate(EVENT.finditer(line)):
+        event: dict[str, Any] = {"seq": seq, "ts": int(found["ts"]), "type": found["type"]}
+        for pair in filter(None, (found["attributes"] or "").split(",")):
+            name, _, value = pair.strip().partition("=")
+            event[name] = json.loads(value.replace("'", '"'))
+        events.append(event)
+    return events
+
+
+def said(asked: Question, match: Match) -> str:
+    """a=1 b=2,3 {name: value}."""
+    parts = zip(names(asked), match.parts, strict=True)
+    text = " ".join(f"{leaf.variable}={','.join(str(event.ts) for event in part)}" for leaf, part in parts if part)
+    values = returned(asked, match)
+    return text + (
+        " {" + ", ".join(f"{name}: {json.dumps(one)}" for name, one in values.items()) + "}" if values else ""
+    )
+
+
+@pytest.mark.parametrize("block", EXAMPLES, ids=lambda block: " ".join(block.split())[:60])
+def test_examples_give_what_the_page_says(block: str) -> None:
+    plan = compile_query(block, None)
+    if isinstance(plan, TrendPlan) or "-- over" not in block:
+        return
+    stream = re.search(r"-- over +(.*)", block)
+    given = re.search(r"-- gives +(.*)", block, re.DOTALL)
+    assert stream is not None
+    assert given is not None
+    expected = [line.removeprefix("--").strip() for line in given[1].splitlines()]
+    asked = question(block)
+    assert [said(asked, match) for match in answers(asked, events_of(stream[1]))] == expected
+
+
+@pytest.mark.parametrize(("kind", "block"), SPOKEN)
+def test_errors_and_warnings_are_those_of_the_page(kind: str, block: str) -> None:
+    text, _, expected = block.partition("\n\n")
+    if kind == "warning":
+        assert bind(text, None, name="q").warnings == (expected.strip(),)
+        return
+    with pytest.raises(QueryError) as caught:
+        compile_query(text, None)
+    assert str(caught.value) == expected.strip()
+
+
+def test_the_page_says_what_is_not_run_yet() -> None:
+    line = re.search(r"Of match queries: (.*?)\.", TEXT)
+    assert (line is None) == (not WAITING)
+    assert sorted(re.findall(r"`([^`]+)`", line[1] if line else "")) == sorted(WAITING)
+
+
+def test_links_lead_to_sections() -> None:
+    sections = {
+        re.sub(r"[^a-z0-9 -]", "", line.lower()).strip().replace(" ", "-")
+        for line in re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
+    }
+    assert set(re.findall(r"\(#([^)]+)\)", TEXT)) <= sections
+    assert len(EXAMPLES) > 35
