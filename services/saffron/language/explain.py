@@ -58,17 +58,31 @@ def _match_text(plan: MatchPlan) -> list[str]:
     ]
 
 
-def _output_fields(plan: MatchPlan) -> dict[str, str]:
+def _output_json(plan: MatchPlan) -> dict[str, Any]:
     """What is reported, where it is not simply every match."""
-    fields: dict[str, str] = {}
+    fields: dict[str, Any] = {}
     if plan.output is not Output.ALL or plan.timeouts:
-        fields["output"] = plan.output.value + (" with timeouts" if plan.timeouts else "")
+        fields |= {"output": plan.output.value, "timeouts": plan.timeouts}
     if plan.consume:
-        fields["consume"] = ", ".join(plan.components[component].variable for component in plan.consume)
+        fields["consume"] = [plan.components[component].variable for component in plan.consume]
     if plan.into is not None:
         fields["into"] = plan.into
     if plan.confidence is not None:
-        fields["sure"] = f"confidence >= {plan.confidence}"
+        fields["confidence"] = plan.confidence
+    return fields
+
+
+def _output_fields(plan: MatchPlan) -> dict[str, str]:
+    found = _output_json(plan)
+    fields: dict[str, str] = {}
+    if "output" in found:
+        fields["output"] = found["output"] + (" with timeouts" if plan.timeouts else "")
+    if "confidence" in found:
+        fields["likely"] = f"confidence >= {plan.confidence}"
+    if "consume" in found:
+        fields["consume"] = ", ".join(found["consume"])
+    if "into" in found:
+        fields["into"] = found["into"]
     return fields
 
 
@@ -136,7 +150,7 @@ def _match_json(plan: MatchPlan) -> dict[str, Any]:
             {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
         ],
         **(_automaton_json(plan) if plan.flat else outline_json(plan)),
-        **_output_fields(plan),
+        **_output_json(plan),
         "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
 

@@ -30,6 +30,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"
     keys = bind_keys(query.conditions, (), scope)
+    _check_partition(keys, query, strategies, layout, scope)
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
@@ -83,6 +84,19 @@ def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
         refuse_imprecise(query, scope)
         default = plan.Strategy.ANY
     return bind_strategies(query, layout, scope, default)
+
+
+def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layout: Layout, scope: Scope) -> None:
+    """[P.x] asked of all that a match binds, but not of its NOTs, does not partition the stream here."""
+    apart = query.output is not None and query.output.mode == plan.Output.NON_OVERLAP.value
+    if not apart and plan.Strategy.PARTITION not in (*strategies.begins, *strategies.continues):
+        return
+    for partial in keys.partial:
+        if set(range(layout.positive)) <= set(partial.components):
+            asks = "NON-OVERLAP" if apart else "partition-contiguity"
+            hint = f"Write [{partial.attribute.name}], of all components, or leave {asks} out."
+            message = f"{asks} needs a key that what must not be there has, too"
+            raise scope.refused(message, partial.written.span, hint)
 
 
 # ---------------------------------------------------------------- WHERE

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from saffron.errors import QueryError
-from saffron.language.conditions import FINISHED, LOOKING_BACK, Conjunct, Use
+from saffron.language.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct, Use
 from saffron.language.layout import Layout, Leaf, Order, order, surely_begun
 from saffron.language.scope import Scope
 from saffron.language.tree import Index
@@ -75,15 +75,17 @@ def _no_end(use: Use, scope: Scope) -> QueryError:
 
 
 def _warn_of_never(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
-    """Two sides of an OR outside of repetitions: no match has both."""
+    """Two sides of an OR: no match, or no iteration, has both."""
     for one, other in combinations(conjunct.uses, 2):
         leaf, against = layout.leaves[one.component], layout.leaves[other.component]
-        if one.component == other.component or (leaf.loops and leaf.loops[:1] == against.loops[:1]):
+        if one.component == other.component or order(leaf.path, against.path) is not Order.NEVER:
             continue
-        if order(leaf.path, against.path) is Order.NEVER:
+        again = bool(leaf.loops) and leaf.loops[:1] == against.loops[:1]
+        if not again or (one.index in TAKING and other.index in TAKING):
             names = scope.places[one.component].variable, scope.places[other.component].variable
-            message = f"no match has both {names[0]} and {names[1]}: the condition always holds"
-            scope.warn(message, conjunct.span, "A condition on what a match does not bind holds; write one for each.")
+            what = "iteration" if again else "match"
+            message = f"no {what} has both {names[0]} and {names[1]}: the condition always holds"
+            scope.warn(message, conjunct.span, "A condition on what is not bound holds; write one for each.")
             return
 
 

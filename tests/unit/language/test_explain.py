@@ -156,13 +156,14 @@ def test_json_of_a_pattern_of_groups() -> None:
     assert found["conditions"][2] == {
         "expression": "c.x > sum(b[].x)", "text": "c.x > sum(b[].x)", "asked": "when c is taken"
     }  # fmt: skip
-    assert (found["output"], found["consume"]) == ("LONGEST with timeouts", "c")
+    assert (found["output"], found["timeouts"], found["consume"]) == ("LONGEST", True, ["c"])
     assert "states" not in found
 
 
 @pytest.mark.parametrize(
     ("clauses", "lines"),
     [
+        ("CONFIDENCE >= 0.5", ["likely   confidence >= 0.5"]),
         ("OUTPUT FIRST", ["output   FIRST"]),
         ("OUTPUT ALL WITH TIMEOUTS", ["output   ALL with timeouts"]),
         ("CONSUME ALL", ["consume  a, b"]),

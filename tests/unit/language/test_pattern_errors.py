@@ -50,6 +50,10 @@ ERRORS = {
     "PATTERN A+ a AND B b WHERE a[i].x < b.x": ("a[i].x has no meaning when b comes", "a[i].x"),
     "PATTERN A+ a AND B+ b WHERE a[i].x < avg(b[].x)": ("a[i].x has no meaning when b comes", "a[i].x"),
     "PATTERN A+ a AND B b WHERE b.x < avg(a[..i-1].x)": ("a[..i-1] is over when b comes", "avg(a[..i-1].x)"),
+    "PATTERN SEQ(A a, NOT D d, A b) WHERE partition-contiguity { [A.k] }": (
+        "partition-contiguity needs a key that what must not be there has, too", "A.k"),
+    "PATTERN SEQ(A a, NOT D d, A b) WHERE [A.k] OUTPUT NON-OVERLAP": (
+        "NON-OVERLAP needs a key that what must not be there has, too", "A.k"),
     "PATTERN SEQ(A a, B b) WHERE strict-contiguity(b[i])": ("b is one event, with no next one to wait for", "b[i]"),
     "PATTERN SEQ(A a, B b) WHERE strict-contiguity(a), skip-till-any-match(a)": (
         "a second strategy for this step", "a"),

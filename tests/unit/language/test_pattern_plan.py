@@ -54,6 +54,8 @@ def test_conditions_become_checks(pattern: str, condition: str) -> None:
 def test_a_condition_on_both_sides_of_or_is_a_warning() -> None:
     bound = bind("PATTERN SEQ(A a, (B b OR C c)) WHERE b.x > c.x WITHIN 1 h", LETTERS, name="q")
     assert bound.warnings[0].startswith("query warning: no match has both b and c: the condition always holds\n")
+    bound = bind("PATTERN (B b OR C c)+ WHERE b[i].x > c[i].x OUTPUT FIRST WITHIN 1 h", LETTERS, name="q")
+    assert bound.warnings[0].startswith("query warning: no iteration has both b and c: the condition always holds\n")
     assert not bind("PATTERN (B b OR C c)+ WHERE b[1].x > c[1].x OUTPUT FIRST WITHIN 1 h", LETTERS, name="q").warnings
 
 
