@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import orjson
 import typer
 
+from saffron.cli import console
 from saffron.cli.queries import read_schema, read_texts
-from saffron.language import compile_query, explain_json, explain_svg, explain_text
+from saffron.language import bind, explain_json, explain_svg, explain_text
 
 
 def explain(
@@ -19,7 +20,7 @@ def explain(
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="How to print the plan.")] = "text",
     schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
 ) -> None:
-    """Print the plan: automaton or template, conditions on each edge, strategy, window, key, complexity and why.
+    """Print the plan: automaton, outline or template, conditions, strategy, window, key, complexity and why.
 
     Examples:
 
@@ -29,7 +30,10 @@ def explain(
     """
     known = read_schema(schema) if schema else None
     for one in read_texts(query or [], text or []):
-        plan = compile_query(one.text, known, name=one.name, lenient=known is None)
+        bound = bind(one.text, known, name=one.name, lenient=known is None)
+        plan = bound.plan
+        for warning in bound.warnings:
+            console.say(warning)
         if format == "json":
             sys.stdout.write(orjson.dumps(explain_json(plan), option=orjson.OPT_INDENT_2).decode() + "\n")
         else:

@@ -15,7 +15,7 @@ from saffron.cli.standing import Standing, next_version, read_standing, removed,
 from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
 from saffron.errors import SaffronError
-from saffron.language import compile_query, explain_text
+from saffron.language import bind, compile_query, explain_text
 from saffron.runtime.config import Settings
 
 app = typer.Typer(no_args_is_help=True)
@@ -88,9 +88,12 @@ def check(
     known = read_schema(schema) if schema else None
     rows = []
     for one in read_texts(files or [], text or []):
-        plan = compile_query(one.text, known, name=one.name, lenient=known is None)
-        rows.append({"name": plan.name, "stream": plan.stream, "text": plan.text})
+        bound = bind(one.text, known, name=one.name, lenient=known is None)
+        plan = bound.plan
+        rows.append({"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(bound.warnings)})
         if not json:
+            for warning in bound.warnings:
+                console.say(warning)
             console.say(f"{plan.name}: right")
     if json:
         console.print_json(rows)

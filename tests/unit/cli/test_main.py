@@ -71,6 +71,15 @@ def test_a_right_query_is_said_to_be(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert '"name":"two"' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", [("query", "check"), ("explain",)])
+def test_a_query_that_can_cost_too_much_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    text = "PATTERN SEQ(A a, B+ b[]) WHERE skip-till-any-match WITHIN 1 hour"
+    assert saffron(monkeypatch, *command, "-e", text) == 0
+    assert capsys.readouterr().err.startswith("query warning: the number of matches can grow exponentially")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
