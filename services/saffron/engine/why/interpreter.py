@@ -1,0 +1,311 @@
+"""NFA^b (N2-N4), one event at a time in plain Python, saying for each run and event what became of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from saffron.engine.match.general.positions import Edge, Positions
+from saffron.engine.why.absences import Opening, offenders, openings
+from saffron.engine.why.bindings import Bindings, Bound, Event, parts
+from saffron.engine.why.conditions import Conditions, Refusal
+from saffron.engine.windows.bounds import common_windows, run_deadline
+from saffron.errors import InputError
+from saffron.language.plan import MatchPlan, Strategy
+
+MOST_RUNS = 20_000
+
+
+class What(Enum):
+    """What became of an event for a run, or of a run at an event."""
+
+    BEGINS = "begins"  # the event is the first of a run
+    TAKES = "takes"
+    STAYS = "stays"  # the run goes on without the event
+    DIES = "dies"  # contiguity: the run does not go on without the event
+    EXPIRES = "expires"  # no window that holds its first event holds this one
+    REFUSED = "refused"  # the event begins no run, by a condition
+    MATCHES = "matches"
+    FORBIDDEN = "forbidden"  # a NOT forbids the match, or a condition on a finished list
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`run`: its number, 0 for none. `component`: that takes the event or was refused it. `made`: runs that it gave.
+
+    `refusals`: of a decision to stay or die, what each component that the run waited for said.
+    `offenders`: positions of the events that a NOT forbids.
+    """
+
+    what: What
+    run: int
+    component: int | None = None
+    made: tuple[int, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    offenders: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match that stands. `window`, `opener` as in results; `run`: the number of the run that found it."""
+
+    bindings: Bindings
+    window: tuple[int, int] | None
+    opener: int | None
+    run: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """`edges`: what it waits for. `until`: the last position (or ts) that it can take. `turns`: see `Bound`."""
+
+    number: int
+    parent: int
+    bindings: Bindings
+    edges: tuple[Edge, ...]
+    until: int
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Complete:
+    """A match but for its NOTs, in one window; `deadline`: when a trailing one is known."""
+
+    bindings: Bindings
+    window: tuple[int, int] | None
+    opener: int | None
+    gaps: tuple[Opening, ...]
+    deadline: int
+    run: int
+
+
+class Interpreter:
+    """A plan over the events of one key, in order. `reads_others`: it must see the events of other keys too."""
+
+    def __init__(self, plan: MatchPlan) -> None:
+        if plan.confidence is not None:
+            raise InputError("matches over imprecise time are not explained event by event")
+        self.plan = plan
+        self.runs: list[Run] = []
+        self.matches: list[Found] = []
+        self.parents: dict[int, int] = {}
+        self.reads_others = Strategy.STRICT in (*plan.begins, *plan.continues)
+        self._positions = Positions(plan.pattern)
+        self._conditions = Conditions(plan)
+        self._loops = 1 + max((loop for edge in self._every_edge() for loop in edge.begins), default=-1)
+        self._history: deque[Event] = deque()
+        self._openers: deque[tuple[int, int]] = deque()
+        self._pending: list[Complete] = []
+        self._seen: set[tuple[object, ...]] = set()
+        self._numbers = 0
+
+    def _every_edge(self) -> Iterator[Edge]:
+        """All edges that can be reached, by walking the places."""
+        seen: set[object] = set()
+        waiting = list(self._positions.first())
+        while waiting:
+            for edge in waiting.pop().edges:
+                yield edge
+                if edge.position not in seen:
+                    seen.add(edge.position)
+                    waiting += self._positions.after(edge.position)
+
+    def step(self, event: Event, *, ours: bool = True, opens: bool = False) -> list[Decision]:
+        """Advance by one event. `ours`: it is of the key. `opens`: a window of OPEN ON opens at it."""
+        now = self._clock(event)
+        told = self._ended(now)
+        if opens:
+            self._openers.append((int(event["seq"]), now))
+        kept: dict[tuple[object, ...], Run] = {}
+        for run in self.runs:
+            if now > run.until:
+                told.append(Decision(What.EXPIRES, run.number))
+            else:
+                told += self._run(run, event, ours, kept)
+        if ours:
+            told += self._begin(event, kept)
+            self._remember(event, now)
+        self.runs = list(kept.values())
+        if len(self.runs) > MOST_RUNS:
+            raise InputError(
+                f"more than {MOST_RUNS:,} partial matches of one key at position {event['seq']}: too many to explain; "
+                "ask for one match by its id, or for a shorter part of the stream"
+            )
+        return told
+
+    def finish(self) -> list[Decision]:
+        """The end of the stream closes all windows: what trailing NOTs still held back is decided."""
+        return self._ended(None)
+
+    # ---------------------------------------------------------------- runs
+
+    def _begin(self, event: Event, kept: dict[tuple[object, ...], Run]) -> Iterator[Decision]:
+        until = self._until(event)
+        root = Run(0, 0, (), (), until, (0,) * self._loops)
+        refusals: list[tuple[Edge, list[Refusal]]] = []
+        for edge in dict.fromkeys(edge for stance in self._positions.first() for edge in stance.edges):
+            if until < self._clock(event) or self._type(edge) != event["type"]:
+                continue
+            refused, told = self._go_on(root, edge, event, kept)
+            yield from told
+            if refused:
+                refusals.append((edge, refused))
+        for edge, refused in refusals:
+            yield Decision(What.REFUSED, 0, edge.component, refusals=tuple(refused))
+
+    def _run(self, run: Run, event: Event, ours: bool, kept: dict[tuple[object, ...], Run]) -> Iterator[Decision]:
+        fired: list[Edge] = []
+        refusals: list[Refusal] = []
+        for edge in run.edges:
+            if not ours or self._type(edge) != event["type"]:
+                continue
+            refused, told = self._go_on(run, edge, event, kept)
+            if refused:
+                refusals += refused
+            else:
+                fired.append(edge)
+                yield from told
+        staying = tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
+        if staying:
+            self._keep(replace(run, edges=staying), kept)
+        if not fired:
+            what = What.STAYS if staying else What.DIES
+            yield Decision(what, run.number, refusals=tuple(dict.fromkeys(refusals)))
+
+    def _go_on(
+        self, run: Run, edge: Edge, event: Event, kept: dict[tuple[object, ...], Run]
+    ) -> tuple[list[Refusal], list[Decision]]:
+        """The run takes the event by an edge, if no condition refuses it."""
+        turns = tuple(turn + (loop in edge.begins) for loop, turn in enumerate(run.turns))
+        bindings = (*run.bindings, Bound(event, edge.component, turns))
+        refused = self._conditions.refusals(bindings, edge.position)
+        if refused:
+            return refused, []
+        taken = Run(0, run.number, bindings, (), run.until, turns)
+        made: list[int] = []
+        told: list[Decision] = []
+        for stance in self._positions.after(edge.position):
+            number = self._next(run.number)
+            if stance.over:
+                told += self._complete(replace(taken, number=number))
+            if stance.edges:
+                made.append(self._keep(replace(taken, number=number, edges=stance.edges), kept))
+        what = What.TAKES if run.bindings else What.BEGINS
+        return [], [Decision(what, run.number, edge.component, tuple(made)), *told]
+
+    def _keep(self, run: Run, kept: dict[tuple[object, ...], Run]) -> int:
+        """Runs that have taken the same and wait for the same are one."""
+        same = (tuple((id(b.event), b.component, b.turns) for b in run.bindings), run.edges)
+        return kept.setdefault(same, run).number
+
+    def _next(self, parent: int) -> int:
+        self._numbers += 1
+        self.parents[self._numbers] = parent
+        return self._numbers
+
+    def _may_skip(self, edge: Edge, ours: bool, fired: Sequence[Edge]) -> bool:
+        """Whether a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
+        strategy = (self.plan.continues if edge.again else self.plan.begins)[edge.component]
+        if strategy is Strategy.NEXT:
+            return not any(one.holds for one in fired)
+        return strategy is Strategy.ANY or (strategy is Strategy.PARTITION and not ours)
+
+    def _type(self, edge: Edge) -> str:
+        return self.plan.components[edge.component].type
+
+    # ---------------------------------------------------------------- matches
+
+    def _complete(self, run: Run) -> Iterator[Decision]:
+        """The pattern may be over here: a match in each window that holds it, if nothing forbids it."""
+        broken = self._conditions.refusals_at_end(run.bindings)
+        if broken:
+            yield Decision(What.FORBIDDEN, run.number, refusals=tuple(broken))
+            return
+        gaps = tuple(openings(self.plan.pattern, run.bindings))
+        for window, opener, deadline in self._windows(run):
+            whole = Complete(run.bindings, window, opener, gaps, deadline, run.number)
+            if any(gap.after is None for gap in gaps):
+                self._pending.append(whole)
+            else:
+                yield from self._decide(whole)
+
+    def _ended(self, now: int | None) -> list[Decision]:
+        """Matches whose windows have closed before an event at `now`."""
+        due = [one for one in self._pending if now is None or now > one.deadline]
+        self._pending = [one for one in self._pending if not (now is None or now > one.deadline)]
+        return [decision for one in due for decision in self._decide(one)]
+
+    def _decide(self, whole: Complete) -> Iterator[Decision]:
+        bound = parts(whole.bindings, self.plan.positive)
+        if (bound, whole.window, whole.opener) in self._seen:
+            return
+        for opening in whole.gaps:
+            offending = offenders(self.plan, opening, self._between(opening, whole), whole.bindings)
+            if offending:
+                seqs = tuple(int(event["seq"]) for event in offending)
+                yield Decision(What.FORBIDDEN, whole.run, offenders=seqs)
+                return
+        self._seen.add((bound, whole.window, whole.opener))
+        self.matches.append(Found(whole.bindings, whole.window, whole.opener, whole.run))
+        yield Decision(What.MATCHES, whole.run)
+
+    def _between(self, opening: Opening, whole: Complete) -> list[Event]:
+        """The events strictly inside an opening, and inside the window where it has no other end."""
+        first, last = self._clock(whole.bindings[0].event), self._clock(whole.bindings[-1].event)
+        reach = self.plan.window.size - (1 if self.plan.window.events else 0)
+        low, high = (last - reach, first + reach) if whole.window is None else (whole.window[0], whole.window[1] - 1)
+        found = []
+        for event in self._history:
+            clock = self._clock(event)
+            if opening.before is None and (clock < low or (whole.opener or -1) > event["seq"]):
+                continue
+            if opening.after is None and clock > high:
+                continue
+            if opening.before is not None and not self._follows(opening.before, event):
+                continue
+            if opening.after is None or self._follows(event, opening.after):
+                found.append(event)
+        return found
+
+    def _follows(self, before: Event, after: Event) -> bool:
+        """Whether one event may follow the other in a match."""
+        return bool(before["ts"] < after["ts"]) if self.plan.strict else bool(before["seq"] < after["seq"])
+
+    # ---------------------------------------------------------------- windows
+
+    def _clock(self, event: Event) -> int:
+        return int(event["seq" if self.plan.window.events else "ts"])
+
+    def _until(self, first: Event) -> int:
+        """The last position, or ts, that shares a window with a first event."""
+        window, now = self.plan.window, self._clock(first)
+        if window.opens is None:
+            return run_deadline(now, window.size, window.slide or 0, window.events)
+        return max((low + window.size - 1 for _, low in self._openers), default=now - 1)
+
+    def _windows(self, run: Run) -> Iterator[tuple[tuple[int, int] | None, int | None, int]]:
+        """(bounds, opener, deadline) of each window that holds the run's first and last event."""
+        window = self.plan.window
+        first, last = run.bindings[0].event, run.bindings[-1].event
+        if window.opens is not None:
+            for opener, low in self._openers:
+                if opener <= first["seq"] and self._clock(last) < low + window.size:
+                    yield (low, low + window.size), opener, low + window.size - 1
+        elif window.slide is not None:
+            bounds = common_windows(self._clock(first), self._clock(last), window.size, window.slide, window.events)
+            for k in range(*bounds):
+                low = k * window.slide
+                yield (low, low + window.size), None, low + window.size - 1
+        else:
+            yield None, None, run.until
+
+    def _remember(self, event: Event, now: int) -> None:
+        """Keep the events that a gap may hold, and the windows that are still open."""
+        if self.plan.absences:
+            self._history.append(event)
+            while self._clock(self._history[0]) < now - 2 * self.plan.window.size:
+                self._history.popleft()
+        while self._openers and self._openers[0][1] + self.plan.window.size <= now:
+            self._openers.popleft()
