@@ -54,9 +54,9 @@ def _run(windowing: WindowingOperator, make: Make, restarts: bool) -> Iterator[d
 
 
 def match_line(result: dict[str, Any]) -> str:
-    """ "0; 1,2; 3": sequence numbers by component."""
+    """ "0; 1,2; -": sequence numbers by component, "-" for one that is not bound."""
     parts = [event if isinstance(event, list) else [event] for event in result["events"].values()]
-    return "; ".join(",".join(str(event["seq"]) for event in part) for part in parts)
+    return "; ".join(",".join(str(event["seq"]) for event in part if event) or "-" for part in parts)
 
 
 def trend_line(result: dict[str, Any]) -> str:
