@@ -9,8 +9,8 @@ reaches, row g for s = BASE + g - 1. TOP: where the level's values end. `low`, `
 
 from __future__ import annotations
 
-from saffron.engine.jit import jitable
-from saffron.engine.uncertain.laws import below, weight_at, whole
+from saffron.engine.uncertain.inline import inline
+from saffron.engine.uncertain.laws import UNIFORM, below, weight_at, whole
 from saffron.engine.uncertain.table import (
     BASE,
     BEFORE_ALL,
@@ -27,7 +27,7 @@ _HUGE = 2.0**900
 _SHRINK = 2.0**-900
 
 
-@jitable
+@inline
 def start(shape, work, level, top):
     """The level before all events: one world, which ends before all times."""
     levels = work.levels
@@ -39,7 +39,7 @@ def start(shape, work, level, top):
     work.weights[NORM, level] = 1.0
 
 
-@jitable
+@inline
 def room(work, level, lo, hi, loose, more):
     """How many values the level after `level` needs at most, for an event in [lo, hi]."""
     levels = work.levels
@@ -50,7 +50,7 @@ def room(work, level, lo, hi, loose, more):
     return (2 + max(0, min(levels[TO, level], hi) - max(levels[FROM, level], lo) + 1)) * (hi - lo + 1)
 
 
-@jitable
+@inline
 def prefix(work, level, t):
     """F(t) of a level."""
     start_at = work.levels[FROM, level]
@@ -59,13 +59,13 @@ def prefix(work, level, t):
     return work.values[work.levels[SUM, level] + min(t, work.levels[TO, level]) - start_at]
 
 
-@jitable
+@inline
 def total(work, level):
     """The weight of all worlds of a level."""
     return work.values[work.levels[SUM, level] + work.levels[TO, level] - work.levels[FROM, level]]
 
 
-@jitable
+@inline
 def after(shape, work, level, target, row, low, high, top):
     """Level `target`: the event of `row` comes after all of `level`. False where it cannot."""
     levels, values = work.levels, work.values
@@ -75,8 +75,12 @@ def after(shape, work, level, target, row, low, high, top):
     if begin > end:
         return False
     running = 0.0
+    last, origin = levels[TO, level], levels[SUM, level] - levels[FROM, level]
     for t in range(begin, end + 1):
-        running += weight_at(law, t - lo, n, shape.law_begins, shape.law_sums) * prefix(work, level, t - 1)
+        before = values[origin + min(t - 1, last)]
+        if law != UNIFORM:
+            before *= weight_at(law, t - lo, n, shape.law_begins, shape.law_sums)
+        running += before
         values[top + t - begin] = running
     levels[FROM, target], levels[TO, target] = begin, end
     levels[SUM, target], levels[GROUPS, target] = top, 0
@@ -85,7 +89,7 @@ def after(shape, work, level, target, row, low, high, top):
     return running > 0.0
 
 
-@jitable
+@inline
 def beside(shape, work, level, target, row, low, high, top, more):
     """Level `target`: the event of `row` joins an uncorrelated closure (`more`), or begins one. False: it cannot."""
     levels, values = work.levels, work.values
@@ -131,7 +135,33 @@ def beside(shape, work, level, target, row, low, high, top, more):
     return values[top + size - 1] > 0.0
 
 
-@jitable
+@inline
+def chance_before(shape, work, level, row):
+    """The probability that the event of `row` comes after all of `level`, in any window."""
+    levels, values = work.levels, work.values
+    lo, hi, law = work.lo[row], work.hi[row], work.law[row]
+    n = hi - lo + 1
+    weight = 0.0
+    last, origin = levels[TO, level], levels[SUM, level] - levels[FROM, level]
+    for t in range(max(lo, levels[FROM, level] + 1), hi + 1):
+        weight += weight_at(law, t - lo, n, shape.law_begins, shape.law_sums) * values[origin + min(t - 1, last)]
+    return weight / (work.weights[NORM, level] * whole(law, n))
+
+
+@inline
+def chance_of_order(shape, work, row, other):
+    """The probability that the event of `row` comes before that of `other`."""
+    lo, hi, law = work.lo[row], work.hi[row], work.law[row]
+    other_lo, other_hi, other_law = work.lo[other], work.hi[other], work.law[other]
+    n, m = hi - lo + 1, other_hi - other_lo + 1
+    weight = 0.0
+    for t in range(max(other_lo, lo + 1), other_hi + 1):
+        before = below(law, min(t - lo, n), n, shape.law_begins, shape.law_sums)
+        weight += weight_at(other_law, t - other_lo, m, shape.law_begins, shape.law_sums) * before
+    return weight / (whole(law, n) * whole(other_law, m))
+
+
+@inline
 def _normalise(work, level, target, weight):
     """Divide by a power of two what would grow out of float64."""
     norm = work.weights[NORM, level] * weight
@@ -142,7 +172,7 @@ def _normalise(work, level, target, weight):
     work.weights[NORM, target] = norm
 
 
-@jitable
+@inline
 def joined(shape, work, level, target, row, component, more, low, high, top):
     """Level `target` of any kind; `more`: the event joins a closure that has begun."""
     if shape.loose[component]:

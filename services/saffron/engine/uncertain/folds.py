@@ -7,11 +7,11 @@ import math
 
 from saffron.engine.arithmetic import quotient
 from saffron.engine.events.schema import NULL_INT
-from saffron.engine.jit import jitable
 from saffron.engine.match.arithmetic import deviation
+from saffron.engine.uncertain.inline import inline
 
 
-@jitable
+@inline
 def number_at(column, whole, row):
     """A value as float64, NaN where it is null."""
     value = column[row]
@@ -20,7 +20,7 @@ def number_at(column, whole, row):
     return float(value)
 
 
-@jitable
+@inline
 def count_of(column, whole, path, first, end, mask):
     count = 0.0
     for level in range(first, end):
@@ -30,7 +30,7 @@ def count_of(column, whole, path, first, end, mask):
     return count
 
 
-@jitable
+@inline
 def sum_of(column, whole, path, first, end, mask):
     total = 0.0
     for level in range(first, end):
@@ -40,13 +40,13 @@ def sum_of(column, whole, path, first, end, mask):
     return total
 
 
-@jitable
+@inline
 def avg_of(column, whole, path, first, end, mask):
     total = sum_of(column, whole, path, first, end, mask)
     return quotient(total, count_of(column, whole, path, first, end, mask))
 
 
-@jitable
+@inline
 def stddev_of(column, whole, path, first, end, mask):
     number = mean = spread = 0.0
     for level in range(first, end):
@@ -59,7 +59,7 @@ def stddev_of(column, whole, path, first, end, mask):
     return deviation(spread, number)
 
 
-@jitable
+@inline
 def min_real(column, path, first, end, mask):
     found = math.nan
     for level in range(first, end):
@@ -69,7 +69,7 @@ def min_real(column, path, first, end, mask):
     return found
 
 
-@jitable
+@inline
 def max_real(column, path, first, end, mask):
     found = math.nan
     for level in range(first, end):
@@ -79,7 +79,7 @@ def max_real(column, path, first, end, mask):
     return found
 
 
-@jitable
+@inline
 def min_whole(column, path, first, end, mask):
     found = NULL_INT
     for level in range(first, end):
@@ -89,7 +89,7 @@ def min_whole(column, path, first, end, mask):
     return found
 
 
-@jitable
+@inline
 def max_whole(column, path, first, end, mask):
     found = NULL_INT
     for level in range(first, end):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Distribution
-from saffron.engine.jit import jitable
+from saffron.engine.uncertain.inline import inline
 
 UNIFORM, TRIANGULAR, HISTOGRAM = range(3)
 """Numbers of distributions; histogram k is HISTOGRAM + k."""
@@ -35,7 +35,7 @@ def law_table(
     return numbers, np.array(begins, np.int64), np.array(sums)
 
 
-@jitable
+@inline
 def below(law, count, n, begins, sums):
     """The weight of the first `count` of n instants: whole numbers if uniform, else of 1."""
     if law == UNIFORM:
@@ -53,7 +53,7 @@ def below(law, count, n, begins, sums):
     return sums[first + bar] + part * (sums[first + bar + 1] - sums[first + bar])
 
 
-@jitable
+@inline
 def weight_at(law, number, n, begins, sums):
     """The weight of instant `number` of n."""
     if law == UNIFORM:
@@ -61,7 +61,7 @@ def weight_at(law, number, n, begins, sums):
     return below(law, number + 1, n, begins, sums) - below(law, number, n, begins, sums)
 
 
-@jitable
+@inline
 def whole(law, n):
     """The weight of all n instants."""
     return float(n) if law == UNIFORM else 1.0

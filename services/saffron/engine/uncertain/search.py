@@ -7,8 +7,9 @@ itself is generated with the query's conditions (`source`): `arrive`, `next_wind
 
 from __future__ import annotations
 
-from saffron.engine.jit import jitable
-from saffron.engine.uncertain.chance import joined, room, start
+from saffron.engine import jit
+from saffron.engine.uncertain.chance import chance_before, chance_of_order, joined, room, start
+from saffron.engine.uncertain.inline import inline
 from saffron.engine.uncertain.table import (
     AFTER_ALL,
     AT,
@@ -56,7 +57,7 @@ from saffron.engine.uncertain.within import confidence
 _BITS = 3  # begin and take of a component
 
 
-@jitable
+@jit.kernel(_nrt=False)
 def arrive(shape, work, row):
     """Enter the event of `row` into its lists; a search for its matches follows, unless there can be none."""
     counters = work.counters
@@ -83,7 +84,7 @@ def arrive(shape, work, row):
     counters[PHASE] = NEXT_WINDOW
 
 
-@jitable
+@inline
 def _may_be(shape, work, component, place):
     """Whether a match can have the new event as `component`: something may stand before it, and after it."""
     counters = work.counters
@@ -93,7 +94,7 @@ def _may_be(shape, work, component, place):
             return False
     for other in range(component + 1, len(shape.closure)):
         row = work.heads[other, slot]
-        while row >= counters[TAIL] and (row == counters[ROW] or work.hi[row & mask] <= work.lo[place]):
+        while row >= counters[TAIL] and (row == counters[ROW] or not _follows(shape, work, place, row & mask)):
             if work.lo[row & mask] + counters[LONGEST] <= work.lo[place]:
                 return False
             row = work.links[other, row & mask]
@@ -102,7 +103,21 @@ def _may_be(shape, work, component, place):
     return True
 
 
-@jitable
+@inline
+def _follows(shape, work, place, other):
+    """Whether `other` may come after the new event, and is as likely to as a match must be."""
+    if work.hi[other] <= work.lo[place]:
+        return False
+    return enough(shape, chance_of_order(shape, work, place, other))
+
+
+@inline
+def enough(shape, chance):
+    """Whether a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
+    return chance > 0.0 and chance >= shape.least[0] * (1.0 - 1e-12)
+
+
+@jit.kernel(_nrt=False)
 def next_window(shape, work):
     """Begin to search the next window, or be done with the event."""
     counters, levels = work.counters, work.levels
@@ -128,7 +143,7 @@ def next_window(shape, work):
     counters[PHASE] = SEARCH
 
 
-@jitable
+@jit.kernel(_nrt=False)
 def candidate(shape, work):
     """Find the next event to put on the path; the phase is then TRY, or NEXT_WINDOW where there is none left."""
     counters, levels = work.counters, work.levels
@@ -163,7 +178,7 @@ def candidate(shape, work):
             return
 
 
-@jitable
+@inline
 def _floor(shape, work, depth, target):
     """Events with an earlier lo cannot go on the path: they end too early."""
     counters, levels = work.counters, work.levels
@@ -173,7 +188,7 @@ def _floor(shape, work, depth, target):
     return floor
 
 
-@jitable
+@inline
 def _turn(shape, work, depth, target):
     """No more events for `target`: go on with the component after it, if the closure may be left, or be done."""
     counters, levels = work.counters, work.levels
@@ -187,7 +202,7 @@ def _turn(shape, work, depth, target):
         levels[TARGET, depth] = done
 
 
-@jitable
+@inline
 def _fits(shape, work, depth, target, row, more):
     """Whether the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
     counters, levels = work.counters, work.levels
@@ -208,7 +223,7 @@ def _fits(shape, work, depth, target, row, more):
     return min(work.hi[place], counters[HIGH]) > levels[FROM, depth]
 
 
-@jitable
+@jit.kernel(_nrt=False)
 def extend(shape, work):
     """Put the candidate on the path, if the confidence allows it: PUSHED or PRUNED; or what must grow first."""
     counters, levels = work.counters, work.levels
@@ -223,14 +238,17 @@ def extend(shape, work):
         shape, work, depth, depth + 1, place, part, more, counters[LOW], counters[HIGH], levels[TOP, depth]
     ):  # fmt: skip
         return PRUNED
-    has = levels[HAS, depth] or row == counters[ROW]
-    if not has and not shape.loose[part] and levels[FROM, depth + 1] >= work.hi[counters[ROW] & counters[MASK]]:
-        return PRUNED
     levels[NEED, depth + 1] = need
     chance = confidence(shape, work, depth + 1)
-    # A part in 10^12 for the rounding of long sums.
-    if chance <= 0.0 or chance < shape.least[0] * (1.0 - 1e-12):
+    if not enough(shape, chance):
         return PRUNED
+    has = levels[HAS, depth] or row == counters[ROW]
+    if not has:
+        # The new event is yet to come: behind all of these, unless it can join them.
+        new = counters[ROW] & counters[MASK]
+        joins = shape.loose[part] and (work.mask[new] >> (2 * part + 1)) & 1
+        if not joins and not enough(shape, chance_before(shape, work, depth + 1, new)):
+            return PRUNED
     levels[HAS, depth + 1] = 1 if has else 0
     levels[LEAVE, depth + 1] = 1
     work.weights[CHANCE, depth + 1] = chance
@@ -239,7 +257,7 @@ def extend(shape, work):
     return PUSHED
 
 
-@jitable
+@inline
 def _room(shape, work, depth):
     """What must grow before one more event goes on the path, 0: nothing; and the most values that a level needs."""
     counters, levels = work.counters, work.levels
@@ -259,7 +277,7 @@ def _room(shape, work, depth):
     return status, most
 
 
-@jitable
+@jit.kernel(_nrt=False)
 def settle(shape, work, leave):
     """The event is on the path. `leave`: whether its closure may be left. Report the path if it is a match."""
     counters, levels = work.counters, work.levels
@@ -280,7 +298,7 @@ def settle(shape, work, leave):
         levels[TARGET, depth] = last + 1
 
 
-@jitable
+@inline
 def _report(shape, work, depth):
     counters, levels = work.counters, work.levels
     match, at = counters[MATCHES], counters[PICKED]

@@ -36,7 +36,7 @@ def search_source(automaton: Automaton, names: Names) -> str:
     arguments = ", ".join(["work", "constants", "ranks", *columns])
     begins, takes, leaves = asked
     loop = f"""
-@kernel()
+@kernel(_nrt=False)
 def search(shape, rows, {arguments}):
     counters = work.counters
     while True:
@@ -65,7 +65,7 @@ def search(shape, rows, {arguments}):
             counters[{PHASE}] = {SEARCH}
 """
     functions = [
-        f"@jitable\ndef {name}(part, top, {arguments}):\n{body}"
+        f"@inlined\ndef {name}(part, top, {arguments}):\n{body}"
         for name, body in (("begins", begins), ("takes", takes), ("leaves", leaves))
     ]
     return "import math\n\nimport numpy as np\n\n\n" + "\n\n".join([*functions, loop])

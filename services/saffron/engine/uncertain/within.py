@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from saffron.engine.jit import jitable
 from saffron.engine.uncertain.chance import joined, start, total
+from saffron.engine.uncertain.inline import apart, inline
 from saffron.engine.uncertain.table import AFTER_ALL, BEFORE_ALL, MASK, NEED, NORM, PART, PATH, SCRATCH, TO, TOP
 
 
-@jitable
+@inline
 def confidence(shape, work, depth):
     """Of the prefix that ends with level `depth`, which has been computed."""
     size, slide = shape.window[0], shape.window[1]
@@ -31,7 +31,7 @@ def confidence(shape, work, depth):
     return min(max(held, 0.0), 1.0)
 
 
-@jitable
+@apart
 def _replayed(shape, work, depth, low, first_high, high):
     """The confidence of the path with its first event no earlier than `low` nor later than `first_high`, none beyond
     `high`; an uncorrelated first closure has no event before `low`."""
