@@ -52,11 +52,6 @@ def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool
     `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well.
     SaffronError where the pattern is too long.
     """
-    if not plan.flat:
-        message = (
-            f"query {plan.name}: the match engine runs a SEQ of events and A+, under one strategy, and no other yet"
-        )
-        raise SaffronError(message)
     if len(plan.components) > MAX_COMPONENTS:
         message = (
             f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"

@@ -32,8 +32,8 @@ from saffron.engine.match.pools import Pool
 from saffron.engine.match.program import Program
 from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
-from saffron.engine.match.strings import Strings
 from saffron.engine.match.windows import Windows
+from saffron.engine.strings import Strings
 
 Array = NDArray[np.generic]
 Chosen = slice | NDArray[np.intp]
@@ -288,12 +288,13 @@ class QueryRuns:
 
     def _sort(self, start: int) -> None:
         stop = int(self.counters[FOUND])
+        if not self.program.flat:
+            new = self.buffer[:, start:stop]
+            self.counters[FOUND] = start + settle(new, self.plan.positive, self.rows.tail, self.nodes)
+            return
+        self.buffer[3, start:stop] = len(self.plan.components) - 1
         if stop - start > 1:
             chains.sort(self.buffer, start, stop, int(self.counters[NODE_TAIL]), self.rows.tail, *self.nodes.arrays)
-        if self.program.flat:
-            self.buffer[3, start:stop] = len(self.plan.components) - 1
-        else:
-            self.counters[FOUND] = start + settle(self.buffer[:, start:stop], self.rows, self.nodes)
 
     def forget_runs(self) -> None:
         """Start afresh, as when paused: no run survives; matches of the block at hand stay readable."""

@@ -1,79 +1,127 @@
-"""Matches found in several ways are one (choices are unions), and those of the same events stand in a fixed order."""
+"""Matches in the order of results; one found in several ways (choices are unions) is one."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int64, uint8, uint32, uint64, void
+from numba import int64, uint8, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
 from saffron.engine.match.nodes import Nodes
-from saffron.engine.match.rows import Rows
 
 Ints = NDArray[np.int64]
 
 
-def settle(found: Ints, rows: Rows, nodes: Nodes) -> int:
-    """Put what stays of sorted matches [4, n] first, in place; how many that are."""
+def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
+    """Put what stays of matches [4, n] first, in order, in place; how many that are. `base`: the oldest row."""
     count = int(found.shape[1])
     if count < 2:
         return count
-    hashes = np.empty((2, count), np.uint64)
-    _digest(found, *nodes.arrays, hashes)
-    same = np.empty(count, np.bool_)
-    _compare(hashes[0], same)
-    if not same.any():
-        return count
-    kept: list[int] = []
-    begin = 0
-    for end in [*(np.flatnonzero(~same[1:]) + 1).tolist(), count]:
-        kept += [begin] if end == begin + 1 else _ordered(found, begin, end, nodes, hashes[1])
-        begin = end
-    found[:, : len(kept)] = found[:, kept]
-    return len(kept)
+    ends = np.empty(count, np.int64)
+    _measure(found, components, nodes.row, nodes.before, ends)
+    ends = np.cumsum(ends)
+    keys = np.empty(int(ends[-1]), np.int64)
+    _write(found, components, base, *nodes.arrays, ends, keys)
+    order = np.empty(count, np.int64)
+    kept = int(_sort(keys, ends, order))
+    found[:, :kept] = found[:, order[:kept]]
+    return kept
 
 
-@kernel(void(int64[:, :], uint32[::1], uint32[::1], uint8[::1], uint64[:, ::1]))
-def _digest(found, node_row, node_before, node_part, hashes):  # type: ignore[no-untyped-def]
-    """hashes [2, n]: of the events of each match; of the events and the components that bind them."""
+@kernel(void(int64[:, :], int64, uint32[::1], uint32[::1], int64[::1]))
+def _measure(found, components, node_row, node_before, sizes):  # type: ignore[no-untyped-def]
+    """The length of each match's key."""
     ring = len(node_row) - 1
-    mix, other = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0x9E3779B97F4A7C15)
     for i in range(found.shape[1]):
-        a = (np.uint64(found[2, i] & 0xFFFFFFFF) + other) * mix
-        b = a ^ (np.uint64(found[3, i] + 1) * other)
+        count = 1
         node = found[1, i]
         while node >= 0:
-            row = np.uint64(node_row[node & ring])
-            a = (a ^ (a >> np.uint64(29)) ^ row) * mix
-            b = (b ^ (b >> np.uint64(29)) ^ row ^ (np.uint64(node_part[node & ring]) << np.uint64(40))) * mix
+            count += 1
             before = np.int64(node_before[node & ring])
             node = -1 if before == node else before
-        hashes[0, i] = a
-        hashes[1, i] = b
+        sizes[i] = 3 + 2 * count + components
 
 
-@kernel(void(uint64[::1], boolean[::1]))
-def _compare(hashes, same):  # type: ignore[no-untyped-def]
-    """Whether each has the events of the one before it."""
-    same[0] = False
-    for i in range(1, len(hashes)):
-        same[i] = hashes[i] == hashes[i - 1]
+@kernel(void(int64[:, :], int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[::1], int64[::1]))
+def _write(found, components, base, node_row, node_before, node_part, ends, keys):  # type: ignore[no-untyped-def]
+    """Keys: last row, first row, all rows, -1, then for each component its rows and -1 (rows counted from `base`)."""
+    ring = len(node_row) - 1
+    wrap = np.int64(0xFFFFFFFF)
+    counts = np.empty(components, np.int64)
+    begin = 0
+    for i in range(found.shape[1]):
+        count = (ends[i] - begin - 3 - components) // 2
+        counts[:] = 0
+        counts[found[3, i]] += 1
+        at = begin + 2 + count - 1
+        keys[at] = (found[2, i] - base) & wrap
+        node = found[1, i]
+        while node >= 0:
+            at -= 1
+            keys[at] = (np.int64(node_row[node & ring]) - base) & wrap
+            counts[np.int64(node_part[node & ring])] += 1
+            before = np.int64(node_before[node & ring])
+            node = -1 if before == node else before
+        keys[begin] = keys[begin + 1 + count]
+        keys[begin + 1] = keys[begin + 2]
+        keys[begin + 2 + count] = -1
+        at = begin + 3 + count
+        for component in range(components):
+            at += counts[component]
+            counts[component] = at
+            keys[at] = -1
+            at += 1
+        counts[found[3, i]] -= 1
+        keys[counts[found[3, i]]] = keys[begin]
+        node = found[1, i]
+        while node >= 0:
+            part = np.int64(node_part[node & ring])
+            counts[part] -= 1
+            keys[counts[part]] = (np.int64(node_row[node & ring]) - base) & wrap
+            before = np.int64(node_before[node & ring])
+            node = -1 if before == node else before
+        begin = ends[i]
 
 
-def _ordered(found: Ints, begin: int, end: int, nodes: Nodes, hashes: NDArray[np.uint64]) -> list[int]:
-    """Of matches of the same events one for each way to bind them, by the events of the first component, ..."""
-    distinct = {int(hashes[i]): i for i in reversed(range(begin, end))}
-    return sorted(distinct.values(), key=lambda i: _bound(found, i, nodes))
+@kernel(int64(int64[::1], int64[::1], int64, int64))
+def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
+    """Below 0 if key i comes first, 0 if both are equal."""
+    a = ends[i - 1] if i > 0 else 0
+    b = ends[j - 1] if j > 0 else 0
+    while a < ends[i] and b < ends[j]:
+        if keys[a] != keys[b]:
+            return keys[a] - keys[b]
+        a += 1
+        b += 1
+    return 0
 
 
-def _bound(found: Ints, i: int, nodes: Nodes) -> tuple[tuple[int, ...], ...]:
-    """The events of each component, numbered from the last one backwards."""
-    ring = len(nodes.row) - 1
-    parts: dict[int, list[int]] = {int(found[3, i]): [0]}
-    node, number = int(found[1, i]), 0
-    while node >= 0:
-        number -= 1
-        parts.setdefault(int(nodes.part[node & ring]), []).append(number)
-        before = int(nodes.before[node & ring])
-        node = -1 if before == node else before
-    return tuple(tuple(reversed(parts.get(part, []))) for part in range(max(parts) + 1))
+@kernel(int64(int64[::1], int64[::1], int64[::1]))
+def _sort(keys, ends, order):  # type: ignore[no-untyped-def]
+    """order [n]: the matches by their keys, equal ones once; how many (merge sort; mostly they are in order)."""
+    n = len(ends)
+    for i in range(n):
+        order[i] = i
+    spare = np.empty(n, np.int64)
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            if middle < high and _difference(keys, ends, order[middle - 1], order[middle]) > 0:
+                spare[low:middle] = order[low:middle]
+                left, right, out = low, middle, low
+                while left < middle:
+                    if right < high and _difference(keys, ends, order[right], spare[left]) < 0:
+                        order[out] = order[right]
+                        right += 1
+                    else:
+                        order[out] = spare[left]
+                        left += 1
+                    out += 1
+        width *= 2
+    kept = 0
+    for i in range(n):
+        if kept == 0 or _difference(keys, ends, order[kept - 1], order[i]) != 0:
+            order[kept] = order[i]
+            kept += 1
+    return kept

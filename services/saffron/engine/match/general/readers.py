@@ -10,6 +10,7 @@ from saffron.engine.match.automaton import Feature, State, What
 from saffron.engine.match.expressions import Term, Writer
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held
 from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.table import CLEARS
 from saffron.engine.match.layout import Names, lane_array
 from saffron.language.plan import Aggregate, Attribute, Length, Which
 
@@ -99,7 +100,8 @@ def condition(asked: Asked, read: LaneReader) -> str:
     if mask:
         text = f"({read.text(BOUND)} & {mask} != {mask}) or {text}"
     if fresh:
-        text = f"({read.text(FRESH)} & {fresh} != {fresh}) or {text}"
+        under_way = f"{read.text(FRESH)} & ~edges[e, {CLEARS}]" if read.taken is not None else read.text(FRESH)
+        text = f"({under_way} & {fresh} != {fresh}) or {text}"
     for component in sorted(asked.taking):
         back = asked.back(component)
         if back == 1 and component == read.taken:
