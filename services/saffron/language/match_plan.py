@@ -80,7 +80,7 @@ def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
 def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
     """Imprecise time (X2) is always matched by skip-till-any-match."""
     default = plan.Strategy.NEXT
-    if query.confidence is not None:
+    if query.confidence is not None or (scope.schema is not None and scope.schema.times):
         refuse_imprecise(query, scope)
         default = plan.Strategy.ANY
     return bind_strategies(query, layout, scope, default)

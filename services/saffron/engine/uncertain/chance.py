@@ -74,6 +74,11 @@ def after(shape, work, level, target, row, low, high, top):
     begin, end = max(lo, low, levels[FROM, level] + 1), min(hi, high)
     if begin > end:
         return False
+    levels[FROM, target], levels[TO, target] = begin, end
+    levels[SUM, target], levels[GROUPS, target] = top, 0
+    levels[TOP, target] = top + end - begin + 1
+    if begin > levels[TO, level]:
+        return _apart(shape, work, level, target, row)
     running = 0.0
     last, origin = levels[TO, level], levels[SUM, level] - levels[FROM, level]
     for t in range(begin, end + 1):
@@ -82,11 +87,24 @@ def after(shape, work, level, target, row, low, high, top):
             before *= weight_at(law, t - lo, n, shape.law_begins, shape.law_sums)
         running += before
         values[top + t - begin] = running
-    levels[FROM, target], levels[TO, target] = begin, end
-    levels[SUM, target], levels[GROUPS, target] = top, 0
-    levels[TOP, target] = top + end - begin + 1
-    _normalise(work, level, target, whole(law, n))
+    _normalise(work, target, work.weights[NORM, level] * whole(law, n))
     return running > 0.0
+
+
+@inline
+def _apart(shape, work, level, target, row):
+    """`after` where the event surely comes after `level`: its own weights, times what `level` weighs."""
+    lo, law = work.lo[row], work.law[row]
+    n = work.hi[row] - lo + 1
+    begin, end, top = work.levels[FROM, target], work.levels[TO, target], work.levels[SUM, target]
+    weight, norm = total(work, level), work.weights[NORM, level]
+    if weight == norm:
+        weight = norm = 1.0  # sure so far: nothing is left to be rounded
+    gone = below(law, begin - lo, n, shape.law_begins, shape.law_sums)
+    for t in range(begin, end + 1):
+        work.values[top + t - begin] = weight * (below(law, t - lo + 1, n, shape.law_begins, shape.law_sums) - gone)
+    _normalise(work, target, norm * whole(law, n))
+    return total(work, target) > 0.0
 
 
 @inline
@@ -131,7 +149,7 @@ def beside(shape, work, level, target, row, low, high, top, more):
     levels[SUM, target], levels[BODY, target] = top, body
     levels[GROUPS, target], levels[BASE, target] = groups, base
     levels[TOP, target] = body + groups * size
-    _normalise(work, level, target, whole(law, n))
+    _normalise(work, target, work.weights[NORM, level] * whole(law, n))
     return values[top + size - 1] > 0.0
 
 
@@ -162,9 +180,8 @@ def chance_of_order(shape, work, row, other):
 
 
 @inline
-def _normalise(work, level, target, weight):
+def _normalise(work, target, norm):
     """Divide by a power of two what would grow out of float64."""
-    norm = work.weights[NORM, level] * weight
     if norm > _HUGE:
         norm *= _SHRINK
         for k in range(work.levels[SUM, target], work.levels[TOP, target]):

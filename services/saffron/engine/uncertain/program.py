@@ -90,6 +90,8 @@ def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
         yield "a window cannot open at an event: leave OPEN ON out"
     if plan.output is not Output.ALL or plan.timeouts:
         yield "all matches are reported: leave OUTPUT out"
+    if plan.into is not None:
+        yield "results have no one time at which to become events: leave INTO out"
     if plan.consume:
         yield "an event may serve several matches: leave CONSUME out"
     if schema.times and ("ts" in plan.key or any(leaf.name == "ts" for leaf in _leaves(plan))):
