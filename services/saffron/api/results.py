@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from saffron.api.explanation import Explanation
     from saffron.engine.windows.operator import DeadLetter
     from saffron.runtime.fused import Merged
     from saffron.runtime.replay import Replay
@@ -42,10 +44,13 @@ class Results:
     `to_pandas`. An iterator of events can be read only once, though; a second look is then an InputError.
     """
 
-    def __init__(self, make: Callable[[], Replay], source: Source, names: Sequence[str]) -> None:
+    def __init__(
+        self, make: Callable[[], Replay], source: Source, names: Sequence[str], told: Sequence[str] = ()
+    ) -> None:
         self._make = make
         self._source = source
         self._names = tuple(names)
+        self._told = told  # warnings that the user has had already
         self._spent = False
         self._replay: Replay | None = None
         self._letters: list[DeadLetter] = []
@@ -95,6 +100,28 @@ class Results:
         frame = self.to_arrow(query).flatten().to_pandas()
         assert isinstance(frame, pd.DataFrame)
         return frame
+
+    def why(self, asked: Match | str, *, query: str | None = None, events: int = 40) -> Explanation:
+        """What became of each event on the way to a match, or of the last events of a key, and for which reason.
+
+        `asked`: a match, its id, or a key as "symbol=IBM" ("a=1,b=x"; "*" where the query has no [attr]), which also
+        tells why a match did not come. `query`: whose key, if there are several. `events`: how many of a key.
+        """
+        from saffron.api.explanation import Explanation
+        from saffron.runtime.why import Reader, why
+
+        if not self._source.again:
+            raise InputError("why reads the events again; give a list, a file or a table instead of an iterator")
+        wanted = asked.id if isinstance(asked, Match) else asked
+        run = self._make()  # what was asked for; it is not run
+        if run.partitions > 1:
+            raise InputError("why looks at one partition: leave partitions out, and give its events")
+        reader = Reader(run.queries, lambda: self._source.batches(run.schema), run.schema, run.lenient, run.disorder)
+        if "=" in wanted or wanted == "*":
+            name = self._named(query)
+            reader = replace(reader, queries=[run.queries[self._names.index(name)]])
+        (story,) = why(reader, wanted, told=events)
+        return Explanation(story)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,7 +176,8 @@ class Results:
             yield merged
         self._take_letters(run)
         for warning in run.warnings:
-            warnings.warn(warning, stacklevel=3)
+            if warning not in self._told:
+                warnings.warn(warning, stacklevel=3)
         lost = run.figures()["dead_letters"]
         if lost:
             first = self._letters[0]
@@ -185,7 +213,8 @@ def replay(
     `partitions`, `key`: split the stream by an attribute as producers on Kafka would.
 
     Raises QueryError here where a text is wrong, and when the results are asked for where it does not fit the events;
-    InputError for events that cannot be read. Bad and late events are counted, kept, and warned of at the end.
+    InputError for events that cannot be read. Bad and late events are counted, kept, and warned of at the end; a query
+    that can grow exponentially is warned of here.
     """
     given = [queries] if isinstance(queries, Query | str | Path) else list(queries)
     if not given:
@@ -200,6 +229,10 @@ def replay(
     known = read_schema(schema) if schema is not None else next((q.schema for q in compiled if q.schema), None)
     held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
 
+    told = [warning for query in compiled for warning in query.warnings]
+    for warning in told:
+        warnings.warn(warning, stacklevel=2)
+
     def make() -> Replay:
         from saffron.runtime.fused import Query as Text
         from saffron.runtime.replay import Replay  # this loads Numba
@@ -207,7 +240,7 @@ def replay(
         texts = [Text(query.given_name, query.text) for query in compiled]
         return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)
 
-    return Results(make, source_of(events), [query.name for query in compiled])
+    return Results(make, source_of(events), [query.name for query in compiled], told)
 
 
 def _table_of_matches(matches: Sequence[Match]) -> str:

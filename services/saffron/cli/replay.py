@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
 from saffron.cli import console
 from saffron.cli.durations import milliseconds
-from saffron.cli.queries import read_schema, read_texts
+from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
+
+if TYPE_CHECKING:
+    from saffron.engine.events.raw import RawBatch
+    from saffron.engine.events.schema import Schema
 
 
 def replay(
@@ -33,6 +38,14 @@ def replay(
     strict: Annotated[bool, typer.Option(help="Stop at the first bad line, with status 1.")] = False,
     partitions: Annotated[int, typer.Option(min=1, help="Split the stream as producers would (murmur2).")] = 1,
     key: Annotated[str | None, typer.Option(metavar="ATTR", help="Attribute by which to split.")] = None,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY|ID", help="What became of each event of a key (symbol=IBM), or on the way to a match."
+        ),
+    ] = None,
+    why_events: Annotated[int, typer.Option(min=1, help="With --why KEY: of how many events, the last ones.")] = 40,
+    json: Annotated[bool, typer.Option("--json", help="With --why: one JSON object a query.")] = False,
 ) -> None:
     """Run queries over files of events; results are JSON lines (a table on a terminal).
 
@@ -45,6 +58,8 @@ def replay(
 
         saffron replay -e 'RETURN COUNT(*) PATTERN Quote+ WITHIN 1 hour' quotes.csv --stats
 
+        saffron replay -q rally.saf stock_quotes.ndjson.zst --why symbol=IBM
+
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
     if (partitions > 1) != (key is not None):
@@ -52,6 +67,11 @@ def replay(
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
+    if why is not None:
+        if partitions > 1:
+            raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
+        _explain(events, queries, known, why, lenient=lenient, disorder=held, told=why_events, json=json)
+        return
 
     from saffron.engine.events.files import read_events
     from saffron.runtime.fused import Query
@@ -82,6 +102,37 @@ def replay(
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
     elif letters.written and dead_letters is None:
         console.say(f"{letters.written:,} events were bad or late: --dead-letters FILE keeps them, with the reason")
+
+
+def _explain(
+    events: list[str],
+    queries: Sequence[QueryText],
+    schema: Schema | None,
+    asked: str,
+    *,
+    lenient: bool,
+    disorder: int,
+    told: int,
+    json: bool,
+) -> None:
+    """`--why`: the events are read more than once."""
+    if "-" in events:
+        raise typer.BadParameter("--why reads the events more than once: name files instead of -")
+    from saffron.engine.events.files import read_events
+    from saffron.engine.why.story import to_dict
+    from saffron.engine.why.words import lines
+    from saffron.runtime.fused import Query
+    from saffron.runtime.why import Reader, why
+
+    def batches() -> Iterator[RawBatch]:
+        return (chunk.batch for chunk in read_events(events, schema=schema))
+
+    texts = [Query(one.name, one.text) for one in queries]
+    for story in why(Reader(texts, batches, schema, lenient, disorder), asked, told=told):
+        if json:
+            console.print_json(to_dict(story))
+        else:
+            print("\n".join(lines(story)))
 
 
 def _sink(count: bool) -> Sink:

@@ -43,11 +43,11 @@ class Replay:
         self.plans: list[Plan] = []
         self.warnings: list[str] = []
         self._aggregates = frozenset(registered())
-        self._given = queries
+        self.queries = queries
         self.schema = schema
-        self._lenient = lenient
-        self._disorder = disorder
-        self._partitions = partitions
+        self.lenient = lenient
+        self.disorder = disorder
+        self.partitions = partitions
         self._key = key
         self._chains: list[Chain] = []
         self._results: Counter[str] = Counter()
@@ -57,12 +57,12 @@ class Replay:
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
         source = self._timed(batches)
-        head = _first_events(source) if self.schema is None else []
+        head = first_events(source) if self.schema is None else []
         schema = self.schema = self.schema or infer_schema(head)
         queries = self._bound(schema)
         self._chains = [
-            Chain(queries, schema, self._compile, partition=partition, disorder=self._disorder)
-            for partition in range(self._partitions)
+            Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder)
+            for partition in range(self.partitions)
         ]
         for batch in itertools.chain(head, source):
             for chain, part in self._split(batch):
@@ -108,8 +108,8 @@ class Replay:
 
     def _bound(self, schema: Schema) -> list[Query]:
         queries = []
-        for query in self._given:
-            bound = bind(query.text, schema, name=query.name, lenient=self._lenient, aggregates=self._aggregates)
+        for query in self.queries:
+            bound = bind(query.text, schema, name=query.name, lenient=self.lenient, aggregates=self._aggregates)
             refuse_in_conditions(bound.plan)
             self.warnings += bound.warnings
             name = bound.plan.name
@@ -121,14 +121,14 @@ class Replay:
         return queries
 
     def _compile(self, text: str, schema: Schema | None, name: str) -> Plan:
-        return compile_query(text, schema, name=name, lenient=self._lenient, aggregates=self._aggregates)
+        return compile_query(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates)
 
     def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
         if self._key is None:
             yield self._chains[0], batch
             return
         values = [batch.value(row) for row in range(len(batch))]
-        target = np.array([partition_of(key or b"", self._partitions) for key in keys_of(values, self._key)])
+        target = np.array([partition_of(key or b"", self.partitions) for key in keys_of(values, self._key)])
         for partition, chain in enumerate(self._chains):
             rows = np.flatnonzero(target == partition)
             if len(rows):
@@ -143,7 +143,7 @@ class Replay:
             yield one
 
 
-def _first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
+def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
     """Batches until there are events enough to infer a schema from."""
     head: list[RawBatch] = []
     while sum(map(len, head)) < INFER_EVENTS and (batch := next(source, None)) is not None:

@@ -153,6 +153,11 @@ class TestResults:
         shuffled = saffron.replay(MATCHES, EVENTS[::-1], disorder=timedelta(seconds=10))
         assert shuffled.counts() == {"peaks": 2}
 
+    def test_a_query_that_can_grow_exponentially_is_warned_of_before_it_runs(self) -> None:
+        with pytest.warns(UserWarning, match="exponentially"):
+            results = saffron.replay("PATTERN Rise+ a[] WHERE skip-till-any-match WITHIN 5 s", EVENTS)
+        assert results.counts() == {"query": 7}
+
     def test_partitions_need_their_key(self) -> None:
         assert saffron.replay(MATCHES, EVENTS, partitions=4, key="user").counts() == {"peaks": 2}
         with pytest.raises(InputError, match="partitions and key go together"):

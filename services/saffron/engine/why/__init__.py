@@ -5,7 +5,7 @@ values       expressions of a plan over bindings, with the values that decided
 conditions   which conditions an event can break, and the refusals of those that it does
 absences     NOT: whether what must be absent is
 interpreter  the events of one key, one by one: runs, decisions, matches
-story        what became of each event: decisions grouped, of one match or of all
+story        what became of each event: decisions grouped, of one match or of all;  words: as a table
 
 It shares with the engine the places of a pattern (`match.general.positions`), and nothing else of how runs are kept:
 plain Python over tuples, checked against the definition. It is for one key at a time.

@@ -16,8 +16,12 @@ from saffron.language.plan import Binary, Const, MatchPlan
 
 @dataclass(frozen=True)
 class Refusal:
-    """A condition (`text`, as written) that an event broke; `values`: it with the values that decided."""
+    """A condition (`text`, as written) that an event broke; `values`: it with the values that decided.
 
+    `component`: that could not take the event; of a whole match, the one bound last.
+    """
+
+    component: int
     text: str
     values: str
 
@@ -47,7 +51,7 @@ class Conditions:
     def _order(self, bindings: Bindings) -> Iterator[Refusal]:
         for before, after in pairwise(bindings[-2:]):
             if self._plan.strict and after.event["ts"] <= before.event["ts"]:
-                yield Refusal("TIME STRICT", f"{after.event['ts']} > {before.event['ts']}")
+                yield Refusal(after.component, "TIME STRICT", f"{after.event['ts']} > {before.event['ts']}")
 
     def _distinct(self, bindings: Bindings) -> Iterator[Refusal]:
         *earlier, last = bindings
@@ -61,7 +65,11 @@ class Conditions:
                 if bound.component in rule.components and all(bound.turns[n] == last.turns[n] for n in rule.loops)
             ]
             if mine is None or any(value(Binary("!=", Const(mine), Const(other))) is not True for other in others):
-                yield Refusal(f"DISTINCT {rule.attribute}", "null" if mine is None else f"{mine!r} is there already")
+                yield Refusal(
+                    last.component,
+                    f"DISTINCT {rule.attribute}",
+                    "null" if mine is None else f"{mine!r} is there already",
+                )
 
     def _broken(self, asked: Asked, bindings: Bindings, newest: int | None = None) -> Iterator[Refusal]:
         """The first instance of a condition that does not hold. `newest`: the component just taken."""
@@ -74,7 +82,7 @@ class Conditions:
                 continue
             expr = settled(asked.expr, lists, at)
             if value(expr) is not True:
-                yield Refusal(asked.check.text, shown(expr))
+                yield Refusal(bindings[-1].component, asked.check.text, shown(expr))
                 return
 
     def _instances(self, asked: Asked, lists: Lists, newest: int | None) -> Sequence[Bound | None]:

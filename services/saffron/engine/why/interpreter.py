@@ -35,7 +35,7 @@ class What(Enum):
 class Decision:
     """`run`: its number, 0 for none. `component`: that takes the event or was refused it. `made`: runs that it gave.
 
-    `refusals`: of a decision to stay or die, what each component that the run waited for said.
+    `waited`: components that the run waited for. `refusals`: what broke those that the event could have been.
     `offenders`: positions of the events that a NOT forbids.
     """
 
@@ -45,6 +45,7 @@ class Decision:
     made: tuple[int, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     offenders: tuple[int, ...] = ()
+    waited: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ class Interpreter:
             self._keep(replace(run, edges=staying), kept)
         if not fired:
             what = What.STAYS if staying else What.DIES
-            yield Decision(what, run.number, refusals=tuple(dict.fromkeys(refusals)))
+            waited = tuple(dict.fromkeys(edge.component for edge in run.edges))
+            yield Decision(what, run.number, refusals=tuple(dict.fromkeys(refusals)), waited=waited)
 
     def _go_on(
         self, run: Run, edge: Edge, event: Event, kept: dict[tuple[object, ...], Run]
@@ -192,8 +194,9 @@ class Interpreter:
                 told += self._complete(replace(taken, number=number))
             if stance.edges:
                 made.append(self._keep(replace(taken, number=number, edges=stance.edges), kept))
+            made.append(number)
         what = What.TAKES if run.bindings else What.BEGINS
-        return [], [Decision(what, run.number, edge.component, tuple(made)), *told]
+        return [], [Decision(what, run.number, edge.component, tuple(dict.fromkeys(made))), *told]
 
     def _keep(self, run: Run, kept: dict[tuple[object, ...], Run]) -> int:
         """Runs that have taken the same and wait for the same are one."""
@@ -282,8 +285,9 @@ class Interpreter:
         """The last position, or ts, that shares a window with a first event."""
         window, now = self.plan.window, self._clock(first)
         if window.opens is None:
-            return run_deadline(now, window.size, window.slide or 0, window.events)
-        return max((low + window.size - 1 for _, low in self._openers), default=now - 1)
+            deadline: int = run_deadline(now, window.size, window.slide or 0, window.events)
+            return deadline
+        return max([low + window.size - 1 for _, low in self._openers], default=now - 1)
 
     def _windows(self, run: Run) -> Iterator[tuple[tuple[int, int] | None, int | None, int]]:
         """(bounds, opener, deadline) of each window that holds the run's first and last event."""

@@ -1,0 +1,29 @@
+"""Why, and why not, in Python: the story of a key or of a match."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from saffron.engine.why.story import Story, to_dict
+from saffron.engine.why.words import lines
+
+
+class Explanation:
+    """What became of each event: bound, refused by which condition with which values, passed over.
+
+    `print` it, or let a notebook show it. `story`: its parts (engine.why.story).
+    """
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+
+    def __repr__(self) -> str:
+        return "\n".join(lines(self.story))
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="font-size:12px;overflow-x:auto;white-space:pre">{escape(repr(self))}</pre>'
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same, JSON-able: what `saffron replay --why --json` prints."""
+        return to_dict(self.story)

@@ -1,0 +1,231 @@
+"""What became of each event, as rows that a person can read: of one key, or of one match."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.engine.match.automaton import leaves
+from saffron.engine.why.bindings import Bindings, Event, parts
+from saffron.engine.why.conditions import Refusal
+from saffron.engine.why.interpreter import Decision, Found, Interpreter, What
+from saffron.language.formulas import window_line
+from saffron.language.plan import Aggregate, Attribute, MatchPlan, Output
+
+MOST_VALUES = 4
+"""Attributes shown where no condition says which of them matter."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An event on its way in. `ours`: it is of the key; `opens`: a window of OPEN ON opens at it."""
+
+    event: Event
+    ours: bool = True
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Decisions that are alike. `runs`: how many; `refusals`: of the first of them (variable, condition, values)."""
+
+    what: What
+    component: str | None
+    runs: int
+    refusals: tuple[tuple[str, str, str], ...]
+    offenders: tuple[int, ...]
+    waited: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An event and what became of it. `event` None: the end of the stream."""
+
+    event: Event | None
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    """`left_out`: events of the key before the first row. `matches`: among the events told, or the one asked for.
+
+    `live`: partial matches at the end by what they wait for. `refused`: by condition, how often it refused a run an
+    event among those told. `attributes`: those of events that matter. `choice`: the clause that reports some of the
+    matches only, or "". `watermark`: before the end of the stream.
+    """
+
+    query: str
+    key: Mapping[str, Any]
+    rows: tuple[Row, ...]
+    left_out: int
+    matches: int
+    live: Mapping[str, int]
+    refused: Mapping[str, int]
+    attributes: tuple[str, ...]
+    window: str
+    choice: str = ""
+    watermark: int | None = None
+
+
+def story_of_key(
+    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], *, told: int, left_out: int = 0
+) -> Story:
+    """The last `told` events of a key. `steps`: from far enough before them that their runs are all there."""
+    interpreter = Interpreter(plan)
+    rows: list[tuple[Event | None, list[Decision]]] = []
+    found: list[int] = []
+    for step in steps:
+        decisions = interpreter.step(step.event, ours=step.ours, opens=step.opens)
+        if step.ours or any(one.what in (What.DIES, What.EXPIRES) for one in decisions):
+            rows.append((step.event, decisions))
+            found.append(sum(one.what is What.MATCHES for one in decisions))
+    live = _live(interpreter)
+    closing = interpreter.finish()
+    if closing:
+        rows.append((None, closing))
+        found.append(sum(one.what is What.MATCHES for one in closing))
+    skipped = max(len(rows) - told, 0)
+    return _story(plan, key, rows[skipped:], left_out + skipped, sum(found[skipped:]), live)
+
+
+def story_of_match(
+    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], match: Sequence[Sequence[int]]
+) -> Story | None:
+    """The way of the run that found a match, event by event. `match`: seqs by component. None: it was not found."""
+    interpreter = Interpreter(plan)
+    rows: list[tuple[Event | None, list[Decision]]] = [
+        (step.event, interpreter.step(step.event, ours=step.ours, opens=step.opens)) for step in steps
+    ]
+    rows.append((None, interpreter.finish()))
+    wanted = tuple(tuple(part) for part in match)
+    for found in interpreter.matches:
+        if parts(found.bindings, plan.positive) == wanted:
+            way = list(_way(interpreter, found, rows))
+            return _story(plan, key, way, 0, 1, {})
+    return None
+
+
+def _way(
+    interpreter: Interpreter, found: Found, rows: Sequence[tuple[Event | None, list[Decision]]]
+) -> Iterator[tuple[Event | None, list[Decision]]]:
+    """The decisions of the runs that led to a match, one after the other."""
+    chain = [found.run]
+    while interpreter.parents[chain[0]]:
+        chain.insert(0, interpreter.parents[chain[0]])
+    current, ahead = 0, list(chain)
+    for event, decisions in rows:
+        own = []
+        for one in decisions:
+            forward = bool(ahead) and one.run == current and ahead[0] in one.made
+            if forward:
+                current = ahead.pop(0)
+            waits = one.run == current != 0 and one.what in (What.STAYS, What.FORBIDDEN)
+            if forward or waits or (one.what is What.MATCHES and one.run == found.run):
+                own.append(one)
+        if own:
+            yield event, own
+        if any(one.what is What.MATCHES for one in own):
+            return
+
+
+def _story(
+    plan: MatchPlan,
+    key: Mapping[str, Any],
+    rows: Sequence[tuple[Event | None, list[Decision]]],
+    left_out: int,
+    matches: int,
+    live: Mapping[str, int],
+) -> Story:
+    refused = Counter(refusal.text for _, decisions in rows for one in decisions for refusal in one.refusals)
+    told = tuple(Row(event, tuple(_alike(plan, decisions))) for event, decisions in rows)
+    events = [event for event, _ in rows if event is not None]
+    return Story(
+        query=plan.name,
+        key=key,
+        rows=told,
+        left_out=left_out,
+        matches=matches,
+        live=live,
+        refused=dict(refused.most_common()),
+        attributes=_attributes(plan, events),
+        window=window_line(plan.window, trends=False),
+        choice="CONSUME" if plan.consume else "" if plan.output is Output.ALL else f"OUTPUT {plan.output.value}",
+    )
+
+
+def _alike(plan: MatchPlan, decisions: Sequence[Decision]) -> Iterator[Outcome]:
+    groups: dict[tuple[object, ...], list[Decision]] = {}
+    for one in decisions:
+        texts = tuple((refusal.component, refusal.text) for refusal in one.refusals)
+        groups.setdefault((one.what, one.component, texts, one.offenders, one.waited), []).append(one)
+    for (what, component, *_), group in groups.items():
+        first: tuple[Refusal, ...] = group[0].refusals
+        assert isinstance(what, What)
+        yield Outcome(
+            what=what,
+            component=plan.components[component].variable if isinstance(component, int) else None,
+            runs=len(group),
+            refusals=tuple((plan.components[one.component].variable, one.text, one.values) for one in first),
+            offenders=group[0].offenders,
+            waited=tuple(plan.components[number].variable for number in group[0].waited),
+        )
+
+
+def _live(interpreter: Interpreter) -> dict[str, int]:
+    names = [component.variable for component in interpreter.plan.components]
+    waiting = Counter(
+        f"has {_taken(run.bindings, names)}, waits for "
+        + " or ".join(dict.fromkeys(names[e.component] for e in run.edges))
+        for run in interpreter.runs
+    )
+    return dict(waiting.most_common())
+
+
+def _taken(bindings: Bindings, names: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(names[bound.component] for bound in bindings))
+
+
+def _attributes(plan: MatchPlan, events: Sequence[Event]) -> tuple[str, ...]:
+    """What conditions read, in the order of the events' own attributes; else the first few."""
+    checks = [*plan.checks, *(check for absence in plan.absences for check in absence.checks)]
+    read = {leaf.name for check in checks for leaf in leaves(check.expr) if isinstance(leaf, Attribute | Aggregate)}
+    read |= {rule.attribute for rule in plan.distinct}
+    everything = dict.fromkeys(name for event in events for name in event if name not in ("seq", "ts", "type"))
+    own = [name for name in everything if name not in plan.key]
+    return tuple([name for name in own if name in read] or own[:MOST_VALUES])
+
+
+def to_dict(story: Story) -> dict[str, Any]:
+    """The story for programs."""
+    return {
+        "query": story.query,
+        "key": dict(story.key),
+        "matches": story.matches,
+        "choice": story.choice,
+        "left_out": story.left_out,
+        "watermark": story.watermark,
+        "live": dict(story.live),
+        "refused": dict(story.refused),
+        "events": [
+            {
+                "event": None if row.event is None else dict(row.event),
+                "outcomes": [
+                    {
+                        "what": outcome.what.value,
+                        "variable": outcome.component,
+                        "runs": outcome.runs,
+                        "waited": list(outcome.waited),
+                        "refused_by": [
+                            {"variable": variable, "condition": text, "values": values}
+                            for variable, text, values in outcome.refusals
+                        ],
+                        "forbidden_events": list(outcome.offenders),
+                    }
+                    for outcome in row.outcomes
+                ],
+            }
+            for row in story.rows
+        ],
+    }

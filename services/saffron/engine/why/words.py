@@ -1,0 +1,108 @@
+"""A story in words: a table with a row for each event, then how things stand at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from saffron.engine.why.interpreter import What
+from saffron.engine.why.story import Outcome, Row, Story
+
+MOST_ROWS = 120
+"""Events shown of a longer story: the first and the last ones, half of them each."""
+MOST_OUTCOMES = 6
+"""Outcomes shown of one event; the others are counted."""
+_DAY = 86_400_000
+
+
+def lines(story: Story) -> Iterator[str]:
+    """The story, a line at a time."""
+    key = ", ".join(f"{name}={value}" for name, value in story.key.items())
+    matches = "1 match" if story.matches == 1 else f"{story.matches:,} matches"
+    yield f"{story.query}{f', {key}' if key else ''}: {matches} among these events"
+    if story.choice:
+        yield f"({story.choice} reports some of the matches only; which ones is not told here)"
+    if story.left_out:
+        yield f"({story.left_out:,} earlier events of the key are left out)"
+    yield from _table(["seq", "time", "type", *story.attributes, "what became of it"], list(_cells(story)))
+    if story.refused:
+        yield ""
+        yield from _table(["refused", "by"], [[f"{count:,}", text] for text, count in story.refused.items()])
+    if story.live:
+        yield ""
+        yield from _table(["live runs", "at the end"], [[f"{count:,}", text] for text, count in story.live.items()])
+    yield ""
+    yield f"window: {story.window}"
+    if story.watermark is not None:
+        yield f"watermark: {_time(story.watermark)}, before the end of the events closed all windows"
+
+
+def _cells(story: Story) -> Iterator[list[str]]:
+    rows, half = story.rows, MOST_ROWS // 2
+    hidden = len(rows) - MOST_ROWS
+    for row in rows if hidden <= 0 else rows[:half]:
+        yield from _row(row, story.attributes)
+    if hidden > 0:
+        yield ["...", *[""] * (len(story.attributes) + 2), f"({hidden:,} events are left out here)"]
+        for row in rows[-half:]:
+            yield from _row(row, story.attributes)
+
+
+def _row(row: Row, attributes: Sequence[str]) -> Iterator[list[str]]:
+    told = [line for outcome in row.outcomes[:MOST_OUTCOMES] for line in sentences(outcome)]
+    if len(row.outcomes) > MOST_OUTCOMES:
+        told.append(f"and {len(row.outcomes) - MOST_OUTCOMES} more")
+    head = ["end", "", "", *[""] * len(attributes)]
+    if row.event is not None:
+        values = [row.event.get(name) for name in attributes]
+        shown = [
+            "" if value is None else f"{value:.8g}" if isinstance(value, float) else str(value) for value in values
+        ]
+        head = [str(row.event["seq"]), _time(row.event["ts"]), str(row.event["type"]), *shown]
+    for number, text in enumerate(told or ["no run waits for it"]):
+        yield [*(head if number == 0 else [""] * len(head)), text]
+
+
+def sentences(outcome: Outcome) -> list[str]:
+    """An outcome in words: a line, and one for each condition that refused the event, with its values."""
+    why = [f"  as {variable} by {text}  [{values}]" for variable, text, values in outcome.refusals]
+    runs = "1 run" if outcome.runs == 1 else f"{outcome.runs:,} runs"
+    waited = " or ".join(outcome.waited)
+    match outcome.what:
+        case What.BEGINS:
+            return [f"begins a run as {outcome.component}"]
+        case What.TAKES:
+            return [f"taken as {outcome.component} by {runs}"]
+        case What.REFUSED:
+            return ["begins no run; refused", *why]
+        case What.STAYS if why:
+            return [f"{runs} {'waits' if outcome.runs == 1 else 'wait'} on; it is refused", *why]
+        case What.STAYS:
+            return [f"passed over: {runs} {'waits' if outcome.runs == 1 else 'wait'} for {waited}"]
+        case What.DIES:
+            return [f"ends {runs}, for which nothing may be skipped: {'refused' if why else f'no {waited}'}", *why]
+        case What.EXPIRES:
+            return [f"{runs} expired: the window is over"]
+        case What.MATCHES:
+            return ["match" if outcome.runs == 1 else f"{outcome.runs:,} matches"]
+        case What.FORBIDDEN if why:
+            return ["no match, by a finished list; refused", *why]
+        case What.FORBIDDEN:
+            return [f"no match: NOT forbids event {', '.join(map(str, outcome.offenders))}"]
+
+
+def _time(ts: int) -> str:
+    """Times near to 1970 are made-up ones and stay numbers."""
+    if abs(ts) <= _DAY:
+        return str(ts)
+    try:
+        when = datetime.fromtimestamp(ts / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(ts)
+    return f"{when:%Y-%m-%d %H:%M:%S}.{ts % 1000:03d}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(name), *(len(row[i]) for row in rows), 0) for i, name in enumerate(columns)]
+    for cells in (columns, *rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
