@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba.extending import register_jitable
+
+_EXACT = 2.0**52
 
 
 @register_jitable
@@ -16,7 +19,13 @@ def quotient(a: float, b: float) -> float:
 @register_jitable
 def remainder(a: float, b: float) -> float:
     """a % b with the sign of a; null where b is 0 or a is infinite."""
-    return math.nan if b == 0.0 or not abs(a) < math.inf else math.fmod(a, b)
+    if b == 0.0 or not abs(a) < math.inf:
+        return math.nan
+    if abs(a) < _EXACT and abs(b) < _EXACT and a == math.trunc(a) and b == math.trunc(b):
+        # Whole numbers so small that their quotient never rounds up to the next whole number: no slow fmod.
+        rest = a - math.trunc(a / b) * b
+        return rest if rest != 0.0 else a * 0.0
+    return float(np.fmod(a, b))
 
 
 @register_jitable

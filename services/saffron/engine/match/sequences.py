@@ -1,0 +1,26 @@
+"""The matches found in a block as sequence numbers alone: what callers need that make no JSON of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match import chains
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.rows import SEQ
+
+Ints = NDArray[np.int64]
+
+
+def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
+    """int64 [matches, components]: how many events each component bound; and all sequence numbers.
+
+    They stand match by match in the order of results, within a match by component, within it in order. A match counts
+    once here, whatever windows it lies in. Valid copies: the next block changes nothing in them.
+    """
+    found = np.ascontiguousarray(runs.found)
+    counts = np.zeros((found.shape[1], runs.plan.positive), np.int64)
+    chains.measure(found, *runs.nodes.arrays, counts)
+    places = np.empty(int(counts.sum()), np.int64)
+    chains.walk(found, runs.rows.mask, *runs.nodes.arrays, counts, places)
+    return counts, runs.rows.columns[SEQ][places].astype(np.int64)

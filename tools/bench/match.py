@@ -1,0 +1,98 @@
+"""Match queries on SASE's own workloads: the engine alone, beside other engines where their adapters are given.
+
+Events are already in columns; a run ends with every match as sequence numbers, and their hash taken. One core.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from _peers import measure, reason
+from _set_hash import set_hash
+from _stock import blocks
+from _streams import stream
+from _table import arguments, median, report
+from _workloads import WORKLOADS, Workload
+
+from saffron.engine.events import Block
+from saffron.engine.match.program import compile_program
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.sequences import sequences
+from saffron.engine.match.stream import Range
+from saffron.engine.strings import Strings
+from saffron.language import compile_query
+from saffron.language.plan import MatchPlan
+
+
+def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, int, int]:
+    """Seconds, number of matches, and the hash of their set."""
+    runs = QueryRuns(compile_program(plan), stream(name)[0], Strings())
+    matches, total = 0, 0
+    begun = time.perf_counter()
+    for part in parts:
+        runs.begin_block(int(part.columns.ts[0]))
+        runs.advance(Range(part.columns, 0, len(part.columns)), None)
+        counts, seqs = sequences(runs)
+        matches += len(counts)
+        total += int(set_hash(counts, seqs))
+    return time.perf_counter() - begun, matches, total & (1 << 64) - 1
+
+
+def ours(workload: Workload, runs: int, block: int) -> dict[str, Any]:
+    schema, columns = stream(workload.stream)
+    plan = compile_query(workload.text, schema, name="q")
+    assert isinstance(plan, MatchPlan)
+    parts = blocks(columns, block)
+    passes = [one_pass(plan, workload.stream, parts) for _ in range(runs + 1)][1:]  # the first one warms caches
+    seconds = median([one[0] for one in passes])
+    return {
+        "workload": workload.name,
+        "matches": passes[0][1],
+        "set hash": f"{passes[0][2]:016x}",
+        "ms": 1000 * seconds,
+        "events/s": round(len(columns) / seconds),
+    }
+
+
+def beside(row: dict[str, Any], lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The row with the peers' figures; the ratio is to the fastest whose matches are the same."""
+    same = [line for line in lines if line.get("set_hash") == row["set hash"]]
+    fastest = min(same, key=lambda line: float(line["seconds"]), default=None)
+    notes = [
+        f"{line['peer']}: {reason(line)}" if "seconds" not in line else f"{line['peer']}: {line['matches']:,} matches"
+        for line in lines
+        if line not in same
+    ]
+    return {
+        **row,
+        "peers (ms)": ", ".join(f"{line['peer']} {1000 * line['seconds']:,.0f}" for line in same),
+        "times the fastest": round(1000 * fastest["seconds"] / row["ms"], 1) if fastest else "-",
+        "not compared": "; ".join(notes),
+    }
+
+
+def main() -> None:
+    chosen = arguments(__doc__ or "", block=8192, only="*", peers="", limit=60.0)
+    rows = []
+    for workload in WORKLOADS.values():
+        if any(fnmatch(workload.name, pattern) for pattern in chosen.only.split(",")):
+            row = ours(workload, chosen.runs, chosen.block)
+            if chosen.peers:
+                folder = Path(chosen.peers)
+                lines = [measure(folder, peer, workload.name, chosen.runs, chosen.limit) for peer in workload.peers]
+                row = beside(row, lines)
+            rows.append(row)
+    if not rows:
+        raise SystemExit(f"no workload is called {chosen.only}; there are {', '.join(WORKLOADS)}")
+    load = os.getloadavg()[0]
+    title = f"matches as sequence numbers, blocks of {chosen.block:,} events, {chosen.runs} runs, load {load:.1f}"
+    report(title, rows, chosen.json)
+
+
+if __name__ == "__main__":
+    main()
