@@ -121,7 +121,6 @@ class _Draft:
         self._bad: list[BadRecord] = []
         self._watermarks: list[WatermarkRecord] = []
         self._mistyped = 0
-        self._latest: dict[int, int] = {}
         self._places: dict[str, tuple[Kind, int]] = {}
         used = {Kind.INT: 0, Kind.FLOAT: 0, Kind.BOOL: 0, Kind.STRING: 1}
         for name, kind in schema.kinds.items():
@@ -144,8 +143,8 @@ class _Draft:
         self._mistyped += event.mistyped
         cells.unknown[row] = event.unknown
         cells.ts[row] = event.ts
-        if event.latest is not None:
-            self._latest[row] = event.latest
+        if len(cells.latest):
+            cells.latest[row] = NULL_INT if event.latest is None else event.latest
         cells.codes[0, row] = self._code(0, event.type)
         for name, (kind, place) in self._places.items():
             value = event.values.get(name)
@@ -184,11 +183,10 @@ class _Draft:
         )
 
     def _latest_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        if not self._latest:
+        if not len(self._cells.latest):
             return None
-        latest = self._cells.ts.copy()
-        latest[list(self._latest)] = list(self._latest.values())
-        return _taken(latest, rows)
+        latest = np.maximum(self._cells.latest, self._cells.ts)
+        return _taken(latest, rows) if (latest > self._cells.ts).any() else None
 
     def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
         if kind is Kind.STRING:

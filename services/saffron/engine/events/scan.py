@@ -22,7 +22,7 @@ from saffron.engine.events.scan_tables import (
     FIELD_TYPE,
     TS,
 )
-from saffron.engine.events.schema import MAX_TS
+from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS
 from saffron.engine.events.utf8 import is_utf8
 from saffron.engine.jit import inlined, kernel
 
@@ -30,6 +30,7 @@ MAX_EVENT_BYTES = 1 << 20
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOLLAR = 34, 92, 44, 58, 123, 125, 36
 _MINUS, _ZERO, _NINE = 45, 48, 57
+_OPEN_LIST, _CLOSE_LIST = 91, 93
 _SPACE, _TAB, _LINE_FEED, _RETURN = 32, 9, 10, 13
 _NULL = np.frombuffer(b"null", dtype=np.uint8).copy()
 _TRUE = np.frombuffer(b"true", dtype=np.uint8).copy()
@@ -71,7 +72,7 @@ def scan_events(buffer, starts, ends, times, has_times, max_future, first, field
         if sure:
             sure = _check_time(event, scratch.seen, times, has_times, max_future, cells)
         if sure:
-            sure = _check_rules(cells.codes[0, event], fields, scratch)
+            sure = _check_rules(event, fields, scratch, cells)
         if not sure:
             cells.exact[event] = 1
     return n
@@ -88,15 +89,20 @@ def _check_time(event, seen, times, has_times, max_future, cells):
     ts = cells.ts[event]
     if ts > MAX_TS or ts < -MAX_TS:
         return False
-    return not (has_times and times[event] >= 0 and ts > times[event] + max_future)
+    if len(cells.latest):
+        ts = max(ts, cells.latest[event])
+    return ts <= MAX_TS and not (has_times and times[event] >= 0 and ts > times[event] + max_future)
 
 
 @inlined
-def _check_rules(code, fields, scratch):
-    """Whether the event has a type, only attributes that its type may have, and all that it must have."""
+def _check_rules(event, fields, scratch, cells):
+    """Whether the event has a type, only what its type may have, and all that it must have."""
+    code = cells.codes[0, event]
     if code < 0:
         return False
     row = min(np.int64(code), fields.allowed.shape[0] - 1)
+    if len(cells.latest) and cells.latest[event] > cells.ts[event] and not fields.spread[row]:
+        return False
     for word in range(len(scratch.seen)):
         if scratch.seen[word] & ~fields.allowed[row, word]:
             return False
@@ -248,9 +254,10 @@ def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
         return _scan_string(buffer, p, end, event, row, strings, cells)
     if kind == FIELD_BOOL:
         return _scan_bool(buffer, p, end, event, row, cells)
+    value_at = p
     p, mantissa, exponent, integer = scan_number(buffer, p, end)
     if p < 0:
-        return _UNSURE
+        return _scan_interval(buffer, value_at, end, event, cells) if kind == FIELD_TS else _UNSURE
     if kind == FIELD_FLOAT:
         sure, value = to_float(mantissa, exponent)
         if not sure:
@@ -263,6 +270,33 @@ def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
     else:
         cells.ts[event] = mantissa
     return p
+
+
+@inlined
+def _scan_interval(buffer, p, end, event, cells):
+    """Read [lo, hi], two integers in order; returns the position behind it or -1."""
+    if buffer[p] != _OPEN_LIST or not len(cells.latest):
+        return _UNSURE
+    p = _skip_blanks(buffer, p + 1, end)
+    if p >= end:
+        return _UNSURE
+    p, low, _, integer = scan_number(buffer, p, end)
+    if p < 0 or not integer:
+        return _UNSURE
+    p = _skip_blanks(buffer, p, end)
+    if p >= end or buffer[p] != _COMMA:
+        return _UNSURE
+    p = _skip_blanks(buffer, p + 1, end)
+    if p >= end:
+        return _UNSURE
+    p, high, _, integer = scan_number(buffer, p, end)
+    if p < 0 or not integer or high < low or high - low >= MAX_INSTANTS:
+        return _UNSURE
+    p = _skip_blanks(buffer, p, end)
+    if p >= end or buffer[p] != _CLOSE_LIST:
+        return _UNSURE
+    cells.ts[event], cells.latest[event] = low, high
+    return p + 1
 
 
 @inlined

@@ -45,6 +45,7 @@ class Fields(NamedTuple):
     row: NDArray[np.int32]  # [F] its row in the array of its kind in `Cells`; strings: row of `codes`
     allowed: NDArray[np.uint64]  # [T + 1, W] fields that a type has; the last row is for unknown types
     required: NDArray[np.uint64]  # [T + 1, W] fields that must be there and not null
+    spread: NDArray[np.uint8]  # [T + 1] 1: ts of such an event may be an interval
 
 
 class Strings(NamedTuple):
@@ -64,6 +65,7 @@ class Cells(NamedTuple):
     """What a batch of n events decodes to. Rows are columns of the block; nulls are the kinds' sentinels."""
 
     ts: NDArray[np.int64]  # [n]
+    latest: NDArray[np.int64]  # [n] hi of an interval, else NULL_INT; [0] under a schema that has none
     ints: NDArray[np.int64]  # [., n]
     floats: NDArray[np.float64]  # [., n]
     bools: NDArray[np.int8]  # [., n]
@@ -109,8 +111,17 @@ def fields_of(schema: Schema) -> Fields:
         rows.append(used[kind])
         used[kind] += 1
     allowed, required = _rules(schema, names)
+    unknown = bool(schema.times) and not schema.given
+    spread = [schema.distribution(name) is not None for name in schema.types]
     return Fields(
-        text, bounds, slots, np.array(kinds, dtype=np.uint8), np.array(rows, dtype=np.int32), allowed, required
+        text=text,
+        bounds=bounds,
+        slots=slots,
+        kind=np.array(kinds, dtype=np.uint8),
+        row=np.array(rows, dtype=np.int32),
+        allowed=allowed,
+        required=required,
+        spread=np.array([*spread, unknown], dtype=np.uint8),
     )
 
 
@@ -119,6 +130,7 @@ def cells_for(schema: Schema, n: int) -> Cells:
     kinds = list(schema.kinds.values())
     return Cells(
         ts=np.zeros(n, dtype=np.int64),
+        latest=np.full(n if schema.times else 0, NULL_INT, dtype=np.int64),
         ints=np.full((kinds.count(Kind.INT), n), NULL_INT, dtype=np.int64),
         floats=np.full((kinds.count(Kind.FLOAT), n), np.nan, dtype=np.float64),
         bools=np.full((kinds.count(Kind.BOOL), n), -1, dtype=np.int8),

@@ -25,6 +25,7 @@ from saffron.engine.events import (
     slice_columns,
     to_json_schema,
 )
+from saffron.engine.events.exact import Bad, Event, decode_exactly
 from saffron.errors import SchemaError
 
 
@@ -145,3 +146,33 @@ def test_exact_and_imprecise_parts_together() -> None:
     both = concat_columns([slice_columns(columns, 0, 2), exact])
     assert both.latest is not None
     assert np.array_equal(both.latest, [6, 7, 8])
+
+
+TIMES = (
+    "5", "[5,5]", "[5,9]", " [ 5 , 9 ] ", "[-9,-5]", "[9,5]", "[5]", "[5,6,7]", "[]", "[5,9", "[5.0,9]", "[5,9.5]",
+    "null", "[5,null]", "[0,999999]", "[0,1000000]", "[5,90000000000000000]", "[1e3,2000]", '["1970-01-01",9]',
+    "[[5],9]", "[-0,9]", "[9007199254740991,9007199254740993]", '[5,9],"ts":7', '7,"ts":[5,9]', '[5,9],"ts":null',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_the_scanner_and_the_exact_path_agree(given: bool) -> None:
+    """Each time under types that may have intervals, that may not, and that nobody knows."""
+    exact = {"type": "object", "properties": {"type": {"const": "B"}, "ts": {"type": "integer"}}}
+    schema = from_json_schema({"oneOf": [described({"type": ["integer", "array"]}), exact]})
+    if not given:
+        schema = Schema(schema.kinds, schema.types, schema.required, times=schema.times)
+    values = [f'{{"type":"{kind}","ts":{ts}}}'.encode() for kind in "ABC" for ts in TIMES]
+    stamps = np.full(len(values), 4, np.int64)
+    decoded = Decoder(schema, 10**6).decode(batch_of_values(values, times=stamps))
+    bad = {one.row: one.detail for one in decoded.bad}
+    at = {row: number for number, row in enumerate(decoded.rows.tolist())}
+    assert decoded.latest is not None
+    for row, value in enumerate(values):
+        outcome = decode_exactly(value, schema, 4, 10**6)
+        if isinstance(outcome, Bad):
+            assert bad[row] == outcome.detail, value
+        else:
+            assert isinstance(outcome, Event)
+            times = outcome.ts, outcome.ts if outcome.latest is None else outcome.latest
+            assert (decoded.ts[at[row]], decoded.latest[at[row]]) == times, value
