@@ -4,13 +4,13 @@ Matches:  id, query, partition, start, end, [window_start, window_end,] [key,] e
 Trends:   id, query, partition, window_start, window_end, [group,] return, exact
 
 Times are int64 ms since 1970 UTC. `key`, `group`, `return` and `events` are structs; in `events` each variable is a
-struct of its event, or a list of them, with the attributes of its type. What only some results have (confidence,
-timeout) comes last.
+struct of its event, or a list of them, with the attributes of its type. Where times are imprecise, `ts` is a list:
+the earliest and the latest instant. What only some results have (confidence, timeout) comes last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import orjson
@@ -71,19 +71,35 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
         columns |= _window(rows)
     if plan.key:
         columns["key"] = _members(rows, "key", plan.key, schema)
+    imprecise = any(isinstance(event["ts"], list) for row in rows for event in _events(row))
     bound = {}
     for component in plan.components[: plan.positive]:
         event = pa.struct(
             [
                 ("seq", pa.int64()),
-                ("ts", pa.int64()),
+                ("ts", pa.list_(pa.int64()) if imprecise else pa.int64()),
                 ("type", pa.string()),
                 *((name, _KINDS[schema.kinds[name]]) for name in schema.types.get(component.type, ())),
             ]
         )
         kind = pa.list_(event) if component.closure else event
-        bound[component.variable] = pa.array([row["events"].get(component.variable) for row in rows], kind)
+        values = [row["events"].get(component.variable) for row in rows]
+        bound[component.variable] = pa.array([_spread(value) for value in values] if imprecise else values, kind)
     return columns | {"events": _struct(bound, len(rows))}
+
+
+def _events(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for bound in row["events"].values():
+        yield from bound if isinstance(bound, list) else [bound] if bound else []
+
+
+def _spread(bound: Any) -> Any:
+    """The event, or events, with every time an interval."""
+    if isinstance(bound, list):
+        return [_spread(event) for event in bound]
+    if bound is None or isinstance(bound["ts"], list):
+        return bound
+    return {**bound, "ts": [bound["ts"], bound["ts"]]}
 
 
 def _trends(rows: Rows, group: Sequence[str], schema: Schema) -> dict[str, Column]:

@@ -174,6 +174,8 @@ def _blocks(reader: Reader, query: Query, schema: Schema) -> Iterator[Block]:
 def _steps(plan: MatchPlan, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
     """The events of a block that the key's story needs. `seen`: values of a key of one attribute, for a hint."""
     columns = block.columns
+    if columns.latest is not None:
+        raise InputError("the events have imprecise times; --why explains runs over exact times only")
     others = any(strategy.name == "STRICT" for strategy in (*plan.begins, *plan.continues))
     opened = set(itertools.chain.from_iterable(block.opened.values()))
     values = {name: column_values(column) for name, column in columns.attributes.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -233,3 +234,23 @@ class TestTables:
             results.to_arrow()
         with pytest.raises(InputError, match="no query is called 'nope'"):
             results.to_pandas("nope")
+
+    def test_imprecise_times_are_intervals_in_every_form(self) -> None:
+        events: list[dict[str, Any]] = [
+            {"type": "A", "ts": [0, 10], "x": 1},
+            {"type": "A", "ts": 3, "x": 2},
+            {"type": "B", "ts": [8, 12], "x": 3},
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # any-match over a closure
+            results = saffron.replay("PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 20 ms", events)
+            found = results.to_arrow().to_pylist()
+            match = results.head(1)[0]
+        assert [row["events"]["b"]["ts"] for row in found] == [[8, 12], [8, 12]]
+        assert sorted(row["events"]["a"]["ts"] for row in found) == [[0, 10], [3, 3]]
+        assert all(0 < row["confidence"] <= 1 for row in found)
+        assert isinstance(match, saffron.Match)
+        assert match.confidence is not None
+        assert match._repr_html_().count("<circle") == 2
+        with pytest.raises(InputError, match="exact times only"):
+            results.why("*")

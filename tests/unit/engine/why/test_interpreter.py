@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 
 from saffron.engine.why.bindings import parts
@@ -40,27 +42,61 @@ def interpreted(plan: MatchPlan, events: list[dict[str, Any]], opened: set[int])
     return sorted(found, key=repr)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_it_finds_the_matches_of_the_definition(seed: int) -> None:
+def cases_of(seed: int, count: int) -> Iterator[tuple[str, MatchPlan, list[dict[str, Any]]]]:
+    """Random queries that bind, with streams."""
     rng = random.Random(seed)
-    found = 0
-    tried = 0
-    for _ in range(60):
+    for _ in range(count):
         text, events = generate.case(rng, plain=True)
         try:
             plan = compile_query(text, cases.SCHEMA)
         except QueryError:  # it has no meaning, or no type: the generator knows less than the binder
             continue
         assert isinstance(plan, MatchPlan)
-        tried += 1
-        asked = question(text)
-        stream = events_of(events)
-        opened = {window.opener.seq for window in windows(asked, stream) if window.opener is not None}
+        yield text, plan, events
+
+
+def openers(text: str, events: list[dict[str, Any]]) -> set[int]:
+    """Positions at which windows of OPEN ON open."""
+    found = windows(question(text), events_of(events))
+    return {window.opener.seq for window in found if window.opener is not None}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_finds_the_matches_of_the_definition(seed: int) -> None:
+    found = tried = 0
+    for text, plan, events in cases_of(seed, 150):
         expected = [
             (one.seqs(), one.window, None if one.opener is None else one.opener.seq)
-            for one in all_matches(asked, stream)
+            for one in all_matches(question(text), events_of(events))
         ]
-        assert interpreted(plan, events, opened) == sorted(expected, key=repr), (text, events)
+        assert interpreted(plan, events, openers(text, events)) == sorted(expected, key=repr), (text, events)
         found += len(expected)
+        tried += 1
     assert found > 50
-    assert tried > 30
+    assert tried > 80
+
+
+def test_it_finds_the_matches_of_the_engine() -> None:
+    controls = (cases.schema_control(), cases.query_control("add"))
+    found = 0
+    for text, plan, events in cases_of(100, 300):
+        opened = openers(text, events)
+        blocks = cases.blocks(events, (), {"q": sorted(opened)}, controls)
+        results = [orjson.loads(line) for line in cases.results(cases.operator({"q": plan}), blocks)]
+        names = [component.variable for component in plan.components[: plan.positive]]
+        expected = [
+            (
+                tuple(_seqs(one["events"][name]) for name in names),
+                None if one["window"] is None else tuple(one["window"]),
+            )
+            for one in results
+        ]
+        told = [(bound, window) for bound, window, _ in interpreted(plan, events, opened)]
+        assert sorted(told, key=repr) == sorted(expected, key=repr), (text, events)
+        found += len(told)
+    assert found > 200
+
+
+def _seqs(bound: Any) -> tuple[int, ...]:
+    events = bound if isinstance(bound, list) else [bound] if bound else []
+    return tuple(event["seq"] for event in events)
