@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.kinds import Runs, matches_of
+from saffron.engine.match.kinds import Runs, fired
+from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.stream import Range
-from saffron.engine.results import Ints
+from saffron.engine.results import Ints, OrderedResults
 
 
 class Written:
@@ -40,9 +41,11 @@ def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], 
         if stop:
             runs.begin_block(int(columns.seq[0] if runs.plan.window.events else columns.ts[0]))
             runs.advance(Range(columns, 0, stop), None)
-            matches = matches_of(runs, name, partition)
-            texts += matches.json(np.arange(len(matches)))
-            times.append(matches.last_time)
+            if isinstance(runs, QueryRuns):
+                runs.end_block(int(columns.ts[stop - 1]), min(block.next_seq, position), end=False)
+            found = OrderedResults(fired(runs, name, partition, block))
+            texts += found.json(0, len(found))
+            times.append(found.last_time)
         if block.next_seq > position:
             break
     runs.forget_matches()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.block import Block
 from saffron.engine.events.schema import Schema
 from saffron.engine.match import snapshot
+from saffron.engine.match.entries import at_once, entries_of
 from saffron.engine.match.program import compile_program
-from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.operator import State
+from saffron.engine.results import DUE, FULL, Fired
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain import snapshot as uncertain_snapshot
 from saffron.engine.uncertain.program import compile_uncertain, is_uncertain
@@ -16,6 +22,7 @@ from saffron.engine.uncertain.runs import UncertainRuns
 from saffron.language.plan import MatchPlan
 
 Runs = QueryRuns | UncertainRuns
+Ints = NDArray[np.int64]
 
 
 def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool) -> Runs:
@@ -25,11 +32,29 @@ def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compi
     return QueryRuns(compile_program(plan, compiled=compiled), schema, strings, slot=slot)
 
 
-def matches_of(runs: Runs, name: str, partition: int) -> Matches | LikelyMatches:
-    """What it has found in the block at hand."""
+def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
+    """What it reports of the block at hand. Matches that waited for the end of a window stand before the event that is
+    the first behind it."""
     if isinstance(runs, UncertainRuns):
-        return LikelyMatches(runs, name, partition)
-    return Matches(runs, name, partition)
+        return [Fired(name, LikelyMatches(runs, name, partition))]
+    entries = entries_of(runs)
+    if runs.program.pending is None:
+        return [Fired(name, Matches(runs, entries, name, partition))]
+    now = at_once(entries)
+    due = entries.only(~now)
+    due = due.only(np.argsort(due.deadline, kind="stable"))
+    late = Matches(runs, due, name, partition, _behind(due.deadline, runs, block))
+    prompt = Matches(runs, entries.only(now), name, partition)
+    phase = FULL if runs.plan.window.events else DUE
+    return [Fired(name, late, phase, due.deadline), Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL))]
+
+
+def _behind(deadline: Ints, runs: QueryRuns, block: Block) -> Ints:
+    """[n] the position of the first event whose instant is greater."""
+    if runs.plan.window.events:
+        return deadline + 1
+    behind = np.searchsorted(block.columns.ts, deadline, side="right")
+    return np.append(block.columns.seq, block.next_seq)[behind]
 
 
 def save(runs: Runs) -> State:

@@ -11,10 +11,18 @@ from saffron.engine.match.expressions import Term
 from saffron.language.plan import Aggregate, Attribute, Length, Which
 
 # Places in the array of counters that a step kernel reads and writes.
-ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED = range(9)
-PER_STATE = 9
+ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED, ROW_TAIL = range(10)
+PER_STATE = 10
 LIVE, MET, MOVED, LEFT, DIED = range(5)  # of state c: PER_STATE + 5 * c + ...
 STATE_COUNTERS = 5
+
+# Rows of the list of matches: first row, node before the last event or -1, last row and its component; and of general
+# automata the first row of the latest thing before the match that a leading NOT rules out or -1, the deadline at which
+# the match became known or AT_ONCE, and the one window it is meant for: first instant (ALL_WINDOWS: every one that
+# holds it) and serial number.
+FIRST_ROW, CHAIN, LAST_ROW, PART, LEAD, DEADLINE_OF, LOW, SERIAL = range(8)
+FOUND_ROWS = 8
+AT_ONCE = ALL_WINDOWS = -(2**62)
 
 # What a step kernel returns: everything done, or what must grow before it is called again (POOL + c for state c).
 DONE, GROW_NODES, GROW_FOUND, GROW_POOL = range(4)

@@ -8,7 +8,7 @@ from typing import Any
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
 from saffron.engine.match.history import replay_past
-from saffron.engine.match.kinds import Runs, matches_of, restore, save, start
+from saffron.engine.match.kinds import Runs, fired, restore, save, start
 from saffron.engine.match.observe import transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.standing import Standing
@@ -75,6 +75,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     # ---------------------------------------------------------------- events
 
     def _begin(self, block: Block) -> None:
+        self._block = block
         if not len(block.columns):
             for standing in self._standing.values():
                 if standing.runs is not None:
@@ -98,15 +99,17 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _finish(self, block: Block) -> None:
         for standing in self._standing.values():
+            if isinstance(standing.active, QueryRuns):
+                standing.active.end_block(block.watermark, block.next_seq, end=block.end)
             self._collect(standing)
 
     def _collect(self, standing: Standing) -> None:
         """Take what a query has found in this block."""
         runs = standing.runs
         if runs is not None and runs.found.shape[1]:
-            matches = matches_of(runs, standing.name, self.partition)
-            standing.results += len(matches)
-            self._fired.append(Fired(standing.name, matches))
+            for part in fired(runs, standing.name, self.partition, self._block):
+                standing.results += len(part.results)
+                self._fired.append(part)
 
     # ---------------------------------------------------------------- controls
 

@@ -13,6 +13,7 @@ from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import State, build
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.general import automaton as general
+from saffron.engine.match.general import pending
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.source import GeneralSource
 from saffron.engine.match.layout import Names, begin_bit
@@ -26,19 +27,23 @@ class Program:
     """`step`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
 
     `states`: the pools of runs that `step` needs; `tables`: arrays that it takes after them. `begins`: the bits of
-    events that may begin a run. `every`: it is to be told of all events of a key, wanted or not.
+    events that may begin a run, `founds`: of those from which on a key is known. `every`: it is to be told of all
+    events of a key, wanted or not. `pending`: the first state of runs that are matches waiting for the end of their
+    window; None where there are none.
     """
 
     plan: MatchPlan
     states: tuple[State, ...]
     type_masks: Mapping[str, int]
     begins: int
+    founds: int
     every: bool
     step: Function
     step_names: Names
     classify: Function | None
     classify_names: Names
     tables: tuple[NDArray[np.int64], ...] = ()
+    pending: int | None = None
 
     @property
     def flat(self) -> bool:
@@ -71,6 +76,7 @@ def _flat(plan: MatchPlan, compiled: bool) -> Program:
         states=automaton.states,
         type_masks=type_masks(automaton),
         begins=begin_bit(0),
+        founds=begin_bit(0),
         every=plan.strategy is Strategy.PARTITION,
         step=step.step,
         step_names=names,
@@ -83,7 +89,7 @@ def _general(plan: MatchPlan, compiled: bool) -> Program:
     automaton = general.build(plan)
     names = Names()
     source = GeneralSource(automaton, names)
-    step = load(source.text(), helpers=(arithmetic, runs), compiled=compiled)
+    step = load(source.text(), helpers=(arithmetic, runs, pending), compiled=compiled)
     classify, classify_names = _classifier(component_tests(automaton), compiled)
     table = automaton.table
     return Program(
@@ -91,12 +97,14 @@ def _general(plan: MatchPlan, compiled: bool) -> Program:
         states=(automaton.state,),
         type_masks=component_masks(plan),
         begins=source.begins,
+        founds=source.begins | sum(1 << one for one in automaton.leading_components),
         every=source.partitions,
         step=step.step,
         step_names=names,
         classify=classify,
         classify_names=classify_names,
         tables=(table.states, table.edges, table.targets),
+        pending=len(table.states) if automaton.trailing else None,
     )
 
 

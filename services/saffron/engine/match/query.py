@@ -12,18 +12,26 @@ from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.match import chains
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.general.found import settle
+from saffron.engine.match.general.sweep import sweep
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.layout import (
     AT,
+    AT_ONCE,
+    DEADLINE_OF,
     DONE,
     FOUND,
+    FOUND_ROWS,
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
+    LEAD,
     LIVE,
+    LOW,
     NODE,
     NODE_TAIL,
+    PART,
     ROW_MASK,
+    ROW_TAIL,
     counters,
     place,
 )
@@ -31,14 +39,15 @@ from saffron.engine.match.nodes import Nodes
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.program import Program
 from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
+from saffron.engine.match.runs import LENGTH
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
-from saffron.engine.match.windows import Windows
+from saffron.engine.match.windows import NEVER, Windows
 from saffron.engine.strings import Strings
 
 Array = NDArray[np.generic]
 Chosen = slice | NDArray[np.intp]
 
-FOUND_ROWS = 4
+AFTER_ALL = 2**62
 _LARGE = 1 << 20  # matches; a longer list is given back after its block
 
 DTYPES = {Kind.FLOAT: np.float64, Kind.INT: np.int64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
@@ -51,7 +60,7 @@ def column_name(attribute: str) -> str:
 
 
 class QueryRuns:
-    """The state of one query. `advance` takes the next events; `found` then holds [4, n] matches (see `chains`)."""
+    """The state of one query. `advance` takes the next events; `found` then holds matches (see `layout`)."""
 
     def __init__(self, program: Program, schema: Schema, strings: Strings, *, slot: int = 0) -> None:
         self.slot = slot  # the bit of `Columns.dropped` that is this query's
@@ -70,6 +79,7 @@ class QueryRuns:
         self.reached = np.full(8, -1, np.int64)
         self.ordinal = 0  # events delivered to this query so far
         self.clock = 0  # instant of the last event of the stream
+        self.swept = NEVER  # up to when waiting matches have been reported
         self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
         self.texts = (*program.step_names.strings, *program.classify_names.strings)
         self.step_constants = self._pin(program.step_names.strings)
@@ -85,7 +95,7 @@ class QueryRuns:
 
     @property
     def found(self) -> NDArray[np.int64]:
-        """int64 [4, n]: start row, node before the last event or -1, last row and its component, in results' order."""
+        """int64 [FOUND_ROWS, n]: see `layout`; those of one call of `advance` in the order of results."""
         return self.buffer[:, : self.counters[FOUND]]
 
     @property
@@ -113,6 +123,9 @@ class QueryRuns:
     def begin_block(self, now: int) -> None:
         """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
         self.forget_matches()
+        if self.program.pending is not None:
+            # A match that waits has its events until it has been reported, at the end of a block.
+            now = min(now, self.swept)
         self.windows.expire(now)
         freed = self.rows.expire(now, self.touched)
         if len(freed):
@@ -121,6 +134,25 @@ class QueryRuns:
             self.reached[freed] = -1
             self.keys.forget(freed)
         self.counters[NODE_TAIL] = self.rows.first_node(int(self.counters[NODE]))
+
+    def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
+        """All events before position `next_seq` were given: matches whose windows have closed by now are found."""
+        if self.program.pending is None:
+            return
+        now = next_seq if self.plan.window.events else max(self.clock, watermark)
+        now = AFTER_ALL if end else now
+        pool = self.pools[0]
+        room = int(pool.segments[:, LENGTH].sum())
+        start = int(self.counters[FOUND])
+        while start + room > self.buffer.shape[1]:
+            self._widen_found()
+        self.counters[FOUND] = sweep(pool, now, self.program.pending, self.buffer, start)
+        self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
+        self.swept = now
+        self._sort(start)
+
+    def _widen_found(self) -> None:
+        self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
 
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
         """Take the next events. `opened`: positions at which OPEN ON windows open (None: find them out here)."""
@@ -187,7 +219,7 @@ class QueryRuns:
         begins = self.program.begins
         if self.plan.window.slide is not None or self.plan.window.opens is not None:
             masks = np.where(until < instants, masks & ~begins, masks)
-        slots = self._slots(part, chosen, masks & begins != 0)
+        slots = self._slots(part, chosen, masks & self.program.founds != 0)
         known = slots >= 0
         if not known.all():
             kept = np.flatnonzero(known)
@@ -256,7 +288,7 @@ class QueryRuns:
             if status == GROW_NODES:
                 self.nodes.grow(int(self.counters[NODE_TAIL]), int(self.counters[NODE]))
             elif status == GROW_FOUND:
-                self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
+                self._widen_found()
             elif status >= GROW_POOL:
                 self.pools[status - GROW_POOL].grow()
             with np.errstate(all="ignore"):
@@ -272,7 +304,7 @@ class QueryRuns:
         masks: NDArray[np.int64],
         ordinals: NDArray[np.int64],
     ) -> Iterator[Any]:
-        self.counters[ROW_MASK] = self.rows.mask
+        self.counters[ROW_MASK], self.counters[ROW_TAIL] = self.rows.mask, self.rows.tail
         columns = self.rows.columns
         yield from (numbers, slots, masks, ordinals)
         yield from (columns[SEQ if self.plan.window.events else TS], columns[UNTIL], self.counters)
@@ -285,6 +317,7 @@ class QueryRuns:
         if not self.program.flat:
             yield from self.program.tables
             yield from (columns[name if self.plan.absences else SEQ] for name in LINKS)
+            yield from (columns[SEQ], np.ascontiguousarray(self.windows.openers))
 
     def _sort(self, start: int) -> None:
         stop = int(self.counters[FOUND])
@@ -292,7 +325,9 @@ class QueryRuns:
             new = self.buffer[:, start:stop]
             self.counters[FOUND] = start + settle(new, self.plan.positive, self.rows.tail, self.nodes)
             return
-        self.buffer[3, start:stop] = len(self.plan.components) - 1
+        self.buffer[PART, start:stop] = len(self.plan.components) - 1
+        self.buffer[LEAD, start:stop] = -1
+        self.buffer[DEADLINE_OF : LOW + 1, start:stop] = AT_ONCE
         if stop - start > 1:
             chains.sort(self.buffer, start, stop, int(self.counters[NODE_TAIL]), self.rows.tail, *self.nodes.arrays)
 

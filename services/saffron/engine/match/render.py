@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.match import chains
 from saffron.engine.match.assemble import assemble, digits, identify, seeds
+from saffron.engine.match.entries import Entries
 from saffron.engine.match.pieces import Pieces, cut, names
 from saffron.engine.match.query import QueryRuns, column_name
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
@@ -20,25 +21,21 @@ Ints = NDArray[np.int64]
 
 
 class Matches:
-    """The matches that one query found in a block, one entry for each window of each. Valid until the next block."""
+    """What one query reports of a block. Valid until the next block.
 
-    def __init__(self, runs: QueryRuns, name: str, partition: int) -> None:
+    `position`: of each entry's last event, or what is given.
+    """
+
+    def __init__(
+        self, runs: QueryRuns, entries: Entries, name: str, partition: int, position: Ints | None = None
+    ) -> None:
         self._runs = runs
         self._name = name
         self._partition = partition
-        self._found = runs.found.copy()
-        self._lows: Ints | None = None
-        self._serials: Ints | None = None
-        columns, mask = runs.rows.columns, runs.rows.mask
-        first, last = self._found[0] & mask, self._found[2] & mask
-        self.position = columns[SEQ][last].astype(np.int64)
-        self.last_time = columns[TIME][last].astype(np.int64)
-        clock = columns[SEQ if runs.plan.window.events else TS]
-        windows = runs.windows.holding(columns[SEQ][first], clock[first], clock[last])
-        if windows is not None:
-            match, self._lows, self._serials = windows
-            self._found = self._found[:, match]
-            self.position, self.last_time = self.position[match], self.last_time[match]
+        self._found, self._lows, self._serials = entries.found, entries.lows, entries.serials
+        last = self._found[2] & runs.rows.mask
+        self.position = runs.rows.columns[SEQ][last].astype(np.int64) if position is None else position
+        self.last_time = runs.rows.columns[TIME][last].astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.position)

@@ -37,7 +37,7 @@ def evaluator(expr: Expr, value: Value) -> Evaluate:
         case Attribute():
             return _attribute(expr, value)
         case Length():
-            return lambda bound: len(bound[expr.component])
+            return lambda bound: len(bound[expr.component]) or None
         case Aggregate():
             return _aggregate(expr, value)
         case Unary():
@@ -63,7 +63,7 @@ def _attribute(leaf: Attribute, value: Value) -> Evaluate:
 def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
     name, component, function = leaf.name, leaf.component, leaf.function
     if name is None:
-        return lambda bound: len(bound[component])
+        return lambda bound: len(bound[component]) or None
     if function not in BUILT_IN:
         own = require(function)
         return lambda bound: own.fold(x for event in bound[component] if (x := value(name, event)) is not None)
@@ -72,6 +72,8 @@ def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
         return lambda bound: value(name, bound[component][end]) if bound[component] else None
 
     def evaluate(bound: Bound) -> Any:
+        if not bound[component]:
+            return None
         values = [x for x in (value(name, event) for event in bound[component]) if x is not None]
         return aggregate(function, values)
 

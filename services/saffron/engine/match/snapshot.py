@@ -21,7 +21,7 @@ def save(runs: QueryRuns) -> dict[str, Array]:
     tail, head = int(runs.counters[NODE_TAIL]), int(runs.counters[NODE])
     arrays: dict[str, Array] = {
         "counters": runs.counters.copy(),
-        "progress": np.array([runs.ordinal, runs.clock], np.int64),
+        "progress": np.array([runs.ordinal, runs.clock, runs.swept], np.int64),
         "touched": runs.touched.copy(),
         "reached": runs.reached.copy(),
         "openers": runs.windows.openers.copy(),
@@ -44,7 +44,7 @@ def restore(runs: QueryRuns, arrays: Mapping[str, Array]) -> None:
 
     runs.counters = np.array(arrays["counters"], np.int64)
     runs.counters[FOUND] = 0
-    runs.ordinal, runs.clock = (int(value) for value in arrays["progress"])
+    runs.ordinal, runs.clock, runs.swept = (int(value) for value in arrays["progress"])
     runs.touched = np.array(arrays["touched"], np.int64)
     runs.reached = np.array(arrays["reached"], np.int64)
     runs.windows.openers = np.array(arrays["openers"], np.int64)

@@ -71,7 +71,8 @@ class Tails:
 
     def _lengths(self, expr: Expr) -> Ints | None:
         if isinstance(expr, Length) or (isinstance(expr, Aggregate) and expr.name is None):
-            return self._counts[:, expr.component].copy()
+            lengths = self._counts[:, expr.component].copy()
+            return lengths if lengths.all() else None  # of what is not bound it is null
         return None
 
     def _numbers(self, expr: Expr) -> Floats | None:

@@ -301,6 +301,7 @@ def blocks(
                 first_seq=first,
                 next_seq=following,
                 watermark=events[high - 1]["ts"],
+                end=high == len(events),
                 controls=mine,
                 opened={n: tuple(p for p in at if first <= p < following) for n, at in (opened or {}).items()},
             )

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from saffron.engine.match.automaton import Feature, State, What, aggregate_features, leaves, support
 from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.positions import Gap
 from saffron.engine.match.general.table import Builder, Table
 from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Which
 
@@ -22,6 +23,13 @@ def own(name: str) -> Feature:
 
 STATE, BOUND, FRESH, ORDINAL, MOMENT = (own(name) for name in ("state", "bound", "fresh", "ordinal", "moment"))
 """FRESH: components bound in the iteration under way; ORDINAL, MOMENT: of the event bound last."""
+
+
+PENDING = tuple(own(name) for name in ("chain", "ended", "part", "lead", "low", "serial"))
+"""Of a match that a trailing NOT keeps waiting: what `found` will say of it, in the order of its rows CHAIN, LAST_ROW,
+PART, LEAD, LOW, SERIAL."""
+LEADING, LED = own("leading"), own("led")
+"""Which leading NOTs the match has: 1 + their number, 0 for none; and the row before which they stand."""
 
 
 def mark(gap: int) -> Feature:
@@ -53,9 +61,31 @@ class GeneralAutomaton:
         return found
 
     @cached_property
+    def leading(self) -> tuple[tuple[Gap, ...], ...]:
+        """The gaps before a first event, as they stand together."""
+        return tuple(dict.fromkeys(gaps for kind in self.table.kinds if (gaps := without_left(kind.gaps))))
+
+    @cached_property
+    def leading_components(self) -> frozenset[int]:
+        """The components that must be absent before a match."""
+        numbers = (number for gaps in self.leading for gap in gaps for number in gap.absences)
+        return frozenset(one for number in numbers for one in self.plan.absences[number].components)
+
+    @cached_property
+    def trailing(self) -> tuple[tuple[Gap, ...], ...]:
+        """The gaps behind a last event, as they stand together; a run that waits for them is in state
+        `len(table.states)` + their number."""
+        return tuple(dict.fromkeys(ending.trailing for ending in self.table.endings if ending.trailing))
+
+    @cached_property
     def absent(self) -> tuple[Asked, ...]:
         """The conditions of all NOTs."""
         return tuple(Asked(check) for absence in self.plan.absences for check in absence.checks)
+
+
+def without_left(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+    """Those that no event of the match comes before."""
+    return tuple(gap for gap in gaps if not gap.left)
 
 
 def build(plan: MatchPlan) -> GeneralAutomaton:
@@ -66,7 +96,10 @@ def build(plan: MatchPlan) -> GeneralAutomaton:
     needed = set(_needed(plan, (*checks, *absent)))
     while extra := {more for feature in needed for more in support(feature)} - needed:
         needed |= extra
-    carried = [STATE, BOUND, FRESH, ORDINAL, MOMENT]
+    carried = [STATE]
+    if any(ending.trailing for ending in table.endings):
+        carried += PENDING
+    carried += [BOUND, FRESH, ORDINAL, MOMENT, LEADING, LED]
     carried += [mark(number) for number in range(len(table.gaps))]
     carried += [since(number) for number in range(len(plan.distinct))]
     ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back))

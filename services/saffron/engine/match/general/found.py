@@ -7,13 +7,14 @@ from numba import int64, uint8, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
+from saffron.engine.match.layout import LOW, SERIAL
 from saffron.engine.match.nodes import Nodes
 
 Ints = NDArray[np.int64]
 
 
 def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
-    """Put what stays of matches [4, n] first, in order, in place; how many that are. `base`: the oldest row."""
+    """Put what stays of matches first, in order, in place; how many that are. `base`: the oldest row."""
     count = int(found.shape[1])
     if count < 2:
         return count
@@ -39,18 +40,18 @@ def _measure(found, components, node_row, node_before, sizes):  # type: ignore[n
             count += 1
             before = np.int64(node_before[node & ring])
             node = -1 if before == node else before
-        sizes[i] = 3 + 2 * count + components
+        sizes[i] = 5 + 2 * count + components
 
 
 @kernel(void(int64[:, :], int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[::1], int64[::1]))
 def _write(found, components, base, node_row, node_before, node_part, ends, keys):  # type: ignore[no-untyped-def]
-    """Keys: last row, first row, all rows, -1, then for each component its rows and -1 (rows counted from `base`)."""
+    """Keys: last row, first row, all rows, -1, by component its rows and -1 (counted from `base`), window."""
     ring = len(node_row) - 1
     wrap = np.int64(0xFFFFFFFF)
     counts = np.empty(components, np.int64)
     begin = 0
     for i in range(found.shape[1]):
-        count = (ends[i] - begin - 3 - components) // 2
+        count = (ends[i] - begin - 5 - components) // 2
         counts[:] = 0
         counts[found[3, i]] += 1
         at = begin + 2 + count - 1
@@ -71,6 +72,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
             counts[component] = at
             keys[at] = -1
             at += 1
+        keys[at], keys[at + 1] = found[LOW, i], found[SERIAL, i]
         counts[found[3, i]] -= 1
         keys[counts[found[3, i]]] = keys[begin]
         node = found[1, i]
@@ -90,7 +92,7 @@ def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
     b = ends[j - 1] if j > 0 else 0
     while a < ends[i] and b < ends[j]:
         if keys[a] != keys[b]:
-            return keys[a] - keys[b]
+            return -1 if keys[a] < keys[b] else 1
         a += 1
         b += 1
     return 0

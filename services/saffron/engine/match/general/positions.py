@@ -42,17 +42,17 @@ class Edge:
     again: bool = False
     holds: bool = True
     begins: frozenset[int] = frozenset()
-    gap: Gap | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(frozen=True)
 class Stance:
-    """`over`: the pattern may be over here; `trailing`: what must then be absent to the window's end."""
+    """`over`: the pattern may be over here; `trailing`: what must be absent from its last events on."""
 
     edges: tuple[Edge, ...]
     over: bool
     sits: bool
-    trailing: Gap | None = None
+    trailing: tuple[Gap, ...] = ()
 
 
 _OVER = Stance((), over=True, sits=False)
@@ -119,7 +119,7 @@ class Positions:
                 yield _OVER
             case InOrder(parts=parts):
                 index, inner = position
-                yield from self._then(shape, index, self.onward(parts[index], inner), components_of(parts[index]), ())
+                yield from self._then(shape, index, self.onward(parts[index], inner))
             case Choice(parts=parts):
                 index, inner = position
                 yield from (_within(stance, _at(index)) for stance in self.onward(parts[index], inner))
@@ -131,33 +131,39 @@ class Positions:
     def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
         """A SEQ whose parts before `index` are over; `absent`: NOTs met since the event before."""
         if index == len(seq.parts):
-            yield replace(_OVER, trailing=Gap(absent, left)) if absent else _OVER
+            yield replace(_OVER, trailing=(Gap(absent, left),)) if absent else _OVER
             return
         part = seq.parts[index]
         if isinstance(part, Absent):
             yield from self._part(seq, index + 1, left, (*absent, part.number))
         else:
-            yield from self._then(seq, index, self.begin(part), left, absent)
+            yield from self._reached(seq, index, self.begin(part), left, absent)
 
-    def _then(
+    def _reached(
         self, seq: InOrder, index: int, stances: Iterable[Stance], left: Components, absent: tuple[int, ...]
     ) -> Iterator[Stance]:
-        """Stances of a part of a SEQ, with what follows where the part may be over."""
+        """Stances of a part of a SEQ that has just been reached; what follows where it takes nothing."""
         for stance in stances:
-            inside = _within(stance, _at(index))
-            if absent:
-                inside = replace(inside, edges=tuple(_gapped(edge, Gap(absent, left)) for edge in inside.edges))
-            if not stance.over:
-                yield inside
-            elif not stance.sits:
-                # Over without an event of its own where it has just been reached: the NOTs before it still stand open.
+            if stance.over:
                 yield from self._part(seq, index + 1, left, absent)
             else:
-                following = list(self._part(seq, index + 1, left, ()))
-                leaving = tuple(replace(edge, holds=False) for after in following for edge in after.edges)
-                over = [after for after in following if after.over]
-                trailing = over[0].trailing if over else None
-                yield Stance(inside.edges + leaving, bool(over), sits=True, trailing=trailing)
+                yield _behind(_within(stance, _at(index)), left, absent)
+
+    def _then(self, seq: InOrder, index: int, stances: Iterable[Stance]) -> Iterator[Stance]:
+        """Stances of a part of a SEQ that has taken something, with what follows where the part may be over."""
+        left = components_of(seq.parts[index])
+        for stance in stances:
+            inside = _within(stance, _at(index))
+            if not stance.over:
+                yield inside
+                continue
+            following = [_added(after, stance.trailing) for after in self._part(seq, index + 1, left, ())]
+            if not stance.sits:
+                yield from following
+                continue
+            leaving = tuple(replace(edge, holds=False) for after in following for edge in after.edges)
+            over = [after for after in following if after.over]
+            yield Stance(inside.edges + leaving, bool(over), sits=True, trailing=over[0].trailing if over else ())
 
     def _repeated(self, loop: Loop, position: Position) -> Iterator[Stance]:
         number, inner = position
@@ -170,12 +176,16 @@ class Positions:
             if loop.high is None or number < loop.high:
                 # The run sits in the innermost repetition: only of that one is an event that continues it never
                 # ignored.
-                further = tuple(
-                    replace(edge, again=True, holds=not stance.sits)
-                    for again in self.begin(loop.body)
-                    for edge in _iteration(loop, again, _counted(loop, number + 1), fresh=True).edges
+                left = components_of(loop.body)
+                again = (
+                    _added(
+                        _behind(_iteration(loop, one, _counted(loop, number + 1), fresh=True), left, ()),
+                        stance.trailing,
+                    )
+                    for one in self.begin(loop.body)
                 )
-            yield Stance(inside.edges + further, number >= loop.low, sits=stance.sits or bool(further))
+                further = tuple(replace(edge, again=True, holds=not stance.sits) for one in again for edge in one.edges)
+            yield Stance(inside.edges + further, number >= loop.low, stance.sits or bool(further), stance.trailing)
 
     def _together(self, both: Together, position: Position) -> Iterator[Stance]:
         """AND and ANY: the parts taken part in so far, and as many others as are needed."""
@@ -197,12 +207,15 @@ class Positions:
                     for i, stance in zip(chosen, stances, strict=True)
                     for edge in stance.edges
                 )
+                # A NOT in a SEQ that has bound nothing is not asked.
+                own = (one.trailing for i, one in zip(chosen, stances, strict=True) if position[i] is not None)
+                trailing = tuple(gap for gaps in own for gap in gaps)
                 if any(stance.sits for stance in stances):
-                    yield Stance(edges, all(stance.over for stance in stances), sits=True)
+                    yield Stance(edges, all(stance.over for stance in stances), True, trailing)
                 elif edges:
                     yield from (Stance((replace(edge, holds=True),), over=False, sits=False) for edge in edges)
                 else:
-                    yield _OVER
+                    yield replace(_OVER, trailing=trailing)
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
@@ -226,9 +239,23 @@ def _at(index: int) -> Callable[[Position], Position]:
     return lambda position: (index, position)
 
 
-def _gapped(edge: Edge, gap: Gap) -> Edge:
-    """The edge across a gap. Gaps inside the part come later than the one before it: an edge has one."""
-    return edge if edge.gap is not None else replace(edge, gap=gap)
+def _behind(stance: Stance, left: Components, absent: tuple[int, ...]) -> Stance:
+    """A part that has just been reached behind the components `left`, with the NOTs `absent` between.
+
+    Where a NOT at its own beginning has nothing before it inside the part, what is around the part comes before it.
+    """
+
+    def gaps(edge: Edge) -> tuple[Gap, ...]:
+        outer = (Gap(absent, left),) if absent else ()
+        return outer + tuple(gap if gap.left else Gap(gap.absences, left) for gap in edge.gaps)
+
+    return replace(stance, edges=tuple(replace(edge, gaps=gaps(edge)) for edge in stance.edges))
+
+
+def _added(stance: Stance, gaps: tuple[Gap, ...]) -> Stance:
+    """A stance before which gaps are still open."""
+    edges = tuple(replace(edge, gaps=gaps + edge.gaps) for edge in stance.edges)
+    return replace(stance, edges=edges, trailing=gaps + stance.trailing)
 
 
 def _counted(loop: Loop, number: int) -> int:

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.general.absent import AbsentSource
-from saffron.engine.match.general.automaton import BOUND, FRESH, MOMENT, ORDINAL, STATE, mark, since
+from saffron.engine.match.general.automaton import (
+    BOUND,
+    FRESH,
+    LEADING,
+    LED,
+    MOMENT,
+    ORDINAL,
+    PENDING,
+    STATE,
+    mark,
+    since,
+    without_left,
+)
 from saffron.engine.match.general.checks import Asked, due, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table import (
@@ -35,17 +47,28 @@ from saffron.engine.match.general.table import (
 from saffron.engine.match.general.table import Kind as EdgeKind
 from saffron.engine.match.general.updates import neutral, write_updates
 from saffron.engine.match.layout import (
+    ALL_WINDOWS,
     AT,
+    AT_ONCE,
     BEGAN,
+    CHAIN,
+    DEADLINE_OF,
     DONE,
+    FIRST_ROW,
     FOUND,
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
+    LAST_ROW,
+    LEAD,
     LIVE,
+    LOW,
     NODE,
     NODE_TAIL,
+    PART,
     ROW_MASK,
+    ROW_TAIL,
+    SERIAL,
     lane_array,
     place,
 )
@@ -59,8 +82,11 @@ TABLES = (
     ("targets", "int64[::1]"),
     ("row_mask_of", "int64[::1]"),
     ("row_before", "int64[::1]"),
+    ("row_seq", "int64[::1]"),
+    ("openers", "int64[:, ::1]"),
 )
-"""Arguments after the pool: the automaton's table, and the stored rows' masks and links to the row before by key."""
+"""Arguments after the pool: the automaton's table; of the stored rows the masks, the links to the row before by key and
+the positions; and the windows that OPEN ON opened."""
 
 
 class GeneralSource(AbsentSource):
@@ -93,6 +119,8 @@ class GeneralSource(AbsentSource):
         out = self.out
         out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
         out("ring = len(node_row) - 1")
+        if self.automaton.leading:
+            out(f"row_tail = counters[{ROW_TAIL}]")
         out(f"status = {DONE}")
         out(f"live = counters[{place(0, LIVE)}]")
         for letter, features in (("f", self.state.floats), ("i", self.state.ints)):
@@ -112,20 +140,26 @@ class GeneralSource(AbsentSource):
             out("    continue")
         out("r = row & row_mask if row >= 0 else 0")
         out("t = now[r] if row >= 0 else 0")
-        out("if row >= 0 and n > 0 and G0[slot, OLDEST] < t:")
-        out("    left = expire(F0, I0, H0, G0, slot, t)")
-        out("    live -= n - left")
-        out("    n = left")
         out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
         out(f"    status = {GROW_NODES}")
         out("    break")
-        out(f"if matches + (n + 1) * {table.fan} + 1 > found.shape[1]:")
+        out(f"if matches + n + (n + 1) * {table.fan} + 1 > found.shape[1]:")
         out(f"    status = {GROW_FOUND}")
         out("    break")
-        out(f"more = (n + 1) * {table.fan} + 2")
+        waiting = f" + (n + 1) * {self._windows}" if self.automaton.trailing else ""
+        out(f"more = (n + 1) * {table.fan} + 2{waiting}")
         out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
         out(f"    status = {GROW_POOL}")
         out("    break")
+        out("if row >= 0 and n > 0 and G0[slot, OLDEST] < t:")
+        with out.block():
+            if self.automaton.trailing:
+                out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
+                out("left = G0[slot, LENGTH]")
+            else:
+                out("left = expire(F0, I0, H0, G0, slot, t)")
+            out("live -= n - left")
+            out("n = left")
         out("if row >= 0:")
         if self.automaton.plan.absences:
             out("    row_mask_of[r] = m")
@@ -161,6 +195,7 @@ class GeneralSource(AbsentSource):
         out("while q < hi:")
         with out.block():
             out(f"s = {self._carried(STATE)}")
+            self._waiting()
             out("hold = False")
             out(f"if states[s, {WANTS}] & m:")
             with out.block():
@@ -180,9 +215,31 @@ class GeneralSource(AbsentSource):
         out("    length -= hi - z")
         out("    G0[slot, LENGTH] = length")
         out("live += length - n")
-        if self.automaton.table.fan > 1 or self.automaton.plan.absences:
-            pass
         out("w += 1")
+
+    @property
+    def _windows(self) -> str:
+        """The most windows in which one match can wait for the end."""
+        window = self.automaton.plan.window
+        if window.opens is not None:
+            return "openers.shape[1]"
+        return "1" if window.slide is None else str(window.size // window.slide + 1)
+
+    def _waiting(self) -> None:
+        """A match that waits for its window's end stays, unless the event is what must not follow it."""
+        if not self.automaton.trailing:
+            return
+        out = self.out
+        out(f"if s >= {len(self.automaton.table.states)}:")
+        with out.block():
+            out("ok = True")
+            self._forbidden()
+            out("if ok:")
+            out("    if z != q:")
+            out("        move(F0, I0, H0, q, z)")
+            out("    z += 1")
+            out("q += 1")
+            out("continue")
 
     def _start(self) -> None:
         """A run that has nothing yet, for an event that may begin a match."""
@@ -287,13 +344,19 @@ class GeneralSource(AbsentSource):
         for number in range(len(self.automaton.plan.distinct)):
             out(f"if s == {START_STATE} or edges[e, {RESETS}] & {1 << number}:")
             out(f"    {self._carried(since(number), 'y')} = row")
+        for number, kind in enumerate(self.automaton.table.kinds):
+            if gaps := without_left(kind.gaps):
+                out(f"if kind == {number}:")
+                out(f"    {self._carried(LEADING, 'y')} = {1 + self.automaton.leading.index(gaps)}")
+                out(f"    {self._carried(LED, 'y')} = row")
         out(f"ending = edges[e, {ENDING}]")
         out("if ending >= 0:")
         with out.block():
             self._ending()
         out(f"first, last = edges[e, {FIRST_TARGET}], edges[e, {STOP_TARGET}]")
         out("if first == last:")
-        out("    G0[slot, LENGTH] -= 1")
+        with out.block():
+            self._forget()
         out("else:")
         with out.block():
             out("p = np.uintp(node & ring)")
@@ -307,6 +370,14 @@ class GeneralSource(AbsentSource):
             out("    move(F0, I0, H0, y, d)")
             out(f"    {self._carried(STATE, 'd')} = targets[k]")
 
+    def _forget(self) -> None:
+        """Lane y is no run: a waiting match that was put behind it takes its place."""
+        out = self.out
+        out("final = G0[slot, BASE] + G0[slot, BEGIN] + G0[slot, LENGTH] - 1")
+        out("if final != y:")
+        out("    move(F0, I0, H0, final, y)")
+        out("G0[slot, LENGTH] -= 1")
+
     def _ending(self) -> None:
         """Lane y is a match if what is asked at the end holds."""
         out = self.out
@@ -315,11 +386,55 @@ class GeneralSource(AbsentSource):
             if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
                 out(f"if ending == {number}:")
                 out(f"    ok = {' and '.join(tests)}")
-        self._leading()
         out("if ok:")
-        out("    found[0, matches], found[2, matches], found[3, matches] = I0[START, q], row, component")
-        out(f"    found[1, matches] = -1 if s == {START_STATE} else np.int64(H0[q])")
-        out("    matches += 1")
+        with out.block():
+            self._leading()
+        out("if ok:")
+        with out.block():
+            out(f"chain = -1 if s == {START_STATE} else np.int64(H0[q])")
+            for number, ending in enumerate(self.automaton.table.endings):
+                if ending.trailing:
+                    out(f"if ending == {number}:")
+                    with out.block():
+                        self._wait(self.automaton.trailing.index(ending.trailing))
+                        out("ok = False")
+            out("if ok:")
+            out(f"    found[{FIRST_ROW}, matches], found[{CHAIN}, matches] = I0[START, q], chain")
+            out(f"    found[{LAST_ROW}, matches], found[{PART}, matches] = row, component")
+            out(f"    found[{LEAD}, matches], found[{DEADLINE_OF}, matches] = lead, {AT_ONCE}")
+            out(f"    found[{LOW}, matches], found[{SERIAL}, matches] = {ALL_WINDOWS}, 0")
+            out("    matches += 1")
+
+    def _wait(self, number: int) -> None:
+        """The match waits for the end of each window that holds it, in a run of its own."""
+        out, window = self.out, self.automaton.plan.window
+        if self._alone:
+            self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
+            return
+        out("begun = now[I0[START, q] & row_mask]")
+        if window.slide is not None:
+            out(f"low = (t - {window.size}) // {window.slide} * {window.slide} + {window.slide}")
+            if window.events:
+                out("low = max(low, 0)")
+            out("while low <= begun:")
+            with out.block():
+                self._waiter(number, f"low + {window.size - 1}", "low", "low")
+                out(f"low += {window.slide}")
+            return
+        out("for k in range(openers.shape[1]):")
+        out(f"    if openers[0, k] <= row_seq[I0[START, q] & row_mask] and openers[1, k] + {window.size} > t:")
+        with out.block(2):
+            self._waiter(number, f"openers[1, k] + {window.size - 1}", "openers[1, k]", "openers[0, k]")
+
+    def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
+        out = self.out
+        out(f"d = append(G0, slot, {deadline})")
+        out("move(F0, I0, H0, y, d)")
+        out(f"I0[DEADLINE, d] = {deadline}")
+        out(f"{self._carried(STATE, 'd')} = {len(self.automaton.table.states) + number}")
+        values = ("chain", "row", "component", "lead", low, serial)
+        for feature, value in zip(PENDING, values, strict=True):
+            out(f"{self._carried(feature, 'd')} = {value}")
 
     def _due(self, ending: Ending) -> list[Asked]:
         return due_at_end(self.automaton.checks, ending.over)

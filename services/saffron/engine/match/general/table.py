@@ -44,7 +44,7 @@ class Kind:
     component: int
     over: Components
     newly: Components
-    gap: Gap | None
+    gaps: tuple[Gap, ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Ending:
     """What is asked of a match that is complete. `over`: lists that were complete before its last event."""
 
     over: Components
-    trailing: Gap | None
+    trailing: tuple[Gap, ...]
 
 
 @dataclass
@@ -133,11 +133,11 @@ class Builder:
         groups = self._states(stances)
         into = [self._number((edge.position, group)) for group in groups]
         before, after = self._over(position), self._over(edge.position)
-        kind = _index(self.table.kinds, Kind(edge.component, after, after - before, edge.gap))
+        kind = _index(self.table.kinds, Kind(edge.component, after, after - before, edge.gaps))
         ends = [stance for stance in stances if stance.over]
         ending = NOWHERE
         if ends:
-            trailing = None if any(stance.trailing is None for stance in ends) else ends[0].trailing
+            trailing = () if any(not stance.trailing for stance in ends) else ends[0].trailing
             ending = _index(self.table.endings, Ending(after, trailing))
         row = [0] * EDGE_COLUMNS
         row[BIT], row[COMPONENT], row[KIND] = 1 << edge.component, edge.component, kind
@@ -166,8 +166,9 @@ class Builder:
 
     def _marks(self, component: int, stances: tuple[Stance, ...]) -> int:
         """The gaps that begin behind the event."""
-        gaps = [edge.gap for stance in stances for edge in stance.edges] + [stance.trailing for stance in stances]
-        open_here = {gap for gap in gaps if gap is not None and component in gap.left}
+        gaps = [gap for stance in stances for edge in stance.edges for gap in edge.gaps]
+        gaps += [gap for stance in stances for gap in stance.trailing]
+        open_here = {gap for gap in gaps if component in gap.left}
         return sum(1 << _index(self.table.gaps, gap) for gap in sorted(open_here, key=repr))
 
 

@@ -1,0 +1,52 @@
+"""Runs whose window is over: most are forgotten, a match that waited for the end of its window is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import register_jitable
+
+from saffron.engine.match.layout import CHAIN, DEADLINE_OF, FIRST_ROW, FOUND_ROWS, LAST_ROW, LEAD, LOW, PART, SERIAL
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, OLDEST, START, move
+
+STATE_ROW = FIRST_FEATURE
+PENDING_ROW = FIRST_FEATURE + 1
+assert FOUND_ROWS == 8  # all of them are written here
+
+
+@register_jitable
+def report(ints: Any, lane: int, found: Any, matches: int, deadline: int) -> int:
+    """Lane's match is known; how many there are now."""
+    found[FIRST_ROW, matches] = ints[START, lane]
+    found[CHAIN, matches] = ints[PENDING_ROW, lane]
+    found[LAST_ROW, matches] = ints[PENDING_ROW + 1, lane]
+    found[PART, matches] = ints[PENDING_ROW + 2, lane]
+    found[LEAD, matches] = ints[PENDING_ROW + 3, lane]
+    found[DEADLINE_OF, matches] = deadline
+    found[LOW, matches] = ints[PENDING_ROW + 4, lane]
+    found[SERIAL, matches] = ints[PENDING_ROW + 5, lane]
+    return matches + 1
+
+
+@register_jitable
+def close(
+    floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int, pending: int, found: Any, matches: int
+) -> int:
+    """Drop a key's runs whose window is over at `now`, reporting matches (states from `pending` on); how many there are
+    now. `found` has room for one a run."""
+    length = segments[slot, LENGTH]
+    base = segments[slot, BASE] + segments[slot, BEGIN]
+    kept = 0
+    oldest = 1 << 62
+    for lane in range(base, base + length):
+        deadline = ints[DEADLINE, lane]
+        if deadline >= now:
+            if base + kept != lane:
+                move(floats, ints, heads, lane, base + kept)
+            oldest = min(oldest, deadline)
+            kept += 1
+        elif ints[STATE_ROW, lane] >= pending:
+            matches = report(ints, lane, found, matches, deadline)
+    segments[slot, LENGTH] = kept
+    segments[slot, OLDEST] = oldest
+    return matches
