@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -108,7 +107,7 @@ class Results:
         tells why a match did not come. `query`: whose key, if there are several. `events`: how many of a key.
         """
         from saffron.api.explanation import Explanation
-        from saffron.runtime.why import Reader, why
+        from saffron.runtime.why import Reader, story_of, why
 
         if not self._source.again:
             raise InputError("why reads the events again; give a list, a file or a table instead of an iterator")
@@ -119,7 +118,7 @@ class Results:
         reader = Reader(run.queries, lambda: self._source.batches(run.schema), run.schema, run.lenient, run.disorder)
         if "=" in wanted or wanted == "*":
             name = self._named(query)
-            reader = replace(reader, queries=[run.queries[self._names.index(name)]])
+            return Explanation(story_of(reader, run.queries[self._names.index(name)], wanted, events))
         (story,) = why(reader, wanted, told=events)
         return Explanation(story)
 

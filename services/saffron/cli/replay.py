@@ -67,6 +67,10 @@ def replay(
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
+    if json and why is None:
+        raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
+    if why is not None and (count or stats or strict or dead_letters):
+        raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
     if why is not None:
         if partitions > 1:
             raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")

@@ -51,11 +51,12 @@ def why(reader: Reader, asked: str, *, told: int = TOLD) -> list[Story]:
     Raises InputError: what was asked is not there, or is no key of the queries; QueryError as a replay does.
     """
     if "=" in asked or asked == EVERYTHING:
-        return [_of_key(reader, query, asked, told) for query in reader.queries]
+        return [story_of(reader, query, asked, told) for query in reader.queries]
     return [_of_match(reader, asked)]
 
 
-def _of_key(reader: Reader, query: Query, asked: str, told: int) -> Story:
+def story_of(reader: Reader, query: Query, asked: str, told: int) -> Story:
+    """The story of a key under one of the queries; see `why`."""
     plan, schema = _plan(reader, query)
     key = _key(plan, schema, asked)
     buffer: deque[Step] = deque()
@@ -124,6 +125,13 @@ def _plan(reader: Reader, query: Query) -> tuple[MatchPlan, Schema]:
     plan = _bound(reader, query.text, schema, query.name)
     if not isinstance(plan, MatchPlan):
         raise InputError(f"{plan.name} counts trends and binds no events: --why explains match queries")
+    types = {component.type for component in plan.components}
+    for other in reader.queries:
+        composing = _bound(reader, other.text, schema, other.name)
+        if isinstance(composing, MatchPlan) and composing.into in types:
+            raise InputError(
+                f"{plan.name} matches results of {composing.name} (INTO): --why explains events of files only"
+            )
     return plan, schema
 
 

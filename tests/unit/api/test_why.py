@@ -89,6 +89,15 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
         saffron.replay(MATCHES, iter(EVENTS)).why("user=ann")
 
 
+def test_results_of_other_queries_are_not_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saffron.language.refusals.WAITING", frozenset(), raising=False)
+    first = "QUERY hits PATTERN Rise a WITHIN 1 s RETURN a.x AS x INTO Hit"
+    second = "QUERY pairs PATTERN SEQ(Hit h, Fall f) WITHIN 9 s"
+    results = saffron.replay([first, second], EVENTS, lenient=True)
+    with pytest.raises(InputError, match=r"pairs matches results of hits \(INTO\)"):
+        results.why("*", query="pairs")
+
+
 def test_a_query_without_a_key_is_asked_for_by_a_star() -> None:
     told = saffron.replay("PATTERN SEQ(Rise a, Fall b) WITHIN 2 s", EVENTS).why("*", events=3)
     assert (told.story.left_out, len(told.story.rows)) == (2, 3)
@@ -116,3 +125,7 @@ class TestCommand:
     def test_standard_input_cannot_be_read_twice(self, files: list[str]) -> None:
         done = CliRunner().invoke(app, [*files[:3], "-", "--why", "user=ann"])
         assert done.exit_code == 2
+
+    @pytest.mark.parametrize("more", [["--json"], ["--why", "user=ann", "--count"]])
+    def test_options_that_do_not_go_together_are_wrong_usage(self, files: list[str], more: list[str]) -> None:
+        assert CliRunner().invoke(app, [*files, *more]).exit_code == 2
