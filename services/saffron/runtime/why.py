@@ -15,6 +15,7 @@ from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME, Kind
 from saffron.engine.events.tables import column_values
+from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.story import Step, Story, story_of_key, story_of_match
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.operator import WindowingOperator
@@ -184,7 +185,7 @@ def _steps(plan: MatchPlan, block: Block, key: Mapping[str, Any], seen: dict[str
     columns = block.columns
     if columns.latest is not None:
         raise InputError("the events have imprecise times; --why explains runs over exact times only")
-    others = any(strategy.name == "STRICT" for strategy in (*plan.begins, *plan.continues))
+    others = reads_others(plan)
     opened = set(itertools.chain.from_iterable(block.opened.values()))
     values = {name: column_values(column) for name, column in columns.attributes.items()}
     own = {"seq": columns.seq.tolist(), "ts": columns.ts.tolist(), "type": column_values(columns.type)}

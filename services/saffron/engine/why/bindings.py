@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from saffron.language.plan import Choice as _Choice
-from saffron.language.plan import InOrder, Loop, MatchPlan, Shape, Take
-from saffron.language.plan import Together as _Together
+from saffron.language.plan import Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
 
 Event = Mapping[str, Any]
 """`seq`, `ts`, `type` and attributes; null is None or absent."""
@@ -44,7 +42,7 @@ def loops_around(plan: MatchPlan) -> Sequence[frozenset[int]]:
                 found[component] = around
             case Loop(body=body, number=number):
                 walk(body, around | {number})
-            case InOrder() | _Choice() | _Together():
+            case InOrder() | Choice() | Together():
                 for part in shape.parts:
                     walk(part, around)
 

@@ -82,8 +82,13 @@ class Complete:
     run: int
 
 
+def reads_others(plan: MatchPlan) -> bool:
+    """Whether it must see the events of other keys too: strict contiguity counts them."""
+    return Strategy.STRICT in (*plan.begins, *plan.continues)
+
+
 class Interpreter:
-    """A plan over the events of one key, in order. `reads_others`: it must see the events of other keys too."""
+    """A plan over the events of one key, in order."""
 
     def __init__(self, plan: MatchPlan) -> None:
         if plan.confidence is not None:
@@ -92,7 +97,6 @@ class Interpreter:
         self.runs: list[Run] = []
         self.matches: list[Found] = []
         self.parents: dict[int, int] = {}
-        self.reads_others = Strategy.STRICT in (*plan.begins, *plan.continues)
         self._positions = Positions(plan.pattern)
         self._conditions = Conditions(plan)
         self._loops = 1 + max((loop for edge in self._every_edge() for loop in edge.begins), default=-1)

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from saffron.engine.why.bindings import parts
-from saffron.engine.why.interpreter import Interpreter
+from saffron.engine.why.interpreter import Interpreter, reads_others
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
@@ -35,7 +35,7 @@ def interpreted(plan: MatchPlan, events: list[dict[str, Any]], opened: set[int])
         for event in events:
             ours = tuple(event.get(name) for name in plan.key) == key
             opens = event["seq"] in opened
-            if ours or interpreter.reads_others or opens:
+            if ours or reads_others(plan) or opens:
                 interpreter.step(event, ours=ours, opens=opens)
         interpreter.finish()
         found += [(parts(one.bindings, plan.positive), one.window, one.opener) for one in interpreter.matches]
