@@ -13,6 +13,10 @@ from saffron.runtime.broker import Broker
 _REAL = frozenset({"broker", "broker_node"})
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", action="store_true", help="Many more random queries (make nightly).")
+
+
 def pytest_configure() -> None:
     """A shell's background jobs, and all that they start, ignore Ctrl-C: the tests that press it need it back."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -112,6 +112,8 @@ def query(
     conditions = Conditions(rng, made.variables, functions)
     conjuncts = conditions.some()
     chosen = strategies(rng, made.variables, strategy)
+    if PARTITION in chosen and any(variable.absent for variable in made.variables):
+        keys = keys.replace(f"{made.variables[0].type}.", "")  # what is next is told by a key of all types
     where = " AND ".join(filter(None, [keys, *conjuncts]))
     braces = f"{{ {where} }}" if where else ""
     parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng)]

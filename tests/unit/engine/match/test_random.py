@@ -11,21 +11,11 @@ from hypothesis import strategies as st
 
 from saffron.language.plan import MatchPlan, Strategy
 from tests.unit.engine.match import cases
+from tests.unit.engine.match.near import close
 
 SEEDS = st.integers(0, 2**48)
 STREAMS = 5  # per plan
 quick = settings(max_examples=1, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-
-
-def close(left: Any, right: Any) -> bool:
-    """Equal, but for the last bits of sums and deviations."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(close(left[name], right[name]) for name in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(close, left, right))
-    if isinstance(left, float) and isinstance(right, float):
-        return left == right or abs(left - right) <= 1e-9 * max(abs(left), abs(right))
-    return bool(left == right)
 
 
 def random_stream(rng: random.Random, most: int = 15) -> list[dict[str, Any]]:
