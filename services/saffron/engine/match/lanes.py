@@ -211,35 +211,57 @@ def quotient8(typingctx: Any, a: Any, b: Any) -> Any:
 def _beside_quotient(sign: str) -> Callable[..., Any]:
     """The code of value < or > total / number, equal to dividing first in every case, mostly without dividing.
 
-    d = value * number - total, rounded once, has the sign of the exact difference. The rounded quotient can only
-    compare otherwise where d is not 0 and tiny: there, and where d is undefined, the division decides.
+    With g half the distance from the value to the next number towards the quotient, value > quotient if and only if
+    value * number - total > number * g, for else the quotient is rounded to the value; where both sides are equal the
+    rounding is to the even one of the two. Near equality both sides are exact multiples of g (a fused multiplication
+    and subtraction, a power of two), elsewhere their errors do not matter. Very small and very large values, where g
+    is not a number of full precision, are divided.
     """
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value, total, number = (
             _spread(context, builder, k, v, types.float64) for k, v in zip(sig.args, args, strict=True)
         )
-        real = ir.DoubleType()
-        zero, relative, least = (_splat(builder, ir.Constant(real, x)) for x in (0.0, 2.0**-50, 1e-290))
         kind = ir.FunctionType(value.type, [value.type] * 3)
         fma = get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")
-        size = get_or_insert_function(
-            builder.module, ir.FunctionType(value.type, [value.type]), f"llvm.fabs.v{LANES}f64"
-        )
         difference = builder.call(fma, [value, number, builder.fneg(total)])
-        bound = builder.fadd(builder.fmul(builder.call(size, [total]), relative), least)
-        close = builder.and_(
-            builder.fcmp_unordered("!=", difference, zero),
-            builder.not_(builder.fcmp_ordered(">", builder.call(size, [difference]), bound)),
-        )
-        quick = builder.and_(builder.fcmp_ordered(sign, difference, zero), builder.fcmp_ordered("!=", number, zero))
-        result = cgutils.alloca_once_value(builder, quick)
-        some = builder.icmp_unsigned("!=", builder.bitcast(close, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0))
-        with builder.if_then(some, likely=False):
+        gap = builder.fmul(number, _rounding(builder, value, down=sign == ">"))
+        result = cgutils.alloca_once_value(builder, builder.fcmp_ordered(sign, difference, gap))
+        ordinary = builder.bitcast(_between(builder, _size(builder, value), 1e-290, 1e290), ir.IntType(LANES))
+        strange = builder.icmp_unsigned("!=", ordinary, ir.Constant(ir.IntType(LANES), 2**LANES - 1))
+        with builder.if_then(strange, likely=False):
             builder.store(builder.fcmp_ordered(sign, value, builder.fdiv(total, number)), result)
         return builder.load(result)
 
     return code
+
+
+def _rounding(builder: Any, value: Any, *, down: bool) -> Any:
+    """g, below 0 where the next number is the larger one; a trifle less where a tie is not rounded to the value."""
+    ints = ir.VectorType(ir.IntType(64), LANES)
+    bits64 = builder.bitcast(value, ints)
+    positive = builder.fcmp_ordered(">", value, _constant(builder, 0.0))
+    one, minus_one = (ir.Constant(ints, [x] * LANES) for x in (1, -1))
+    step = builder.select(positive, minus_one if down else one, one if down else minus_one)
+    neighbour = builder.bitcast(builder.add(bits64, step), value.type)
+    odd = builder.trunc(bits64, ir.VectorType(ir.IntType(1), LANES))
+    half = builder.select(odd, _constant(builder, 0.5 - 2.0**-40), _constant(builder, 0.5))
+    return builder.fmul(builder.fsub(value, neighbour), half)
+
+
+def _constant(builder: Any, number: float) -> Any:
+    return _splat(builder, ir.Constant(ir.DoubleType(), number))
+
+
+def _size(builder: Any, value: Any) -> Any:
+    kind = ir.FunctionType(value.type, [value.type])
+    return builder.call(get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f64"), [value])
+
+
+def _between(builder: Any, value: Any, low: float, high: float) -> Any:
+    """The mask of what lies between two bounds; NaN does not."""
+    above = builder.fcmp_ordered(">", value, _constant(builder, low))
+    return builder.and_(above, builder.fcmp_ordered("<", value, _constant(builder, high)))
 
 
 @intrinsic  # type: ignore[misc]

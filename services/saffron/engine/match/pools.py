@@ -16,6 +16,7 @@ from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LANES, LENGTH, TOP
 
 Array = NDArray[np.generic]
 _LINE = 64
+_PAGE_LANES = 4096 // 8
 _NAMES = ("floats", "ints", "heads", "segments", "spare")
 
 
@@ -44,6 +45,8 @@ class Pool:
 
     def _resize(self, size: int) -> None:
         size = -(-size // LANES) * LANES
+        # Rows a multiple of 4 KiB apart would look like one address to the processor's store buffer.
+        size += LANES if size % _PAGE_LANES == 0 else 0
         for name in ("floats", "ints", "heads"):
             old = getattr(self, name)
             new = aligned((*old.shape[:-1], size), old.dtype)

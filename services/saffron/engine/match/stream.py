@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import boolean, int64, types, void
+from numba import boolean, int32, int64, types, void
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
@@ -71,7 +71,11 @@ def interned(part: Range, name: str, strings: Strings, chosen: slice | NDArray[n
     """The chosen values of an attribute as rows keep them: strings as the operator's codes."""
     column = part.column(name)
     values = part.data(name)[chosen]
-    return strings.mapping(name, column)[values] if column.kind is Kind.STRING else values
+    if column.kind is not Kind.STRING:
+        return values
+    codes = np.empty(len(values), np.int32)
+    _translate(values, strings.mapping(name, column), codes)
+    return codes
 
 
 def key_matrix(
@@ -120,6 +124,12 @@ def _mark(codes, create, wanted):  # type: ignore[no-untyped-def]
     """Which codes stand where `create` is set; that of null, -1, comes last."""
     for i in range(len(codes)):
         wanted[codes[i]] |= create[i]
+
+
+@kernel(void(_CODES, int32[::1], int32[::1]))
+def _translate(values, mapping, codes):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        codes[i] = mapping[values[i]]
 
 
 @kernel(void(_CODES, int64[::1], int64[::1]))
