@@ -1,0 +1,100 @@
+"""Building the graphs of matches over stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.jit import Function, load
+from saffron.engine.match import arithmetic
+from saffron.engine.match.compressed import useful
+from saffron.engine.match.compressed.graphs import Graphs
+from saffron.engine.match.compressed.source import DONE, MORE_NODES, GraphSource
+from saffron.engine.match.layout import Names
+from saffron.language.plan import MatchPlan
+
+Array = NDArray[np.generic]
+Ints = NDArray[np.int64]
+
+_SMALLEST = 1024
+
+
+@dataclass(frozen=True)
+class Builder:
+    """The kernel of a plan for which `is_collapsible` holds. `names`: columns and strings that it reads."""
+
+    plan: MatchPlan
+    graphs: Function
+    names: Names
+
+
+def builder(plan: MatchPlan, *, compiled: bool = True) -> Builder:
+    """Compile the kernel; `compiled` False: the same as plain Python, for tests."""
+    names = Names()
+    module = load(GraphSource(plan, names).text(), helpers=(arithmetic, useful), compiled=compiled)
+    return Builder(plan, module.graphs, names)
+
+
+@dataclass(frozen=True)
+class Past:
+    """Rows of a query in rings of one length, a power of two; row r stands at place r & (length - 1).
+
+    `clock`: instants, by which windows go (int64). `masks`: what each event can be (`layout.begin_bit`, `take_bit`).
+    `links`: the number of the row before of the same key, below `tail` for none. `columns`: attributes by name, for
+    those that the builder's `names` has. `constants`, `ranks`: of its strings (`engine.strings`).
+    """
+
+    tail: int
+    clock: Ints
+    masks: Ints
+    links: Ints
+    columns: Mapping[str, Array]
+    constants: Ints
+    ranks: Ints
+
+
+def build(made: Builder, past: Past, ends: Ints, lows: Ints) -> Graphs:
+    """One graph for each row of `ends` that ends matches whose first events are at instants >= `lows`.
+
+    ends, lows: int64 [n], rows ascending. Rows of the same key after an end do not matter.
+    """
+    capacity, components = len(past.clock), len(made.plan.components)
+    scratch = (
+        np.empty(capacity, np.int64),
+        np.empty((components, capacity), np.int64),
+        np.empty(components * capacity + 1, np.int64),
+        np.empty(components * capacity + 1, np.int64),
+    )
+    kept, first_node = np.empty(len(ends), np.int64), np.zeros(len(ends) + 1, np.int64)
+    nodes: list[Any] = [np.empty(_SMALLEST, dtype) for dtype in (np.uint8, np.int64, np.bool_, np.int64)]
+    before = np.empty(_SMALLEST, np.int32)
+    state = np.zeros(4, np.int64)
+    nodes[3][0] = 0
+    status = -1
+    columns = [past.columns[name] for name in made.names.attributes]
+    while status != DONE:
+        if status == MORE_NODES:
+            nodes = [np.concatenate([array, np.empty_like(array)]) for array in nodes]
+        elif status > 0:
+            before = np.concatenate([before, np.empty_like(before)])
+        with np.errstate(all="ignore"):
+            status = made.graphs(
+                state, ends, lows, past.tail, past.clock, past.masks, past.links, past.constants, past.ranks,
+                *scratch, kept, first_node, *nodes, before, *columns,
+            )  # fmt: skip
+    count, edges, graphs, _ = state.tolist()
+    component, place, root, first_before = nodes
+    return Graphs(
+        components=components,
+        chosen=kept[:graphs],
+        first_node=first_node[: graphs + 1],
+        component=component[:count],
+        place=place[:count],
+        root=root[:count],
+        first_before=first_before[: count + 1],
+        before=before[:edges],
+    )
