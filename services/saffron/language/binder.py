@@ -62,8 +62,10 @@ def _warn_of_cost(plan: MatchPlan, query: Query, scope: Scope) -> None:
     """Before a query is started that can have exponentially many results (X7)."""
     cost = match_complexity(plan)
     if cost.name == "exponential" and plan.output is Output.ALL:
-        hint = f"{cost.reason[:1].upper()}{cost.reason[1:]}.\nFewer: skip-till-next-match, OUTPUT FIRST or LONGEST, "
-        hint += "a shorter WITHIN; or count them: RETURN COUNT(*)."
+        fewer = "skip-till-next-match, OUTPUT FIRST or LONGEST, a shorter WITHIN; or count them: RETURN COUNT(*)"
+        if plan.confidence is not None or (scope.schema is not None and scope.schema.times):
+            fewer = "a higher CONFIDENCE, below which the search ends, or a shorter WITHIN"
+        hint = f"{cost.reason[:1].upper()}{cost.reason[1:]}.\nFewer: {fewer}."
         scope.warn(f"the number of matches can grow exponentially, {cost.bound}", query.pattern.span, hint)
 
 

@@ -299,6 +299,8 @@ def test_an_exponential_query_is_warned_of_before_it_starts() -> None:
         "Fewer: skip-till-next-match, OUTPUT FIRST or LONGEST, a shorter WITHIN; or count them: RETURN COUNT(*)."
     )
     assert not bind(text + " OUTPUT FIRST", LETTERS, name="q").warnings
+    (likely,) = bind(text + " CONFIDENCE >= 0.9", LETTERS, name="q").warnings
+    assert likely.endswith("Fewer: a higher CONFIDENCE, below which the search ends, or a shorter WITHIN.")
 
 
 @pytest.mark.parametrize(
