@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +13,12 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import LogError
-from saffron.runtime.kafka_errors import passing, translate
+from saffron.runtime.kafka_errors import moving, passing, translate
 from saffron.runtime.log import Committed, Record, TopicPartition
 
 _LOG = logging.getLogger("saffron.kafka")
 _TIMEOUT = 10.0
+_AGAIN = 0.05
 _NO_TIME = 0
 
 Callback = Callable[[list[TopicPartition]], None]
@@ -125,11 +127,15 @@ class KafkaConsumer:
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
         where = ck.TopicPartition(partition.topic, partition.partition)
-        try:
-            low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
-        except KafkaException as error:
-            raise translate(error, f"asking for the ends of {partition}") from error
-        return int(low), int(high)
+        until = time.monotonic() + _TIMEOUT
+        while True:
+            try:
+                low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
+                return int(low), int(high)
+            except KafkaException as error:
+                if not moving(error) or time.monotonic() > until:
+                    raise translate(error, f"asking for the ends of {partition}") from error
+            time.sleep(_AGAIN)
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         try:

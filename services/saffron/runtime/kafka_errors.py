@@ -18,6 +18,14 @@ _FENCED = frozenset(
 _UNAVAILABLE = frozenset(
     {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
 )
+_MOVING = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_PARTITION,
+    }
+)
 
 
 def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
@@ -33,6 +41,12 @@ def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
     if cause.code() in _UNAVAILABLE:
         return UnavailableError(text)
     return LogError(text)
+
+
+def moving(error: KafkaException) -> bool:
+    """Whether a topic that was just made, or has a new leader, is not known everywhere yet: to be asked again."""
+    cause = error.args[0]
+    return isinstance(cause, KafkaError) and cause.code() in _MOVING
 
 
 def passing(error: KafkaError) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine import jit
 from saffron.engine.aggregates import refuse_in_conditions, registered
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
@@ -18,6 +19,7 @@ from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError
 from saffron.language import bind, compile_query
 from saffron.language.plan import Plan
+from saffron.runtime.config import user_cache_directory
 from saffron.runtime.event_keys import keys_of
 from saffron.runtime.fused import Chain, Merged, Query
 from saffron.runtime.murmur2 import partition_of
@@ -39,6 +41,7 @@ class Replay:
         partitions: int = 1,
         key: str | None = None,
     ) -> None:
+        jit.use_directory(user_cache_directory() / "kernels")
         self.names: list[str] = []
         self.plans: list[Plan] = []
         self.warnings: list[str] = []
