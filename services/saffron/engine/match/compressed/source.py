@@ -38,7 +38,7 @@ _ARGUMENTS = (
     ("first_node", "int64[::1]"),
     ("component", "uint8[::1]"),
     ("place", "int64[::1]"),
-    ("root", "boolean[::1]"),
+    ("roots", "boolean[::1]"),
     ("first_before", "int64[::1]"),
     ("before", "int32[::1]"),
 )
@@ -118,7 +118,7 @@ class GraphSource:
         with out.block():
             out("j = window[k]")
             out("m = masks[j]")
-            for c in range(self.last + 1):
+            for c in range(self.last, -1, -1):  # no event follows itself
                 self._node(out, c)
         out("if full:")
         out(f"    nodes, edges, status = start, begun, {MORE_EDGES}")
@@ -127,8 +127,9 @@ class GraphSource:
     def _node(self, out: Lines, c: int) -> None:
         closure = self.plan.components[c].closure
         bits = begin_bit(c) | (take_bit(c) if closure else 0)
-        # Of a component that ends the pattern and is no closure, only the last event's own node can be of use.
-        out(f"if m & {bits}{'' if c < self.last or closure else ' and k == 0'}:")
+        # The last event can only end the matches; a single event that ends them is of no use before it.
+        useful = " and k > 0" if c < self.last else "" if closure else " and k == 0"
+        out(f"if m & {bits}{useful}:")
         with out.block():
             out(f"opening, low = {f'm & {begin_bit(0)} != 0' if c == 0 else 'False'}, edges")
             sources = ([(c - 1, Edge.BEGIN, begin_bit(c))] if c else []) + ([(c, Edge.TAKE, take_bit(c))] * closure)
@@ -138,7 +139,8 @@ class GraphSource:
                     self._edges(out, source, c, edge)
             out("if opening or edges > low:")
             with out.block():
-                out(f"component[nodes], place[nodes], root[nodes], entry[nodes - start] = {c}, j, opening, low - begun")
+                out(f"component[nodes], place[nodes], roots[nodes] = {c}, j, opening")
+                out("entry[nodes - start] = low - begun")
                 out(f"of[{c}, n{c}] = nodes - start")
                 out(f"n{c} += 1")
                 out("nodes += 1")
@@ -166,7 +168,8 @@ class GraphSource:
         ended = f"nodes > start and component[nodes - 1] == {self.last} and place[nodes - 1] == i"
         out(f"if {ended}{''.join(f' and {test}' for test in tests)}:")
         with out.block():
-            out("nodes, edges = keep_useful(start, nodes, begun, edges, number, entry, component, place, root, before)")
+            out("scratch = (number, entry)")
+            out("nodes, edges = keep_useful(start, nodes, begun, edges, scratch, component, place, roots, before)")
             out("for k in range(start, nodes):")
             out("    first_before[k] = begun + entry[k - start]")
             out("first_before[nodes] = edges")

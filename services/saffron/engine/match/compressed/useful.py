@@ -10,13 +10,14 @@ from numba.extending import register_jitable
 @register_jitable
 def keep_useful(
     start: int, stop: int, begun: int, edges: int,
-    number: Any, entry: Any, component: Any, place: Any, root: Any, before: Any,
+    scratch: Any, component: Any, place: Any, root: Any, before: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """Nodes [start, stop), the last of which is the end; edges [begun, edges). Where both end afterwards.
 
-    `entry` [nodes]: where the edges of each begin, counted from `begun`; `number` [nodes] is scratch: first whether a
-    node is of use, then its new number. Nodes that are kept keep their order.
+    `scratch`: two int64 arrays by node: first whether it is of use, then its new number; and where its edges begin,
+    counted from `begun`. Nodes that are kept keep their order.
     """
+    number, entry = scratch
     count = stop - start
     entry[count] = edges - begun
     for k in range(count - 1):

@@ -1,0 +1,147 @@
+"""Graphs of matches against the definition: every path is a match, every match a path; order, counts, windows, cuts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saffron.engine.match.compressed import enumeration
+from saffron.engine.match.compressed.counting import counted
+from saffron.engine.match.compressed.graphs import Graph, Graphs
+from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
+from saffron.engine.match.compressed.shape import is_collapsible
+from saffron.engine.match.rows import SEQ
+from saffron.engine.match.stream import Range
+from saffron.engine.strings import Strings
+from saffron.language.plan import MatchPlan, Strategy
+from tests.unit.engine.match import cases
+
+Parts = tuple[tuple[int, ...], ...]
+
+
+def collapsible(rng: random.Random) -> MatchPlan:
+    while not is_collapsible(plan := cases.plan(rng, Strategy.ANY)):
+        pass
+    return plan
+
+
+def blocks(plan: MatchPlan, events: Sequence[Any], cuts: Sequence[int], runs: GraphRuns) -> Iterator[GraphRuns]:
+    """The runs after each block."""
+    opened = cases.openers(plan, events)
+    bounds = sorted({0, len(events), *cuts})
+    for low, high in pairwise(bounds):
+        columns = cases.columns(events[low:high])
+        runs.begin_block(int(columns.seq[0] if plan.window.events else columns.ts[0]))
+        first, last = events[low]["seq"] if low else 0, events[high - 1]["seq"]
+        runs.advance(Range(columns, 0, len(columns)), [p for p in opened if first <= p <= last])
+        yield runs
+
+
+def wanted(plan: MatchPlan, events: Sequence[Any]) -> list[tuple[int | None, Parts]]:
+    """(first instant of its window, sequence numbers by component) of every match, in order."""
+    found = []
+    for result in cases.expected(plan, events):
+        parts = [part if isinstance(part, list) else [part] for part in result["events"].values()]
+        low = None if result["window"] is None else result["window"][0]
+        found.append((low, tuple(tuple(event["seq"] for event in part) for part in parts)))
+    return found
+
+
+def listed(runs: GraphRuns, graphs: Graphs) -> list[Parts]:
+    """All matches, checked to be the same one by one and all at once, and as many as counted."""
+    seqs = runs.rows.columns[SEQ]
+    _, counts, places = graphs.enumerate()
+    ends = np.cumsum(counts.ravel())
+    numbers = [tuple(int(seqs[p]) for p in part) for part in np.split(places, ends[:-1])] if len(counts) else []
+    width = counts.shape[1]
+    found = [tuple(numbers[k : k + width]) for k in range(0, len(numbers), width)]
+    each = [
+        tuple(tuple(int(seqs[p]) for p in part) for part in match) for g in graphs_of(graphs) for match in g.enumerate()
+    ]
+    assert each == found
+    assert sum(graphs.counts()) == len(found)
+    assert [g.count() for g in graphs_of(graphs)] == graphs.counts()
+    return found
+
+
+def graphs_of(graphs: Graphs) -> list[Graph]:
+    return [graphs[number] for number in range(len(graphs))]
+
+
+def case(seed: int) -> tuple[MatchPlan, list[dict[str, Any]], list[int]]:
+    rng = random.Random(seed)
+    plan = collapsible(rng)
+    events = cases.stream(rng, rng.randrange(1, 13), rng.choice(["AABBC", "AB"]))
+    return plan, events, [rng.randrange(len(events)) for _ in range(rng.randrange(4))]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_graphs_hold_the_matches_of_the_definition(part: int) -> None:
+    matched = 0
+    for seed in range(75 * part, 75 * part + 75):
+        plan, events, cuts = case(seed)
+        definition = wanted(plan, events)
+        runs = GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())
+        found, by_window = [], []
+        for after in blocks(plan, events, cuts, runs):
+            found += listed(after, after.graphs())
+            graphs, lows, _ = after.graphs_by_window()
+            for graph, low in zip(graphs_of(graphs), lows.tolist(), strict=True):
+                seqs = after.rows.columns[SEQ]
+                by_window += [
+                    (low, tuple(tuple(int(seqs[p]) for p in piece) for piece in match)) for match in graph.enumerate()
+                ]
+        assert found == list(dict.fromkeys(parts for _, parts in definition)), (plan, events)
+        if plan.window.slide is not None or plan.window.opens is not None:
+            assert sorted(by_window) == sorted(definition), (plan, events)
+        matched += len(found)
+    assert matched > 50
+
+
+def test_compiled_kernels_do_the_same() -> None:
+    for seed in range(1000, 1012):
+        plan, events, cuts = case(seed)
+        pairs = zip(
+            blocks(plan, events, cuts, GraphRuns(compile_graphs(plan), cases.SCHEMA, Strings())),
+            blocks(plan, events, cuts, GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())),
+            strict=True,
+        )
+        assert all(listed(one, one.graphs()) == listed(other, other.graphs()) for one, other in pairs)
+
+
+def ladder(rungs: int) -> Graphs:
+    """A graph of one component whose nodes may each follow all before them: 2 ** (rungs - 1) paths to the last."""
+    before = np.array([k for node in range(rungs) for k in range(node)], np.int32)
+    first = np.cumsum([0, *range(rungs)])
+    component, root = np.zeros(rungs, np.uint8), np.ones(rungs, np.bool_)
+    return Graphs(1, np.zeros(1, np.int64), np.array([0, rungs]), component, np.arange(rungs), root, first, before)
+
+
+@pytest.mark.parametrize("rungs", [1, 2, 10, 62, 63, 64, 65, 200])
+def test_counts_are_exact_however_large(rungs: int) -> None:
+    assert ladder(rungs).counts() == [2 ** (rungs - 1)]
+    assert ladder(rungs)[0].count() == 2 ** (rungs - 1)
+
+
+def test_listing_takes_no_more_than_what_is_asked_for() -> None:
+    graph = ladder(200)[0]
+    first = graph.enumerate()
+    assert [len(next(first)[0]) for _ in range(3)] == [200, 199, 199]
+    with pytest.raises(MemoryError, match="too many to list"):
+        ladder(200).enumerate()
+
+
+def test_a_graph_of_many_keys_and_none() -> None:
+    empty = counted(np.zeros(1, np.int64), np.zeros(0, np.bool_), np.zeros(1, np.int64), np.zeros(0, np.int32))
+    assert empty == []
+
+
+def test_nodes_say_what_they_may_follow() -> None:
+    nodes = ladder(3)[0].nodes()
+    assert nodes == [(0, 0, [-1]), (0, 1, [-1, 0]), (0, 2, [-1, 0, 1])]
+    assert list(enumeration.matches(nodes, 1)) == [[[0, 1, 2]], [[0, 2]], [[1, 2]], [[2]]]
