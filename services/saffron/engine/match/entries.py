@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.layout import ALL_WINDOWS, AT_ONCE, DEADLINE_OF, FIRST_ROW, LAST_ROW, LEAD, LOW, SERIAL
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SEQ, TS
+from saffron.engine.match.layout import AT_ONCE, DEADLINE_OF, LOW, SERIAL
 
 Ints = NDArray[np.int64]
 
@@ -38,23 +37,36 @@ class Entries:
         deadline: Ints = self.found[DEADLINE_OF]
         return deadline
 
+    @property
+    def windows(self) -> Ints:
+        """[n] what tells the entries' windows apart."""
+        return np.zeros(len(self), np.int64) if self.serials is None else self.serials
 
-def entries_of(runs: QueryRuns) -> Entries:
-    """Those of the block at hand, without what a leading NOT rules out."""
-    found = runs.found.copy()
-    columns, mask = runs.rows.columns, runs.rows.mask
-    clock = columns[SEQ if runs.plan.window.events else TS]
-    first, last = found[FIRST_ROW] & mask, found[LAST_ROW] & mask
-    windows = runs.windows.holding(columns[SEQ][first], clock[first], clock[last])
-    if windows is None:
-        return Entries(found, None, None)
-    match, lows, serials = windows
-    found = np.ascontiguousarray(found[:, match])
-    kept = (found[LOW] == ALL_WINDOWS) | ((found[LOW] == lows) & (found[SERIAL] == serials))
-    lead = found[LEAD] & mask
-    before = columns[SEQ][lead] < serials if runs.plan.window.opens is not None else clock[lead] < lows
-    kept &= (found[LEAD] < 0) | before
-    return Entries(found, lows, serials) if kept.all() else Entries(found, lows, serials).only(kept)
+    def due(self, deadline: Ints) -> Entries:
+        """The same, known only then."""
+        found = self.found.copy()
+        found[DEADLINE_OF] = deadline
+        return Entries(found, self.lows, self.serials)
+
+    def packed(self) -> Ints:
+        """int64 [FOUND_ROWS, n]: all there is to them, the windows in the rows LOW and SERIAL."""
+        found = self.found.copy()
+        if self.lows is not None and self.serials is not None:
+            found[LOW], found[SERIAL] = self.lows, self.serials
+        return found
+
+
+def unpacked(found: Ints, *, windows: bool) -> Entries:
+    """Entries from what `packed` gave. `windows`: whether they have windows of their own."""
+    return Entries(found, found[LOW].copy(), found[SERIAL].copy()) if windows else Entries(found, None, None)
+
+
+def joined(entries: Sequence[Entries]) -> Entries:
+    """All of them, of one query, in turn."""
+    if len(entries) == 1:
+        return entries[0]
+    windows = entries[0].lows is not None
+    return unpacked(np.concatenate([one.packed() for one in entries], axis=1), windows=windows)
 
 
 def at_once(entries: Entries) -> NDArray[np.bool_]:

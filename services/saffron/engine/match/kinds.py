@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import Schema
 from saffron.engine.match import snapshot
-from saffron.engine.match.entries import at_once, entries_of
+from saffron.engine.match.entries import Entries, at_once, joined
+from saffron.engine.match.layout import FOUND
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
+from saffron.engine.match.selection.found import entries_of
 from saffron.engine.operator import State
 from saffron.engine.results import DUE, FULL, Fired
 from saffron.engine.strings import Strings
@@ -33,12 +35,12 @@ def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compi
 
 
 def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
-    """What it reports of the block at hand. Matches that waited for the end of a window stand before the event that is
-    the first behind it."""
+    """What it reports of the block at hand: to be asked once a block. What waited for the end of a window stands before
+    the event that is the first behind it."""
     if isinstance(runs, UncertainRuns):
         return [Fired(name, LikelyMatches(runs, name, partition))]
-    entries = entries_of(runs)
-    if runs.program.pending is None:
+    entries = joined([*runs.decided, _decided(runs)])
+    if not runs.program.waits:
         return [Fired(name, Matches(runs, entries, name, partition))]
     now = at_once(entries)
     due = entries.only(~now)
@@ -49,10 +51,31 @@ def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
     return [Fired(name, late, phase, due.deadline), Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL))]
 
 
+def unreported(runs: Runs) -> bool:
+    """Whether `fired` may have something to say of the block at hand."""
+    if isinstance(runs, UncertainRuns):
+        return bool(runs.found.shape[1])
+    return bool(runs.found.shape[1] or runs.decided or runs.choice.waiting)
+
+
+def pause(runs: Runs) -> None:
+    """Forget all runs, and the matches that wait; what was decided up to here is reported."""
+    if isinstance(runs, QueryRuns):
+        runs.close_windows(runs.clock)
+        runs.decided.append(_decided(runs))
+        runs.counters[FOUND] = 0
+        runs.choice.forget()
+    runs.forget_runs()
+
+
+def _decided(runs: QueryRuns) -> Entries:
+    return runs.choice.chosen(entries_of(runs), runs.stored, runs.swept)
+
+
 def _behind(deadline: Ints, runs: QueryRuns, block: Block) -> Ints:
-    """[n] the position of the first event whose instant is greater."""
+    """[n] the position of the first event whose instant is greater; no later than where the block ends."""
     if runs.plan.window.events:
-        return deadline + 1
+        return np.minimum(deadline + 1, block.next_seq)
     behind = np.searchsorted(block.columns.ts, deadline, side="right")
     return np.append(block.columns.seq, block.next_seq)[behind]
 

@@ -8,7 +8,7 @@ from typing import Any
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
 from saffron.engine.match.history import replay_past
-from saffron.engine.match.kinds import Runs, fired, restore, save, start
+from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
 from saffron.engine.match.observe import transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.standing import Standing
@@ -106,7 +106,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _collect(self, standing: Standing) -> None:
         """Take what a query has found in this block."""
         runs = standing.runs
-        if runs is not None and runs.found.shape[1]:
+        if runs is not None and unreported(runs):
             for part in fired(runs, standing.name, self.partition, self._block):
                 standing.results += len(part.results)
                 self._fired.append(part)
@@ -126,7 +126,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return start(plan, self._schema, self._strings, slot=standing.slot, compiled=self._compiled)
 
     def _pause(self, runs: Runs) -> None:
-        runs.forget_runs()
+        pause(runs)
 
     def _drop(self, standing: Standing, runs: Runs) -> None:
         self._collect(standing)

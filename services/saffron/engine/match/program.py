@@ -8,18 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.jit import Function, load
 from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
-from saffron.engine.match.automaton import State, build
+from saffron.engine.match.automaton import State, build, leaves
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import pending
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.source import GeneralSource
+from saffron.engine.match.general.user_functions import called
 from saffron.engine.match.layout import Names, begin_bit
+from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.source import StepSource
 from saffron.errors import SaffronError
-from saffron.language.plan import MAX_COMPONENTS, Expr, MatchPlan, Strategy
+from saffron.language.plan import MAX_COMPONENTS, Aggregate, Expr, MatchPlan, Strategy
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,21 @@ class Program:
         """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
         return not self.tables
 
+    @property
+    def late(self) -> bool:
+        """Whether some matches are known only when their window closes."""
+        return self.pending is not None
+
+    @property
+    def waits(self) -> bool:
+        """Whether some results are known only when a window has closed."""
+        return Choice.waits(self.plan, late=self.late)
+
+    @property
+    def lag(self) -> int:
+        """How long after its own windows an event may still be needed, in the window's clock."""
+        return Choice.lag(self.plan, late=self.late)
+
 
 def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool = False) -> Program:
     """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
@@ -62,7 +80,14 @@ def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool
             f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
         )
         raise SaffronError(message)
-    return _flat(plan, compiled) if plan.flat and not general_too else _general(plan, compiled)
+    table = general_too or not plan.flat or _uses_own_aggregates(plan)
+    return _general(plan, compiled) if table else _flat(plan, compiled)
+
+
+def _uses_own_aggregates(plan: MatchPlan) -> bool:
+    """Whether a condition folds a list with a function of the user's."""
+    found = (leaf for check in plan.checks for leaf in leaves(check.expr))
+    return any(isinstance(leaf, Aggregate) and leaf.function not in BUILT_IN for leaf in found)
 
 
 def _flat(plan: MatchPlan, compiled: bool) -> Program:
@@ -89,7 +114,8 @@ def _general(plan: MatchPlan, compiled: bool) -> Program:
     automaton = general.build(plan)
     names = Names()
     source = GeneralSource(automaton, names)
-    step = load(source.text(), helpers=(arithmetic, runs, pending), compiled=compiled)
+    functions = called(automaton.state.features, compiled=compiled)
+    step = load(source.text(), helpers=(arithmetic, runs, pending), functions=functions, compiled=compiled)
     classify, classify_names = _classifier(component_tests(automaton), compiled)
     table = automaton.table
     return Program(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.match import chains
 from saffron.engine.match.classify import OPENS
+from saffron.engine.match.entries import Entries
 from saffron.engine.match.general.found import settle
 from saffron.engine.match.general.sweep import sweep
 from saffron.engine.match.keys import Keys
@@ -40,6 +41,8 @@ from saffron.engine.match.pools import Pool
 from saffron.engine.match.program import Program
 from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.runs import LENGTH
+from saffron.engine.match.selection.choice import Choice
+from saffron.engine.match.selection.stored import Stored
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
 from saffron.engine.match.windows import NEVER, Windows
 from saffron.engine.strings import Strings
@@ -80,6 +83,8 @@ class QueryRuns:
         self.ordinal = 0  # events delivered to this query so far
         self.clock = 0  # instant of the last event of the stream
         self.swept = NEVER  # up to when waiting matches have been reported
+        self.choice = Choice(self.plan, late=program.late)
+        self.decided: list[Entries] = []  # of the block at hand, before the query was paused in it
         self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
         self.texts = (*program.step_names.strings, *program.classify_names.strings)
         self.step_constants = self._pin(program.step_names.strings)
@@ -97,6 +102,11 @@ class QueryRuns:
     def found(self) -> NDArray[np.int64]:
         """int64 [FOUND_ROWS, n]: see `layout`; those of one call of `advance` in the order of results."""
         return self.buffer[:, : self.counters[FOUND]]
+
+    @property
+    def stored(self) -> Stored:
+        """What a choice among matches reads."""
+        return Stored(self.rows, self.nodes, self.plan.positive)
 
     @property
     def live(self) -> int:
@@ -117,17 +127,18 @@ class QueryRuns:
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
         self.counters[FOUND] = 0
+        self.decided = []
         if self.buffer.shape[1] > _LARGE:
             self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
 
     def begin_block(self, now: int) -> None:
         """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
         self.forget_matches()
-        if self.program.pending is not None:
+        if self.program.waits:
             # A match that waits has its events until it has been reported, at the end of a block.
             now = min(now, self.swept)
         self.windows.expire(now)
-        freed = self.rows.expire(now, self.touched)
+        freed = self.rows.expire(now - self.program.lag, self.touched)
         if len(freed):
             for index, pool in enumerate(self.pools):
                 self.counters[place(index, LIVE)] -= pool.release(freed)
@@ -137,18 +148,23 @@ class QueryRuns:
 
     def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
         """All events before position `next_seq` were given: matches whose windows have closed by now are found."""
-        if self.program.pending is None:
-            return
         now = next_seq if self.plan.window.events else max(self.clock, watermark)
-        now = AFTER_ALL if end else now
+        self.close_windows(AFTER_ALL if end else now)
+
+    def close_windows(self, now: int) -> None:
+        """All events before instant `now` were given."""
+        self.swept = now
+        if self.program.pending is not None:
+            self._sweep(self.swept, self.program.pending)
+
+    def _sweep(self, now: int, pending: int) -> None:
         pool = self.pools[0]
         room = int(pool.segments[:, LENGTH].sum())
         start = int(self.counters[FOUND])
         while start + room > self.buffer.shape[1]:
             self._widen_found()
-        self.counters[FOUND] = sweep(pool, now, self.program.pending, self.buffer, start)
+        self.counters[FOUND] = sweep(pool, now, pending, self.buffer, start)
         self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
-        self.swept = now
         self._sort(start)
 
     def _widen_found(self) -> None:

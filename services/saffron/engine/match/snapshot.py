@@ -30,6 +30,7 @@ def save(runs: QueryRuns) -> dict[str, Array]:
         "rows": runs.rows.arrays(),
         "nodes": runs.nodes.live(tail, head),
         "keys": {name: array.copy() for name, array in runs.keys.arrays().items()},
+        "choice": runs.choice.saved(runs.rows.tail),
         **{f"pool{index}": pool.saved() for index, pool in enumerate(runs.pools)},
     }
     return arrays | {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
@@ -50,6 +51,7 @@ def restore(runs: QueryRuns, arrays: Mapping[str, Array]) -> None:
     runs.windows.openers = np.array(arrays["openers"], np.int64)
     runs.rows = Rows.restored(part("rows"))
     runs.nodes = Nodes.restored(part("nodes"), int(runs.counters[NODE_TAIL]), int(runs.counters[NODE]))
+    runs.choice.restore(part("choice"))
     runs.keys = Keys.restored(part("keys"))
     for index, pool in enumerate(runs.pools):
         pool.restore(part(f"pool{index}"))

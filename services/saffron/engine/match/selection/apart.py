@@ -1,0 +1,44 @@
+"""OUTPUT NON-OVERLAP: of matches of one key that overlap in time, the one that comes first in the order of results."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import int64, uint8, void
+from numpy.typing import NDArray
+
+from saffron.engine.jit import kernel
+from saffron.engine.match.entries import Entries
+from saffron.engine.match.layout import FIRST_ROW, LAST_ROW
+from saffron.engine.match.selection.stored import Stored
+
+Ints = NDArray[np.int64]
+
+
+class Apart:
+    """`ends` [keys]: the last row of the match that was taken last, -1 for none.
+
+    What a key left behind does the next one at its place no harm, all of whose rows come later.
+    """
+
+    def __init__(self) -> None:
+        self.ends: Ints = np.zeros(0, np.int64)
+
+    def left(self, entries: Entries, stored: Stored) -> Entries:
+        """Those that are taken, greedily. `entries`: in the order of results, after all that were given before."""
+        if not len(entries):
+            return entries
+        slots = stored.slots(entries)
+        more = int(slots.max()) + 1 - len(self.ends)
+        if more > 0:
+            self.ends = np.pad(self.ends, (0, more), constant_values=-1)
+        kept = np.empty(len(entries), np.uint8)
+        _greedy(slots, entries.found[FIRST_ROW].copy(), entries.found[LAST_ROW].copy(), self.ends, kept)
+        return entries.only(kept.astype(np.bool_))
+
+
+@kernel(void(int64[::1], int64[::1], int64[::1], int64[::1], uint8[::1]))
+def _greedy(slots, first, last, ends, kept):  # type: ignore[no-untyped-def]
+    for i in range(len(slots)):
+        kept[i] = first[i] > ends[slots[i]]
+        if kept[i]:
+            ends[slots[i]] = last[i]

@@ -1,0 +1,76 @@
+"""A set of (number, serial of a window) as a flat array: events that were consumed, first events that have a match."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import boolean, int64, void
+from numpy.typing import NDArray
+
+from saffron.engine.jit import kernel
+
+Ints = NDArray[np.int64]
+
+VALUE, WINDOW, ROW = range(3)  # columns of a table; ROW: the stored event with which the mark goes, -1: free
+_SMALLEST = 64
+
+
+class Marks:
+    """Marks of stored events; those of events that were given up are forgotten when room is needed."""
+
+    def __init__(self) -> None:
+        self.table: Ints = np.full((_SMALLEST, 3), -1, np.int64)
+
+    def reserve(self, more: int, oldest: int) -> Ints:
+        """The table, with room for `more` marks. `oldest`: the first row that is stored."""
+        kept = self.live(oldest)
+        used = int((self.table[:, ROW] >= 0).sum())
+        if 2 * (used + more) > len(self.table):
+            size = _SMALLEST
+            while size < 4 * (len(kept) + more):
+                size *= 2
+            self.table = np.full((size, 3), -1, np.int64)
+            fill(self.table, kept)
+        return self.table
+
+    def live(self, oldest: int) -> Ints:
+        """int64 [marks, 3]."""
+        return np.ascontiguousarray(self.table[self.table[:, ROW] >= max(oldest, 0)])
+
+    def saved(self, oldest: int) -> Ints:
+        """The live marks in an order that only they decide."""
+        kept = self.live(oldest)
+        return np.ascontiguousarray(kept[np.lexsort(kept.T)])
+
+    def restore(self, marks: Ints) -> None:
+        self.table = np.full((_SMALLEST, 3), -1, np.int64)
+        fill(self.reserve(len(marks), 0), np.ascontiguousarray(marks, np.int64))
+
+
+@kernel(int64(int64[:, ::1], int64, int64))
+def place_of(table, value, window):  # type: ignore[no-untyped-def]
+    """Where a mark stands in a table, or the free place for it."""
+    mask = len(table) - 1
+    h = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(window) * np.uint64(0xC2B2AE3D27D4EB4F)
+    h ^= h >> np.uint64(29)
+    at = np.int64(h & np.uint64(mask))
+    while table[at, 2] >= 0 and (table[at, 0] != value or table[at, 1] != window):
+        at = (at + 1) & mask
+    return at
+
+
+@kernel(boolean(int64[:, ::1], int64, int64))
+def is_marked(table, value, window):  # type: ignore[no-untyped-def]
+    return table[place_of(table, value, window), 2] >= 0
+
+
+@kernel(void(int64[:, ::1], int64, int64, int64))
+def mark(table, value, window, row):  # type: ignore[no-untyped-def]
+    """Set it, for as long as `row` is stored."""
+    at = place_of(table, value, window)
+    table[at, 0], table[at, 1], table[at, 2] = value, window, row
+
+
+@kernel(void(int64[:, ::1], int64[:, ::1]))
+def fill(table, marks):  # type: ignore[no-untyped-def]
+    for i in range(len(marks)):
+        mark(table, marks[i, 0], marks[i, 1], marks[i, 2])
