@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match import chains
+from saffron.engine.match.compressed.runs import GraphRuns
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import SEQ
 
@@ -18,9 +19,18 @@ def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
     They stand match by match in the order of results, within a match by component, within it in order. A match counts
     once here, whatever windows it lies in. Valid copies: the next block changes nothing in them.
     """
-    found = np.ascontiguousarray(runs.found)
+    if isinstance(runs, GraphRuns):
+        _, counts, places = runs.graphs().enumerate()
+    else:
+        counts, places = bound(runs, runs.found)
+    return counts, runs.rows.columns[SEQ][places].astype(np.int64)
+
+
+def bound(runs: QueryRuns, found: Ints) -> tuple[Ints, Ints]:
+    """Of matches [FOUND_ROWS, n]: counts as in `sequences`, and the places of their events in the ring of rows."""
+    found = np.ascontiguousarray(found)
     counts = np.zeros((found.shape[1], runs.plan.positive), np.int64)
     chains.measure(found, *runs.nodes.arrays, counts)
     places = np.empty(int(counts.sum()), np.int64)
     chains.walk(found, runs.rows.mask, *runs.nodes.arrays, counts, places)
-    return counts, runs.rows.columns[SEQ][places].astype(np.int64)
+    return counts, places

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.compressed import enumeration, paths
 from saffron.engine.match.compressed.counting import counted
+from saffron.engine.match.nodes import Nodes
 
 Ints = NDArray[np.int64]
 
@@ -50,20 +51,42 @@ class Graphs:
         """How many matches each graph has, exactly."""
         return counted(self.first_node, self.root, self.first_before, self.before)
 
+    @property
+    def shared(self) -> bool:
+        """Whether a graph has an event that may be bound to two components."""
+        return bool(paths.shared(self.first_node, self.place))
+
+    def sizes(self) -> tuple[int, int, int]:
+        """How many matches there are, how many events they bind, and how many beginnings of matches (themselves too).
+
+        MemoryError where they are too many to list.
+        """
+        total = np.zeros(3)
+        paths.sizes(self.first_node, self.root, self.first_before, self.before, total)
+        if total[1] > _MOST:
+            raise MemoryError(f"{total[0]:.3g} matches are too many to list")
+        matches, events, beginnings = total.astype(np.int64).tolist()
+        return matches, events, beginnings
+
+    def chains(self, tail: int, ring: int, node: int, nodes: Nodes, found: Ints) -> int:
+        """Write all matches as chains of the match buffer, for which there is room; the number of the next node.
+
+        In the order of results, but where `shared`. found: int64 [at least 3, matches]. See `paths.chain`.
+        """
+        own = (self.first_node, self.component, self.place, self.root, self.first_before, self.before)
+        return int(paths.chain(*own, tail, ring, node, *nodes.arrays, found))
+
     def enumerate(self) -> tuple[Ints, Ints, Ints]:
         """All matches of all graphs, graph by graph, in the order of results.
 
         int64 [matches]: each one's graph; [matches, components]: how many events each component bound; [events]: their
         places in the ring of rows, match by match. MemoryError where they are too many.
         """
-        if paths.shared(self.first_node, self.place):
+        if self.shared:
             return self._one_by_one()
-        total = np.zeros(2)
-        paths.sizes(self.first_node, self.root, self.first_before, self.before, total)
-        if total[1] > _MOST:
-            raise MemoryError(f"{total[0]:.3g} matches are too many to list")
-        graph, counts = np.empty(int(total[0]), np.int64), np.empty((int(total[0]), self.components), np.int64)
-        places = np.empty(int(total[1]), np.int64)
+        size, length, _ = self.sizes()
+        graph, counts = np.empty(size, np.int64), np.empty((size, self.components), np.int64)
+        places = np.empty(length, np.int64)
         paths.write(
             self.first_node, self.component, self.place, self.root, self.first_before, self.before,
             graph, counts, places,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int32, int64, uint8, void
+from numba import boolean, float64, int32, int64, uint8, uint32, void
 
 from saffron.engine.jit import kernel
 
@@ -22,7 +22,7 @@ def shared(first_node, place):  # type: ignore[no-untyped-def]
 
 @kernel(void(*_GRAPHS, float64[::1]))
 def sizes(first_node, root, first_before, before, total):  # type: ignore[no-untyped-def]
-    """total [2]: how many matches there are, and how many events they bind, exact up to 2**53."""
+    """total [3]: how many matches there are, how many events they bind, how many beginnings of matches; up to 2**53."""
     largest = 0
     for graph in range(len(first_node) - 1):
         largest = max(largest, first_node[graph + 1] - first_node[graph])
@@ -38,8 +38,24 @@ def sizes(first_node, root, first_before, before, total):  # type: ignore[no-unt
                 number += paths[before[edge]]
                 events += length[before[edge]]
             paths[node], length[node] = number, events + number
+            total[2] += number
         total[0] += paths[last]
         total[1] += length[last]
+
+
+@kernel(void(int64, int64, int64[::1], int32[::1], int64[::1], int64[::1]))
+def _turn(start, stop, first_before, before, begin, after):  # type: ignore[no-untyped-def]
+    """after[begin[k] : begin[k + 1]]: the nodes that may follow node k of a graph, ascending."""
+    size = stop - start
+    begin[: size + 2] = 0
+    for edge in range(first_before[start], first_before[stop]):
+        begin[before[edge] + 2] += 1
+    for node in range(size):
+        begin[node + 2] += begin[node + 1]
+    for node in range(size):
+        for edge in range(first_before[start + node], first_before[start + node + 1]):
+            after[begin[before[edge] + 1]] = node
+            begin[before[edge] + 1] += 1
 
 
 @kernel(
@@ -67,16 +83,7 @@ def write(first_node, component, place, root, first_before, before, graphs, coun
         start, stop = first_node[graph], first_node[graph + 1]
         size = stop - start
         end = size - 1
-        # What may follow each node, from what each may follow.
-        begin[: size + 2] = 0
-        for edge in range(first_before[start], first_before[stop]):
-            begin[before[edge] + 2] += 1
-        for node in range(size):
-            begin[node + 2] += begin[node + 1]
-        for node in range(size):
-            for edge in range(first_before[start + node], first_before[start + node + 1]):
-                after[begin[before[edge] + 1]] = node
-                begin[before[edge] + 1] += 1
+        _turn(start, stop, first_before, before, begin, after)
         for opening in range(size):
             if not root[start + opening]:
                 continue
@@ -111,3 +118,66 @@ def write(first_node, component, place, root, first_before, before, graphs, coun
                         depth -= 1
                 bound[component[start + node]] -= 1
                 depth -= 1
+
+
+@kernel(
+    int64(
+        int64[::1], uint8[::1], int64[::1], boolean[::1], int64[::1], int32[::1],
+        int64, int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[:, ::1],
+    )
+)  # fmt: skip
+def chain(
+    first_node, component, place, root, first_before, before,
+    tail, ring, node, node_row, node_before, node_part, found,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Every match as a chain of the match buffer (see `chains`), in the order of `write`; the number of the next node.
+
+    found [at least 3, matches]: first row, node before the last event or -1, last row. Rows are numbered from `tail`
+    on and stand at place row & ring; nodes are numbered from `node` on.
+    """
+    largest, most = 0, 0
+    for graph in range(len(first_node) - 1):
+        start, stop = first_node[graph], first_node[graph + 1]
+        largest = max(largest, stop - start)
+        most = max(most, first_before[stop] - first_before[start])
+    begin, after = np.empty(largest + 2, np.int64), np.empty(most + 1, np.int64)
+    edges, path, held = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int64), np.empty(largest, np.int64)
+    wrap, slots = np.int64(0xFFFFFFFF), len(node_row) - 1
+    match = 0
+    for graph in range(len(first_node) - 1):
+        start, stop = first_node[graph], first_node[graph + 1]
+        _turn(start, stop, first_before, before, begin, after)
+        end = stop - start - 1
+        last = tail + ((place[stop - 1] - tail) & ring)
+        for opening in range(end + 1):
+            if not root[start + opening]:
+                continue
+            first = tail + ((place[start + opening] - tail) & ring)
+            if opening == end:
+                found[0, match], found[1, match], found[2, match] = first, -1, last
+                match += 1
+                continue
+            depth = 0
+            path[0] = opening
+            edges[0] = -1
+            while depth >= 0:
+                mine = path[depth]
+                if edges[depth] < 0:
+                    edges[depth] = begin[mine]
+                    held[depth] = node
+                    row = tail + ((place[start + mine] - tail) & ring)
+                    node_row[node & slots] = np.uint32(row & wrap)
+                    node_before[node & slots] = np.uint32(held[max(depth - 1, 0)] & wrap)
+                    node_part[node & slots] = component[start + mine]
+                    node += 1
+                edge = edges[depth]
+                if edge < begin[mine + 1] and after[edge] != end:
+                    edges[depth] += 1
+                    depth += 1
+                    path[depth], edges[depth] = after[edge], -1
+                    continue
+                if edge < begin[mine + 1]:
+                    found[0, match], found[1, match], found[2, match] = first, held[depth] & wrap, last
+                    match += 1
+                depth -= 1
+    return node

@@ -8,16 +8,28 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Schema
 from saffron.engine.jit import kernel, load
-from saffron.engine.match import arithmetic
+from saffron.engine.match import arithmetic, chains
 from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.compressed.bounds import ends_in_windows, firsts
 from saffron.engine.match.compressed.build import Builder, Past, build, builder
 from saffron.engine.match.compressed.graphs import Graphs
-from saffron.engine.match.layout import Names, begin_bit, take_bit
+from saffron.engine.match.layout import (
+    AT_ONCE,
+    DEADLINE_OF,
+    FOUND,
+    LEAD,
+    LOW,
+    NODE,
+    NODE_TAIL,
+    PART,
+    Names,
+    begin_bit,
+    take_bit,
+)
 from saffron.engine.match.program import Program
 from saffron.engine.match.query import QueryRuns, column_name
-from saffron.engine.match.rows import LINKS, SEQ, TS
+from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, TS
 from saffron.engine.strings import Strings
 from saffron.language.plan import MatchPlan
 
@@ -48,7 +60,7 @@ def compile_graphs(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, 
 
 
 class GraphRuns(QueryRuns):
-    """As `QueryRuns`, but `graphs` has what was found in the block, and `found` is empty."""
+    """As `QueryRuns`; `graphs` has what was found in the block, and `found` lists it, once it is asked for."""
 
     def __init__(self, programs: tuple[Program, Builder], schema: Schema, strings: Strings, *, slot: int = 0) -> None:
         super().__init__(programs[0], schema, strings, slot=slot)
@@ -58,11 +70,36 @@ class GraphRuns(QueryRuns):
         last = len(self.plan.components) - 1
         self._end_bits = begin_bit(last) | (take_bit(last) if self.plan.components[last].closure else 0)
         self._ends: list[Ints] = []
+        self._listed = True
+
+    @property
+    def found(self) -> Ints:
+        """int64 [FOUND_ROWS, n]: see `layout`; all matches of the block in the order of results."""
+        if not self._listed:
+            self._listed = True
+            self._list(self.graphs())
+        return self.buffer[:, : self.counters[FOUND]]
+
+    def _list(self, graphs: Graphs) -> None:
+        count, _, beginnings = graphs.sizes()
+        tail, node = int(self.counters[NODE_TAIL]), int(self.counters[NODE])
+        while node - tail + beginnings > len(self.nodes.row):
+            self.nodes.grow(tail, node)
+        while count > self.buffer.shape[1]:
+            self._widen_found()
+        self.counters[NODE] = graphs.chains(self.rows.tail, self.rows.mask, node, self.nodes, self.buffer)
+        self.counters[FOUND] = count
+        self.buffer[PART, :count] = len(self.plan.components) - 1
+        self.buffer[LEAD, :count] = -1
+        self.buffer[DEADLINE_OF : LOW + 1, :count] = AT_ONCE
+        if graphs.shared:
+            chains.sort(self.buffer, 0, count, tail, self.rows.tail, *self.nodes.arrays)
 
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
         super().forget_matches()
         self._ends = []
+        self._listed = True
 
     @property
     def ends(self) -> Ints:
@@ -104,10 +141,12 @@ class GraphRuns(QueryRuns):
 
     def _run(self, numbers: Ints, slots: Ints, masks: Ints, ordinals: Ints) -> None:
         columns = self.rows.columns
+        columns[NODE_AT][numbers & self.rows.mask] = self.counters[NODE]
         _link(numbers, slots, masks, self.rows.mask, self.touched, columns[_MASK], columns[_BEFORE])
         ends = numbers[masks & self._end_bits != 0]
         if len(ends):
             self._ends.append(ends)
+            self._listed = False
 
     def forget_runs(self) -> None:
         """Start afresh, as when paused: no match holds both an event from before and one from after."""

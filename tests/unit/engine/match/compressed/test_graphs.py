@@ -16,6 +16,7 @@ from saffron.engine.match.compressed.graphs import Graph, Graphs
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.rows import SEQ
+from saffron.engine.match.sequences import bound
 from saffron.engine.match.stream import Range
 from saffron.engine.strings import Strings
 from saffron.language.plan import MatchPlan, Strategy
@@ -52,9 +53,9 @@ def wanted(plan: MatchPlan, events: Sequence[Any]) -> list[tuple[int | None, Par
     return found
 
 
-def listed(runs: GraphRuns, graphs: Graphs) -> list[Parts]:
-    """All matches, checked to be the same one by one and all at once, and as many as counted."""
-    seqs = runs.rows.columns[SEQ]
+def listed(runs: GraphRuns) -> list[Parts]:
+    """All matches, checked to be the same one by one, all at once and as chains, and as many as counted."""
+    seqs, graphs = runs.rows.columns[SEQ], runs.graphs()
     _, counts, places = graphs.enumerate()
     ends = np.cumsum(counts.ravel())
     numbers = [tuple(int(seqs[p]) for p in part) for part in np.split(places, ends[:-1])] if len(counts) else []
@@ -64,6 +65,7 @@ def listed(runs: GraphRuns, graphs: Graphs) -> list[Parts]:
         tuple(tuple(int(seqs[p]) for p in part) for part in match) for g in graphs_of(graphs) for match in g.enumerate()
     ]
     assert each == found
+    assert [array.tolist() for array in bound(runs, runs.found)] == [counts.tolist(), places.tolist()]
     assert sum(graphs.counts()) == len(found)
     assert [g.count() for g in graphs_of(graphs)] == graphs.counts()
     return found
@@ -89,7 +91,7 @@ def test_graphs_hold_the_matches_of_the_definition(part: int) -> None:
         runs = GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())
         found, by_window = [], []
         for after in blocks(plan, events, cuts, runs):
-            found += listed(after, after.graphs())
+            found += listed(after)
             graphs, lows, _ = after.graphs_by_window()
             for graph, low in zip(graphs_of(graphs), lows.tolist(), strict=True):
                 seqs = after.rows.columns[SEQ]
@@ -111,7 +113,7 @@ def test_compiled_kernels_do_the_same() -> None:
             blocks(plan, events, cuts, GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())),
             strict=True,
         )
-        assert all(listed(one, one.graphs()) == listed(other, other.graphs()) for one, other in pairs)
+        assert all(listed(one) == listed(other) for one, other in pairs)
 
 
 def ladder(rungs: int) -> Graphs:
