@@ -19,9 +19,11 @@ the arithmetic is that of whole numbers, exact as far as float64 goes (2^53), an
 An uncorrelated closure after a prefix that ends at s weighs the product of C_e(m) - C_e(s) over its events e, with C
 their cumulative weights, where m is the last of its times: a table over m, with a row for each s that its intervals
 reach, and one for all earlier s together.
-WITHIN can fail only where latest - earliest exceeds it. Then the prefix is taken once for every instant x at which
-the match may begin, with no time beyond x + WITHIN (an uncorrelated first closure begins at x: those with no time
-before x less those with none before x + 1). In a window of SLIDE all intervals are cut at its bounds.
+WITHIN can fail only where latest - earliest exceeds it. If all else surely comes after the event that the match begins
+with (or the uncorrelated closure), its weights are taken with F at x + WITHIN for every instant x at which it may
+begin: one pass more. Else the prefix is computed anew for every such x, with no time beyond x + WITHIN (an uncorrelated
+first closure begins at x: those with no time before x less those with none before x + 1). In a window of SLIDE all
+intervals are cut at its bounds.
 
 **When a match is found.** Its confidence depends on its own events alone, and nothing that comes later can undo it. So
 it fires with the last of its events to arrive, that of the highest seq (seq is by (lo, arrival)), wherever that stands

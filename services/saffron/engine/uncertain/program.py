@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.events.schema import Schema
 from saffron.engine.jit import Function, load
 from saffron.engine.match import arithmetic
@@ -90,6 +91,9 @@ def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
         yield "a window cannot open at an event: leave OPEN ON out"
     if plan.output is not Output.ALL or plan.timeouts:
         yield "all matches are reported: leave OUTPUT out"
+    for leaf in (leaf for check in plan.checks for leaf in leaves(check.expr)):
+        if isinstance(leaf, Aggregate) and leaf.function not in BUILT_IN:
+            yield f"conditions use the language's own aggregates: write {leaf.function} in RETURN only"
     if plan.into is not None:
         yield "results have no one time at which to become events: leave INTO out"
     if plan.consume:

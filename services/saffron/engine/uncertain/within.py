@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from saffron.engine.uncertain.chance import joined, start, total
+from saffron.engine.uncertain.chance import joined, prefix, start, total
 from saffron.engine.uncertain.inline import apart, inline
+from saffron.engine.uncertain.laws import below, whole
 from saffron.engine.uncertain.table import AFTER_ALL, BEFORE_ALL, MASK, NEED, NORM, PART, PATH, SCRATCH, TO, TOP
 
 
@@ -15,8 +16,11 @@ def confidence(shape, work, depth):
     levels = work.levels
     row = levels[PATH, 1] & work.counters[MASK]
     lo, hi, latest = work.lo[row], work.hi[row], levels[TO, depth]
-    if slide > 0 or latest - lo <= size:
+    if slide > 0 or depth == 1 or latest - lo <= size:
         return min(total(work, depth) / work.weights[NORM, depth], 1.0)
+    beginning = _beginning(shape, work, depth)
+    if beginning > 0:
+        return min(_apart_from(shape, work, depth, beginning), 1.0)
     # A match that begins at this instant or later surely fits: no time is later than `latest`.
     safe = latest - size
     held = 0.0
@@ -29,6 +33,48 @@ def confidence(shape, work, depth):
     if safe <= hi:
         held += _replayed(shape, work, depth, max(lo, safe), AFTER_ALL, AFTER_ALL)
     return min(max(held, 0.0), 1.0)
+
+
+@inline
+def _beginning(shape, work, depth):
+    """How many events of the path decide when it begins, if all others surely happen after them; else 0."""
+    levels, mask = work.levels, work.counters[MASK]
+    count, latest = 1, work.hi[levels[PATH, 1] & mask]
+    if shape.loose[0]:
+        while count < depth and levels[PART, count + 1] == 0:
+            count += 1
+            latest = max(latest, work.hi[levels[PATH, count] & mask])
+    for k in range(count + 1, depth + 1):
+        if work.lo[levels[PATH, k] & mask] <= latest:
+            return 0
+    return count if count < depth else 0
+
+
+@apart
+def _apart_from(shape, work, depth, count):
+    """The confidence where the path begins with `count` events apart from the others: by each instant of the first."""
+    first = work.levels[PATH, 1] & work.counters[MASK]
+    lo, hi = work.lo[first], work.hi[first]
+    everything = _not_before(shape, work, count, lo)
+    held, later = 0.0, everything
+    for x in range(lo, hi + 1):
+        after = _not_before(shape, work, count, x + 1)
+        held += (later - after) * prefix(work, depth, x + shape.window[0])
+        later = after
+    return held / (work.weights[NORM, depth] * everything)
+
+
+@inline
+def _not_before(shape, work, count, x):
+    """The weight of the path's first `count` events at or after x, all of them; of 1 if they are several."""
+    weight = 1.0
+    for k in range(1, count + 1):
+        row = work.levels[PATH, k] & work.counters[MASK]
+        lo, law = work.lo[row], work.law[row]
+        n = work.hi[row] - lo + 1
+        left = whole(law, n) - below(law, min(max(x - lo, 0), n), n, shape.law_begins, shape.law_sums)
+        weight *= left if count == 1 else left / whole(law, n)
+    return weight
 
 
 @apart

@@ -29,12 +29,13 @@ def test_confidence(number: int, law: Distribution) -> None:
     pattern, condition, loose = PATTERNS[number]
     rng = random.Random(number)
     seen = 0
-    for _ in range(5):
+    for _ in range(8):
         needed = [kind for kind in "ABC" if kind in pattern]
         kinds = [*needed, *rng.choices(needed, k=4 - len(needed))]
-        drafts = sorted((3 * "ABC".index(kind) + rng.randrange(6), rng.randint(1, 12), kind) for kind in kinds)
+        gap = rng.choice((3, 9, 14))  # how far apart the components are: overlapping or not
+        drafts = sorted((gap * "ABC".index(kind) + rng.randrange(6), rng.randint(1, 9), kind) for kind in kinds)
         events = [event(seq, kind, lo, lo + n - 1, law, x=1) for seq, (lo, n, kind) in enumerate(drafts)]
-        within, slide = rng.choice(((50, 0), (9, 0), (4, 0), (12, 5)))
+        within, slide = rng.choice(((50, 0), (rng.randint(3, 30), 0), (rng.randint(8, 24), 0), (22, 5)))
         text = (
             f"PATTERN {pattern} {f'WHERE {condition}' if condition else ''} "
             f"WITHIN {within} ms {f'SLIDE {slide} ms' if slide else ''} CONFIDENCE >= 0"
