@@ -5,7 +5,7 @@ An aggregate folds the numbers of a closure, in order, into one float64 and ends
     acc = initial;  for each x that is not null, in order: acc = step(acc, x);  result = final(acc, n)
 
 n is how many numbers there were. Of no numbers the result is null, as it is where `final` gives NaN or an infinity.
-RETURN evaluates it over finished closures (`fold`); kernels inline the compiled functions (`compiled`).
+RETURN evaluates it over finished closures (`fold`); kernels call the compiled functions (`compiled`) in conditions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from saffron.errors import AggregateError
-from saffron.language.plan import Aggregate, MatchPlan, Plan
 
 Step = Callable[[float, float], float]
 Final = Callable[[float, int], float]
@@ -126,20 +125,6 @@ def registered() -> Mapping[str, UserAggregate]:
 def forget(name: str) -> None:
     """Take one out; queries that are bound already keep it."""
     _registry.pop(name, None)
-
-
-def refuse_in_conditions(plan: Plan) -> None:
-    """Raise AggregateError for a plan whose conditions use an aggregate of the user's: no kernel runs it yet."""
-    from saffron.engine.match.automaton import leaves
-
-    if not isinstance(plan, MatchPlan):
-        return
-    conditions = [(one.expr, one.text) for one in plan.conditions] + [(one.expr, one.text) for one in plan.checks]
-    for expr, text in conditions:
-        for leaf in leaves(expr):
-            if isinstance(leaf, Aggregate) and leaf.function not in BUILT_IN:
-                why = f"aggregate {leaf.function!r} stands in a condition ({text})"
-                raise AggregateError(f"{why}; this version evaluates user-defined aggregates in RETURN only")
 
 
 def _unchanged(acc: float, n: int) -> float:

@@ -12,9 +12,9 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numba
@@ -75,15 +75,22 @@ def _plain(signature: object = None, **options: object) -> Callable[[Function], 
     return lambda function: function
 
 
-def load(source: str, *, helpers: Sequence[ModuleType] = (), compiled: bool = True) -> ModuleType:
+def load(
+    source: str,
+    *,
+    helpers: Sequence[ModuleType] = (),
+    functions: Mapping[str, Function] = MappingProxyType({}),
+    compiled: bool = True,
+) -> ModuleType:
     """The module made from `source`, in which `kernel`, `inlined` and the public names of `helpers` are predefined.
 
     `source` decorates its entry points with `@kernel(signature)`; with `compiled` False everything, helpers included,
-    is plain Python. The name of the file hashes the content of all that the helpers are made from.
+    is plain Python. The name of the file hashes the content of all that the helpers are made from. `functions`: names
+    that are predefined besides; what they do must follow from their names.
     """
     if not compiled:
         plain = ModuleType("plain_kernel")
-        plain.__dict__.update(_predefined(helpers, compiled=False))
+        plain.__dict__.update(_predefined(helpers, compiled=False), **functions)
         exec(compile(source, plain.__name__, "exec"), plain.__dict__)
         return plain
     path = _write(source, helpers)
@@ -93,7 +100,7 @@ def load(source: str, *, helpers: Sequence[ModuleType] = (), compiled: bool = Tr
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    module.__dict__.update(_predefined(helpers, compiled=True))
+    module.__dict__.update(_predefined(helpers, compiled=True), **functions)
     sys.modules[path.stem] = module  # Numba finds the globals of cached code by its module's name
     try:
         spec.loader.exec_module(module)

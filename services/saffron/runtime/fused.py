@@ -23,6 +23,7 @@ from saffron.engine.results import Results, interleaved
 from saffron.engine.standing import Compiler
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.errors import SaffronError
 
 BLOCK_EVENTS = 8_192
 """Events in a block: what the engines work on then stays in the processor's cache (65,536 are a third slower)."""
@@ -72,7 +73,15 @@ class Chain:
             self.windowing.query(query.name, wanted)
         for block in self.windowing.flush():
             self._engines(block)
+        self._refuse()
         self.seconds.compile += time.perf_counter() - started
+
+    def _refuse(self) -> None:
+        """Raise for a query that binds, but that its engine cannot run."""
+        for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
+            if status.state == "rejected":
+                reason = status.reason
+                raise SaffronError(reason if name in reason else f"query {name}: {reason}")
 
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
         """Results that the batch completes, block by block."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from saffron.engine import jit
-from saffron.engine.aggregates import refuse_in_conditions, registered
+from saffron.engine.aggregates import registered
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_values
@@ -113,7 +113,6 @@ class Replay:
         queries = []
         for query in self.queries:
             bound = bind(query.text, schema, name=query.name, lenient=self.lenient, aggregates=self._aggregates)
-            refuse_in_conditions(bound.plan)
             self.warnings += bound.warnings
             name = bound.plan.name
             if name in self.names:

@@ -10,7 +10,7 @@ import pytest
 
 import saffron
 from saffron.engine import aggregates
-from saffron.errors import AggregateError, QueryError
+from saffron.errors import AggregateError, QueryError, SaffronError
 from tests.unit.api.samples import EVENTS
 
 LIMIT = 3.0
@@ -61,10 +61,19 @@ def test_unknown_ones_are_suggested_and_strings_refused() -> None:
         returned("geomean(a[].user)")
 
 
-def test_conditions_do_not_run_them_yet() -> None:
+def test_conditions_run_them() -> None:
     geomean()
-    text = "PATTERN SEQ(Rise+ a[], Fall b) WHERE geomean(a[].x) > b.x WITHIN 1 s"
-    with pytest.raises(AggregateError, match="in RETURN only"):
+    text = "PATTERN SEQ(Rise+ a[], Fall b) WHERE [user] {} WITHIN 1 min RETURN geomean(a[].x) AS it"
+    every = [one.returns["it"] for one in saffron.replay(text.format(""), EVENTS)]
+    chosen = [one.returns["it"] for one in saffron.replay(text.format("AND geomean(a[].x) > 4.5"), EVENTS)]
+    assert every == [4.0, 8.0, 5.0]
+    assert chosen == [8.0, 5.0]
+
+
+def test_a_condition_whose_function_does_not_compile_refuses_the_query() -> None:
+    aggregates.register("odd", lambda acc, x: float(str(acc + x)[:3]) + len(globals()))
+    text = "PATTERN SEQ(Rise+ a[], Fall b) WHERE odd(a[].x) > b.x WITHIN 1 s"
+    with pytest.raises(SaffronError, match="'odd' cannot be compiled"):
         saffron.replay(text, EVENTS).counts()
 
 

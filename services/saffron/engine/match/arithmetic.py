@@ -9,13 +9,19 @@ from numba.extending import register_jitable
 from saffron.engine.arithmetic import greatest, least, quotient, remainder, root
 from saffron.engine.events.schema import NULL_INT
 
-__all__ = ["deviation", "greatest", "least", "quotient", "real", "remainder", "root"]
+__all__ = ["deviation", "finite", "greatest", "least", "quotient", "real", "remainder", "root"]
 
 
 @register_jitable
 def real(a: int) -> float:
     """An integer attribute as float64."""
     return math.nan if a == NULL_INT else float(a)
+
+
+@register_jitable
+def finite(a: float) -> float:
+    """The same; null for an infinity."""
+    return a if abs(a) < math.inf else math.nan
 
 
 @register_jitable

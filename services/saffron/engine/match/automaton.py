@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.events.schema import Kind
 from saffron.language.plan import (
     Aggregate,
@@ -40,17 +41,19 @@ class What(Enum):
     MIN = 7
     MAX = 8
     LENGTH = 9
+    FOLD = 10  # a user-defined aggregate so far
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One value of vector V. `back` is k of PREVIOUS; `name` is "" for LENGTH."""
+    """One value of vector V. `back` is k of PREVIOUS; `name` is "" for LENGTH; `function` is the aggregate of FOLD."""
 
     component: int
     what: What
     name: str = ""
     kind: Kind = Kind.INT
     back: int = 0
+    function: str = ""
 
     @property
     def floating(self) -> bool:
@@ -191,6 +194,9 @@ def aggregate_features(leaf: Aggregate) -> tuple[Feature, ...]:
     """Where a run keeps an aggregate. count(b[]) counts events, count(b[].x) those whose x is not null."""
     if leaf.name is None or leaf.kind is None:
         return (Feature(leaf.component, What.LENGTH),)
+    if leaf.function not in BUILT_IN:
+        fold = Feature(leaf.component, What.FOLD, leaf.name, leaf.kind, function=leaf.function)
+        return fold, Feature(leaf.component, What.NUMBER, leaf.name, leaf.kind)
     kinds = (What.NUMBER,) if leaf.function == "count" else _AGGREGATES[leaf.function]
     return tuple(Feature(leaf.component, what, leaf.name, leaf.kind) for what in kinds)
 

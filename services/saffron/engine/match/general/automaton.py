@@ -31,6 +31,10 @@ PART, LEAD, LOW, SERIAL."""
 LEADING, LED = own("leading"), own("led")
 """Which leading NOTs the match has: 1 + their number, 0 for none; and the row before which they stand."""
 
+REPORTED, REFUSED = own("reported"), own("refused")
+"""WITH TIMEOUTS, of a run: up to when windows that closed have been told of it; whether a NOT has ruled out its match,
+which is no reason not to wait."""
+
 
 def mark(gap: int) -> Feature:
     """The row behind which a gap begins."""
@@ -100,9 +104,11 @@ def build(plan: MatchPlan) -> GeneralAutomaton:
     if any(ending.trailing for ending in table.endings):
         carried += PENDING
     carried += [BOUND, FRESH, ORDINAL, MOMENT, LEADING, LED]
+    if plan.timeouts:
+        carried += [REPORTED, REFUSED]
     carried += [mark(number) for number in range(len(table.gaps))]
     carried += [since(number) for number in range(len(plan.distinct))]
-    ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back))
+    ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back, f.function))
     floats = tuple(feature for feature in ordered if feature.floating)
     ints = (*carried, *(feature for feature in ordered if not feature.floating))
     return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.automaton import Feature, State, What
 from saffron.engine.match.expressions import Term, Writer
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.match.general.table import CLEARS
+from saffron.engine.match.general.user_functions import final_name
 from saffron.engine.match.layout import Names, lane_array
 from saffron.language.plan import Aggregate, Attribute, Length, Which
 
@@ -78,6 +80,10 @@ class LaneReader:
             assert leaf.kind is not None
             return self.text(Feature(leaf.component, what, leaf.name, leaf.kind))
 
+        if leaf.function not in BUILT_IN:
+            fold = self.text(Feature(leaf.component, What.FOLD, leaf.name, leaf.kind, function=leaf.function))
+            ended = f"{final_name(leaf.function)}({fold}, np.int64({value(What.NUMBER)}))"
+            return Term(f"(finite({ended}) if {value(What.NUMBER)} > 0.0 else math.nan)", Kind.FLOAT)
         if leaf.function == "avg":
             return Term(f"quotient({value(What.SUM)}, {value(What.NUMBER)})", Kind.FLOAT)
         if leaf.function == "stddev":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from saffron.engine.aggregates import require
 from saffron.engine.match.automaton import Feature, What
 from saffron.engine.match.general.automaton import BOUND
 from saffron.engine.match.general.readers import LaneReader
+from saffron.engine.match.general.user_functions import step_name
 from saffron.engine.match.layout import null_text, updated
 from saffron.engine.match.lines import Lines
 
@@ -13,6 +15,8 @@ def neutral(feature: Feature) -> str:
     """The value of a feature before its component has bound an event."""
     if feature.what in (What.SUM, What.MEAN, What.SPREAD, What.NUMBER):
         return "0.0"
+    if feature.what is What.FOLD:
+        return f"({require(feature.function).initial!r})"
     return "0" if feature.what is What.LENGTH else null_text(feature.kind)
 
 
@@ -25,5 +29,9 @@ def write_updates(out: Lines, component: int, read: LaneReader) -> None:
             event = f"x{read.names.attribute(feature.name, feature.kind)}"
             out(f"if {read.text(BOUND)} & {1 << component} == 0:")
             out(f"    {lane} = {event}")
+        elif feature.what is What.FOLD:
+            number = read.names.attribute(feature.name, feature.kind)
+            out(f"if k{number} != 0.0:")
+            out(f"    {lane} = {step_name(feature.function)}({lane}, z{number})")
         else:
             out(f"{lane} = {updated(feature, read.names, read)}")
