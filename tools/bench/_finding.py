@@ -1,0 +1,63 @@
+"""One match query over events in columns, its matches counted: by runs, as graphs, or over imprecise time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from _stock import blocks
+
+from saffron.engine.events import Columns, Schema
+from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
+from saffron.engine.match.compressed.shape import is_collapsible
+from saffron.engine.match.kinds import Runs, start
+from saffron.engine.match.stream import Range
+from saffron.engine.strings import Strings
+from saffron.engine.uncertain.program import is_uncertain
+from saffron.language.plan import MatchPlan
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`matches` and `seconds` of the first `events` events; `way`: how they were found; `bytes`: of state, at most.
+
+    `stopped`: why it went no further, "" where it saw all events.
+    """
+
+    way: str
+    events: int
+    matches: int
+    seconds: float
+    live: int
+    bytes: int
+    stopped: str
+
+
+def prepare(plan: MatchPlan, schema: Schema) -> Runs:
+    """What finds the matches of a plan, compiled: as graphs where it can (none is listed then, all are counted)."""
+    if is_collapsible(plan) and not is_uncertain(plan, schema):
+        return GraphRuns(compile_graphs(plan), schema, Strings())
+    return start(plan, schema, Strings(), slot=0, compiled=True)
+
+
+def find(runs: Runs, stream: Iterable[Columns], *, block: int, seconds: float, room: int = 4 << 30) -> Finding:
+    """Take all events, until `seconds` have passed or the state has more than `room` bytes (asked between blocks)."""
+    took, seen, matches, live, size = 0.0, 0, 0, 0, 0
+    for columns in stream:
+        for part in blocks(columns, block):
+            begun = time.perf_counter()
+            runs.begin_block(int(part.columns.ts[0]))
+            runs.advance(Range(part.columns, 0, len(part.columns)), None)
+            matches += sum(runs.graphs().counts()) if isinstance(runs, GraphRuns) else runs.found.shape[1]
+            took += time.perf_counter() - begun
+            seen += len(part.columns)
+            live, size = max(live, runs.live), max(size, runs.size)
+            if took > seconds or size > room:
+                stopped = f"{live:,} runs, {size >> 20:,} MB"
+                return Finding(_way(runs), seen, matches, took, live, size, stopped)
+    return Finding(_way(runs), seen, matches, took, live, size, "")
+
+
+def _way(runs: Runs) -> str:
+    return {"GraphRuns": "graphs", "QueryRuns": "runs"}.get(type(runs).__name__, "imprecise time")
