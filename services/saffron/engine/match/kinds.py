@@ -14,6 +14,7 @@ from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.selection.found import entries_of
+from saffron.engine.match.timed_out import TimedOutRuns
 from saffron.engine.operator import State
 from saffron.engine.results import DUE, FULL, Fired
 from saffron.engine.strings import Strings
@@ -48,14 +49,20 @@ def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
     late = Matches(runs, due, name, partition, _behind(due.deadline, runs, block))
     prompt = Matches(runs, entries.only(now), name, partition)
     phase = FULL if runs.plan.window.events else DUE
-    return [Fired(name, late, phase, due.deadline), Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL))]
+    found = [Fired(name, late, phase, due.deadline), Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL))]
+    if runs.timeouts is not None:
+        over = runs.timeouts.over(runs.expired, runs.stored)
+        deadline = over.entries.deadline
+        behind = _behind(deadline, runs, block)
+        found.append(Fired(name, TimedOutRuns(runs, over, name, partition, behind), phase, deadline))
+    return found
 
 
 def unreported(runs: Runs) -> bool:
     """Whether `fired` may have something to say of the block at hand."""
     if isinstance(runs, UncertainRuns):
         return bool(runs.found.shape[1])
-    return bool(runs.found.shape[1] or runs.decided or runs.choice.waiting)
+    return bool(runs.found.shape[1] or runs.decided or runs.choice.waiting or len(runs.expired))
 
 
 def pause(runs: Runs) -> None:
@@ -69,7 +76,11 @@ def pause(runs: Runs) -> None:
 
 
 def _decided(runs: QueryRuns) -> Entries:
-    return runs.choice.chosen(entries_of(runs), runs.stored, runs.swept)
+    """What is decided of the matches in the list of found ones, and of those that waited."""
+    entries = entries_of(runs)
+    if runs.timeouts is not None:
+        runs.timeouts.match(entries, runs.stored)
+    return runs.choice.chosen(entries, runs.stored, runs.swept)
 
 
 def _behind(deadline: Ints, runs: QueryRuns, block: Block) -> Ints:

@@ -14,8 +14,9 @@ from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import State, build, leaves
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.general import automaton as general
-from saffron.engine.match.general import pending
+from saffron.engine.match.general import expiry, pending
 from saffron.engine.match.general.classify import component_masks, component_tests
+from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.source import GeneralSource
 from saffron.engine.match.general.user_functions import called
 from saffron.engine.match.layout import Names, begin_bit
@@ -32,7 +33,8 @@ class Program:
     `states`: the pools of runs that `step` needs; `tables`: arrays that it takes after them. `begins`: the bits of
     events that may begin a run, `founds`: of those from which on a key is known. `every`: it is to be told of all
     events of a key, wanted or not. `pending`: the first state of runs that are matches waiting for the end of their
-    window; None where there are none.
+    window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
+    of a plan WITH TIMEOUTS.
     """
 
     plan: MatchPlan
@@ -47,16 +49,13 @@ class Program:
     classify_names: Names
     tables: tuple[NDArray[np.int64], ...] = ()
     pending: int | None = None
+    late: bool = False
+    closing: Closing | None = None
 
     @property
     def flat(self) -> bool:
         """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
         return not self.tables
-
-    @property
-    def late(self) -> bool:
-        """Whether some matches are known only when their window closes."""
-        return self.pending is not None
 
     @property
     def waits(self) -> bool:
@@ -72,7 +71,8 @@ class Program:
 def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool = False) -> Program:
     """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
 
-    `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well.
+    `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well, as
+    it always does WITH TIMEOUTS.
     SaffronError where the pattern is too long.
     """
     if len(plan.components) > MAX_COMPONENTS:
@@ -80,7 +80,7 @@ def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool
             f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
         )
         raise SaffronError(message)
-    table = general_too or not plan.flat or _uses_own_aggregates(plan)
+    table = general_too or plan.timeouts or not plan.flat or _uses_own_aggregates(plan)
     return _general(plan, compiled) if table else _flat(plan, compiled)
 
 
@@ -115,7 +115,7 @@ def _general(plan: MatchPlan, compiled: bool) -> Program:
     names = Names()
     source = GeneralSource(automaton, names)
     functions = called(automaton.state.features, compiled=compiled)
-    step = load(source.text(), helpers=(arithmetic, runs, pending), functions=functions, compiled=compiled)
+    step = load(source.text(), helpers=(arithmetic, runs, pending, expiry), functions=functions, compiled=compiled)
     classify, classify_names = _classifier(component_tests(automaton), compiled)
     table = automaton.table
     return Program(
@@ -130,7 +130,9 @@ def _general(plan: MatchPlan, compiled: bool) -> Program:
         classify=classify,
         classify_names=classify_names,
         tables=(table.states, table.edges, table.targets),
-        pending=len(table.states) if automaton.trailing else None,
+        pending=len(table.states) if automaton.trailing or plan.timeouts else None,
+        late=bool(automaton.trailing),
+        closing=closing(automaton) if plan.timeouts else None,
     )
 
 

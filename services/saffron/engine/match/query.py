@@ -12,8 +12,9 @@ from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.match import chains
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.entries import Entries
+from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.found import settle
-from saffron.engine.match.general.sweep import sweep
+from saffron.engine.match.general.sweep import sweep, sweep_all
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.layout import (
     AT,
@@ -43,6 +44,7 @@ from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, SLOT, TIME, TS, TYPE,
 from saffron.engine.match.runs import LENGTH
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.selection.stored import Stored
+from saffron.engine.match.selection.timeouts import Timeouts
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
 from saffron.engine.match.windows import NEVER, Windows
 from saffron.engine.strings import Strings
@@ -84,6 +86,8 @@ class QueryRuns:
         self.clock = 0  # instant of the last event of the stream
         self.swept = NEVER  # up to when waiting matches have been reported
         self.choice = Choice(self.plan, late=program.late)
+        self.expired = Expired()
+        self.timeouts = Timeouts(*program.tables[:2], windows=self.windows.own) if self.plan.timeouts else None
         self.decided: list[Entries] = []  # of the block at hand, before the query was paused in it
         self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
         self.texts = (*program.step_names.strings, *program.classify_names.strings)
@@ -128,6 +132,7 @@ class QueryRuns:
         """The matches of the last block have been published."""
         self.counters[FOUND] = 0
         self.decided = []
+        self.expired.forget(self.ordinal)
         if self.buffer.shape[1] > _LARGE:
             self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
 
@@ -159,11 +164,18 @@ class QueryRuns:
 
     def _sweep(self, now: int, pending: int) -> None:
         pool = self.pools[0]
-        room = int(pool.segments[:, LENGTH].sum())
+        room = int(pool.segments[:, LENGTH].sum()) * (1 if self.program.closing is None else self.windows.most)
         start = int(self.counters[FOUND])
         while start + room > self.buffer.shape[1]:
             self._widen_found()
-        self.counters[FOUND] = sweep(pool, now, pending, self.buffer, start)
+        if self.program.closing is None:
+            matches = sweep(pool, now, pending, self.buffer, start)
+        else:
+            columns = self.rows.columns
+            rows = columns[SEQ if self.plan.window.events else TS], columns[SEQ], self.rows.mask
+            openers = np.ascontiguousarray(self.windows.openers)
+            matches = sweep_all(pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing)
+        self.counters[FOUND] = matches
         self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
         self._sort(start)
 
@@ -185,6 +197,8 @@ class QueryRuns:
             masks[dropped] = 0
             ordinals = np.cumsum(~dropped) + self.ordinal
         self.ordinal = int(ordinals[-1])
+        if self.program.closing is not None:
+            self.expired.passed.append((instants, ordinals))
         wanted = masks != 0
         if self.program.every:
             wanted = np.ones(len(part), np.bool_) if dropped is None else ~dropped
@@ -270,7 +284,7 @@ class QueryRuns:
         self, part: Range, chosen: Chosen, masks: NDArray[np.int64], slots: NDArray[np.int64], until: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Keep the chosen events; their row numbers, -1 for those that only end contiguity."""
-        useful = masks != 0 if self.program.every else None
+        useful = masks != 0 if self.program.every and self.program.closing is None else None
         if useful is None or useful.all():
             numbers = np.arange(self.rows.head, self.rows.head + len(masks))
         else:
@@ -336,6 +350,8 @@ class QueryRuns:
             yield from (columns[SEQ], np.ascontiguousarray(self.windows.openers))
 
     def _sort(self, start: int) -> None:
+        if self.program.closing is not None:
+            self.counters[FOUND] = self.expired.split(self.buffer, start, int(self.counters[FOUND]))
         stop = int(self.counters[FOUND])
         if not self.program.flat:
             new = self.buffer[:, start:stop]

@@ -55,7 +55,7 @@ class Matches:
         pieces = Pieces()
         texts, text_ends = self._events(pieces, used)
         heads, head_ends = self._heads(chosen, found)
-        tails, tail_ends = Tails(self._runs, counts, places, self._value).texts()
+        tails, tail_ends = self._tails(chosen, counts, places)
         frame, frame_at = self._frame()
         lengths = np.diff(text_ends, prepend=0)
         closures = np.array([component.closure for component in plan.components[: plan.positive]], np.uint8)
@@ -68,6 +68,15 @@ class Matches:
         )  # fmt: skip
         return cut(out[: result_ends[-1]], result_ends)
 
+    @property
+    def _seed(self) -> str:
+        """Where ids begin."""
+        return self._runs.plan.text
+
+    def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """What follows the events of each, from the brace that closes them on, and where each ends."""
+        return Tails(self._runs, counts, places, self._value).texts()
+
     def _ids(self, chosen: Ints, counts: Ints, seqs: Ints) -> NDArray[np.uint64]:
         """uint64 [n, 2]: hashes of partition, window, and the events by component."""
         words = [np.full(len(chosen), self._partition)]
@@ -76,7 +85,7 @@ class Matches:
             if self._runs.plan.window.opens is not None:
                 words.append(self._serials[chosen])
         ids = np.empty((len(chosen), 2), np.uint64)
-        identify(seeds(self._runs.plan.text), np.ascontiguousarray(np.stack(words)), counts, seqs, ids)
+        identify(seeds(self._seed), np.ascontiguousarray(np.stack(words)), counts, seqs, ids)
         return ids
 
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:

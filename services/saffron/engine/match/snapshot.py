@@ -26,6 +26,8 @@ def save(runs: QueryRuns) -> dict[str, Array]:
         "reached": runs.reached.copy(),
         "openers": runs.windows.openers.copy(),
     }
+    if runs.timeouts is not None:
+        arrays["continued"] = runs.timeouts.saved(runs.rows.tail)
     parts: dict[str, Mapping[str, Array]] = {
         "rows": runs.rows.arrays(),
         "nodes": runs.nodes.live(tail, head),
@@ -46,11 +48,14 @@ def restore(runs: QueryRuns, arrays: Mapping[str, Array]) -> None:
     runs.counters = np.array(arrays["counters"], np.int64)
     runs.counters[FOUND] = 0
     runs.ordinal, runs.clock, runs.swept = (int(value) for value in arrays["progress"])
+    runs.expired.forget(runs.ordinal)
     runs.touched = np.array(arrays["touched"], np.int64)
     runs.reached = np.array(arrays["reached"], np.int64)
     runs.windows.openers = np.array(arrays["openers"], np.int64)
     runs.rows = Rows.restored(part("rows"))
     runs.nodes = Nodes.restored(part("nodes"), int(runs.counters[NODE_TAIL]), int(runs.counters[NODE]))
+    if runs.timeouts is not None:
+        runs.timeouts.restore(np.asarray(arrays["continued"], np.int64))
     runs.choice.restore(part("choice"))
     runs.keys = Keys.restored(part("keys"))
     for index, pool in enumerate(runs.pools):

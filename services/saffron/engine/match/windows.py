@@ -23,6 +23,18 @@ class Windows:
         self.window = window
         self.openers: Instants = np.zeros((2, 0), np.int64) if openers is None else openers
 
+    @property
+    def own(self) -> bool:
+        """Whether there are windows by themselves, in which matches lie: SLIDE or OPEN ON."""
+        return self.window.slide is not None or self.window.opens is not None
+
+    @property
+    def most(self) -> int:
+        """In how many windows at most an event lies."""
+        if self.window.opens is not None:
+            return int(self.openers.shape[1])
+        return 1 if self.window.slide is None else self.window.size // self.window.slide + 1
+
     def open(self, positions: Instants, instants: Instants) -> None:
         """Windows open at these events, which come after all that were opened before."""
         self.openers = np.concatenate([self.openers, np.stack([positions, instants])], axis=1)

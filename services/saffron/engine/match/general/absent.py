@@ -69,7 +69,9 @@ class AbsentSource:
                             len(sequence) - 1,
                             {},
                         )
-        if crossed:
+        if crossed and self.automaton.plan.timeouts:
+            out("refused = not ok")
+        elif crossed:
             out("if not ok:")
             out("    continue")
 

@@ -17,11 +17,14 @@ from saffron.engine.match.general.automaton import (
     MOMENT,
     ORDINAL,
     PENDING,
+    REFUSED,
+    REPORTED,
     STATE,
     mark,
     since,
     without_left,
 )
+from saffron.engine.match.general.closing import closing
 from saffron.engine.match.general.checks import Asked, due, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table import (
@@ -134,7 +137,7 @@ class GeneralSource(AbsentSource):
         out, table = self.out, self.automaton.table
         out("slot, m, row = slots[w], masks[w], rows[w]")
         out("n = G0[slot, LENGTH]")
-        if self.partitions:
+        if self.partitions and not self.automaton.plan.timeouts:
             out("if m == 0 and n == 0:")
             out("    w += 1")
             out("    continue")
@@ -143,7 +146,8 @@ class GeneralSource(AbsentSource):
         out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
         out(f"    status = {GROW_NODES}")
         out("    break")
-        out(f"if matches + n + (n + 1) * {table.fan} + 1 > found.shape[1]:")
+        reported = f"n * {self._windows}" if self.automaton.plan.timeouts else "n"
+        out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
         out(f"    status = {GROW_FOUND}")
         out("    break")
         waiting = f" + (n + 1) * {self._windows}" if self.automaton.trailing else ""
@@ -153,8 +157,11 @@ class GeneralSource(AbsentSource):
         out("    break")
         out("if row >= 0 and n > 0 and G0[slot, OLDEST] < t:")
         with out.block():
-            if self.automaton.trailing:
+            if self.automaton.plan.timeouts:
+                self._close_all()
+            elif self.automaton.trailing:
                 out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
+            if self.automaton.plan.timeouts or self.automaton.trailing:
                 out("left = G0[slot, LENGTH]")
             else:
                 out("left = expire(F0, I0, H0, G0, slot, t)")
@@ -173,6 +180,14 @@ class GeneralSource(AbsentSource):
                 out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
                 out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
                 out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+
+    def _close_all(self) -> None:
+        """WITH TIMEOUTS: all windows that have closed since the key's last event."""
+        kind, size, slide, lowest, ordinal, reported = closing(self.automaton)
+        out = self.out
+        out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.automaton.table.states)}, found, matches,")
+        out("    (node_row, node_before, node_part), (now, row_seq, row_mask), openers,")
+        out(f"    ({kind}, {size}, {slide}, {lowest}), {ordinal}, {reported})")
 
     def _aggregated(self, name: str) -> bool:
         return any(feature.name == name for feature in self.state.features)
@@ -196,17 +211,17 @@ class GeneralSource(AbsentSource):
         with out.block():
             out(f"s = {self._carried(STATE)}")
             self._waiting()
-            out("hold = False")
+            out("hold, stays = False, False")
             out(f"if states[s, {WANTS}] & m:")
             with out.block():
-                out(f"for e in range(states[s, {FIRST}], states[s, {STOP}]):")
-                with out.block():
-                    self._edge()
-            out(f"s = states[s, {HELD}] if hold else states[s, {PASSED}]")
-            out("if s >= 0:")
+                self._edges()
+            out("if not stays:")
+            out(f"    s = states[s, {HELD}] if hold else states[s, {PASSED}]")
+            out(f"    {self._carried(STATE)} = s")
+            out("    stays = s >= 0")
+            out("if stays:")
             out("    if z != q:")
             out("        move(F0, I0, H0, q, z)")
-            out(f"    {lane_array(self.state, STATE)}[z] = s")
             out("    z += 1")
             out("q += 1")
         out("length = G0[slot, LENGTH]")
@@ -246,11 +261,13 @@ class GeneralSource(AbsentSource):
         out, begins = self.out, self.begins
         out(f"if m & {begins}:")
         with out.block():
-            out("y = append(G0, slot, until[r])")
+            # WITH TIMEOUTS the end of an earlier window than the last one may come first.
+            every_window = self.automaton.plan.timeouts and not self._alone
+            out(f"y = append(G0, slot, {'t' if every_window else 'until[r]'})")
             out("hi += 1")
             out("I0[DEADLINE, y], I0[START, y] = until[r], row")
             for feature in self.state.features:
-                value = str(START_STATE) if feature == STATE else neutral(feature)
+                value = {STATE: str(START_STATE), REPORTED: "t"}.get(feature) or neutral(feature)
                 out(f"{lane_array(self.state, feature)}[y] = {value}")
             out(f"counters[{BEGAN}] += 1")
 
@@ -264,8 +281,38 @@ class GeneralSource(AbsentSource):
         """Whether every event of a key counts, wanted or not."""
         return Strategy.PARTITION in (*self.automaton.plan.begins, *self.automaton.plan.continues)
 
+    def _edges(self) -> None:
+        """What run q becomes by each of its edges.
+
+        An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
+        by it, when it has been asked for all others.
+        """
+        out = self.out
+        out("own = -1")
+        out(f"i, stop_edge = states[s, {FIRST}], states[s, {STOP}]")
+        out("while i <= stop_edge:")
+        with out.block():
+            out("e = i")
+            out("i += 1")
+            out("if e == stop_edge:")
+            out("    if own < 0:")
+            out("        break")
+            out("    e, y, stays = own, q, True")
+            out(f"    kind = edges[e, {KIND}]")
+            out("else:")
+            with out.block():
+                self._edge()
+                if not self.automaton.plan.timeouts:  # there a copy remembers what it was refused
+                    out(f"alone = edges[e, {STOP_TARGET}] - edges[e, {FIRST_TARGET}] == 1")
+                    out(f"if own < 0 and alone and edges[e, {HOLDS}] and states[s, {HELD}] < 0:")
+                    out("    own = e")
+                    out("    continue")
+                out("y = append(G0, slot, I0[DEADLINE, q])")
+                out("move(F0, I0, H0, q, y)")
+            self._take()
+
     def _edge(self) -> None:
-        """Whether run q takes the event by edge e; the runs and the match that this makes."""
+        """Whether run q takes the event by edge e."""
         out = self.out
         out(f"if m & edges[e, {BIT}] == 0:")
         out("    continue")
@@ -287,7 +334,6 @@ class GeneralSource(AbsentSource):
         out("    continue")
         out(f"hold |= edges[e, {HOLDS}] != 0")
         self._gaps()
-        self._take()
 
     @property
     def strict_contiguity(self) -> bool:
@@ -325,8 +371,7 @@ class GeneralSource(AbsentSource):
     def _take(self) -> None:
         """Lane y becomes run q with the event; then it is a match, or as many runs as there are ways to go on."""
         out = self.out
-        out("y = append(G0, slot, I0[DEADLINE, q])")
-        out("move(F0, I0, H0, q, y)")
+        out("before = H0[q]")
         out(f"component = edges[e, {COMPONENT}]")
         for component in range(self.automaton.plan.positive):
             out(f"if component == {component}:")
@@ -335,6 +380,8 @@ class GeneralSource(AbsentSource):
                 out("pass")
         out(f"{self._carried(BOUND, 'y')} |= 1 << component")
         out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, {CLEARS}]) | (1 << component)")
+        if self.automaton.plan.timeouts and any(gap.left for kind in self.automaton.table.kinds for gap in kind.gaps):
+            out(f"{self._carried(REFUSED, 'y')} |= refused")
         out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]")
         if self.automaton.plan.strict:
             out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
@@ -361,7 +408,7 @@ class GeneralSource(AbsentSource):
         with out.block():
             out("p = np.uintp(node & ring)")
             out("node_row[p], node_part[p] = row32, component")
-            out(f"node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == {START_STATE} else H0[q]")
+            out(f"node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == {START_STATE} else before")
             out("H0[y] = np.uint32(node & 0xFFFFFFFF)")
             out("node += 1")
             out(f"{self._carried(STATE, 'y')} = targets[first]")
@@ -381,17 +428,17 @@ class GeneralSource(AbsentSource):
     def _ending(self) -> None:
         """Lane y is a match if what is asked at the end holds."""
         out = self.out
-        out("ok = True")
+        out(f"ok = {self._carried(REFUSED, 'y')} == 0" if self.automaton.plan.timeouts else "ok = True")
         for number, ending in enumerate(self.automaton.table.endings):
             if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
-                out(f"if ending == {number}:")
+                out(f"if ok and ending == {number}:")
                 out(f"    ok = {' and '.join(tests)}")
         out("if ok:")
         with out.block():
             self._leading()
         out("if ok:")
         with out.block():
-            out(f"chain = -1 if s == {START_STATE} else np.int64(H0[q])")
+            out(f"chain = -1 if s == {START_STATE} else np.int64(before)")
             for number, ending in enumerate(self.automaton.table.endings):
                 if ending.trailing:
                     out(f"if ending == {number}:")

@@ -34,8 +34,8 @@ class Choice:
 
     @staticmethod
     def waits(plan: MatchPlan, *, late: bool) -> bool:
-        """Whether any match of the plan is known only when a window has closed."""
-        return late or plan.output is Output.LONGEST
+        """Whether any result of the plan is known only when a window has closed."""
+        return late or plan.timeouts or plan.output is Output.LONGEST
 
     @staticmethod
     def lag(plan: MatchPlan, *, late: bool) -> int:
