@@ -15,7 +15,7 @@ from saffron.engine.match import arithmetic
 from saffron.engine.match.automaton import build, leaves
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.layout import Names
-from saffron.engine.uncertain import folds, search
+from saffron.engine.uncertain import arrival, folds, search
 from saffron.engine.uncertain.source import search_source
 from saffron.errors import SaffronError
 from saffron.language.plan import (
@@ -61,7 +61,7 @@ def compile_uncertain(plan: MatchPlan, schema: Schema, *, compiled: bool = True)
     automaton = build(plan)
     names, classify_names = Names(), Names()
     source = search_source(automaton, names)
-    module = load(source, helpers=(arithmetic, folds, search), compiled=compiled)
+    module = load(source, helpers=(arithmetic, folds, arrival, search), compiled=compiled)
     text = classify_source(bit_tests(automaton), classify_names)
     classify = None if text is None else load(text, helpers=(arithmetic,), compiled=compiled).classify
     loose = [component.closure and not _ordered(plan, k) for k, component in enumerate(plan.components)]

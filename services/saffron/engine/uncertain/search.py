@@ -1,18 +1,17 @@
 """The search for the matches that a new event completes: depth first along the pattern (see the package).
 
 Everything stands in `Work`, so that a search stops where an array is too small and goes on when it has grown. The loop
-itself is generated with the query's conditions (`source`): `arrive`, `next_window`, `candidate`, `extend`, `settle`.
+itself is generated with the query's conditions (`source`): `next_window`, `candidate`, `extend`, `settle`.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
 
 from saffron.engine import jit
-from saffron.engine.uncertain.chance import chance_before, chance_of_order, joined, room, start
+from saffron.engine.uncertain.chance import chance_before, joined, room, start
 from saffron.engine.uncertain.inline import inline
 from saffron.engine.uncertain.table import (
     AFTER_ALL,
-    AT,
     BEFORE_ALL,
     CHANCE,
     CURSOR,
@@ -29,7 +28,6 @@ from saffron.engine.uncertain.table import (
     HIGH,
     LEAVE,
     LONGEST,
-    LONGEST_ROW,
     LOW,
     MASK,
     MATCHES,
@@ -52,69 +50,7 @@ from saffron.engine.uncertain.table import (
     TRY,
     WINDOW,
 )
-from saffron.engine.uncertain.within import confidence
-
-_BITS = 3  # begin and take of a component
-
-
-@jit.kernel(_nrt=False)
-def arrive(shape, work, row):
-    """Enter the event of `row` into its lists; a search for its matches follows, unless there can be none."""
-    counters = work.counters
-    place = row & counters[MASK]
-    lo, hi, slot = work.lo[place], work.hi[place], work.slot[place]
-    counters[ROW], counters[AT] = row, counters[AT] + 1
-    if hi - lo >= counters[LONGEST]:
-        counters[LONGEST], counters[LONGEST_ROW] = hi - lo, row
-    fit = -1
-    for component in range(len(shape.closure)):
-        if (work.mask[place] >> (2 * component)) & _BITS:
-            work.links[component, place] = work.heads[component, slot]
-            work.heads[component, slot] = row
-            if _may_be(shape, work, component, place):
-                fit = component
-    counters[FIT] = fit
-    if fit < 0:
-        return
-    size, slide = shape.window[0], shape.window[1]
-    if slide == 0:
-        counters[WINDOW], counters[STOP] = 0, 1
-    else:
-        counters[WINDOW], counters[STOP] = (lo - size) // slide + 1, hi // slide + 1
-    counters[PHASE] = NEXT_WINDOW
-
-
-@inline
-def _may_be(shape, work, component, place):
-    """Whether a match can have the new event as `component`: something may stand before it, and after it."""
-    counters = work.counters
-    mask, slot = counters[MASK], work.slot[place]
-    for other in range(component):
-        if work.heads[other, slot] < counters[TAIL]:
-            return False
-    for other in range(component + 1, len(shape.closure)):
-        row = work.heads[other, slot]
-        while row >= counters[TAIL] and (row == counters[ROW] or not _follows(shape, work, place, row & mask)):
-            if work.lo[row & mask] + counters[LONGEST] <= work.lo[place]:
-                return False
-            row = work.links[other, row & mask]
-        if row < counters[TAIL]:
-            return False
-    return True
-
-
-@inline
-def _follows(shape, work, place, other):
-    """Whether `other` may come after the new event, and is as likely to as a match must be."""
-    if work.hi[other] <= work.lo[place]:
-        return False
-    return enough(shape, chance_of_order(shape, work, place, other))
-
-
-@inline
-def enough(shape, chance):
-    """Whether a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
-    return chance > 0.0 and chance >= shape.least[0] * (1.0 - 1e-12)
+from saffron.engine.uncertain.within import confidence, enough
 
 
 @jit.kernel(_nrt=False)

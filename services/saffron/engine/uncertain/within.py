@@ -98,3 +98,9 @@ def _replayed(shape, work, depth, low, first_high, high):
         level, other = other, level
         area, other_area = other_area, area
     return total(work, level) / work.weights[NORM, level]
+
+
+@inline
+def enough(shape, chance):
+    """Whether a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
+    return chance > 0.0 and chance >= shape.least[0] * (1.0 - 1e-12)
