@@ -7,6 +7,8 @@ has nothing yet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import (
@@ -24,8 +26,8 @@ from saffron.engine.match.general.automaton import (
     since,
     without_left,
 )
-from saffron.engine.match.general.closing import closing
 from saffron.engine.match.general.checks import Asked, due, due_at_end
+from saffron.engine.match.general.closing import closing
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table import (
     BIT,
@@ -73,6 +75,7 @@ from saffron.engine.match.layout import (
     ROW_TAIL,
     SERIAL,
     lane_array,
+    null_text,
     place,
 )
 from saffron.engine.match.lines import Lines
@@ -111,9 +114,9 @@ class GeneralSource(AbsentSource):
             f"@kernel(int64({signature}))\ndef step({names}):\n{prologue}{head}{body}{epilogue}"
         )
 
-    def _written(self, depth: int, write: object) -> Lines:
+    def _written(self, depth: int, write: Callable[[], None]) -> Lines:
         self.out = Lines(depth=depth)
-        write()  # type: ignore[operator]
+        write()
         return self.out
 
     # ---- around the runs
@@ -349,7 +352,7 @@ class GeneralSource(AbsentSource):
         out = self.out
         for number, rule in enumerate(self.automaton.plan.distinct):
             column = self.names.attribute(rule.attribute, rule.kind)
-            null = f"x{column} != x{column}" if rule.kind is Kind.FLOAT else f"x{column} == {_null(rule.kind)}"
+            null = f"x{column} != x{column}" if rule.kind is Kind.FLOAT else f"x{column} == {null_text(rule.kind)}"
             out(f"if ok and {_one_of(f'edges[e, {COMPONENT}]', rule.components)}:")
             with out.block():
                 out(f"ok = not ({null})")
@@ -489,9 +492,3 @@ class GeneralSource(AbsentSource):
 
 def _one_of(text: str, numbers: tuple[int, ...]) -> str:
     return "(" + " or ".join(f"{text} == {number}" for number in numbers) + ")"
-
-
-def _null(kind: Kind) -> str:
-    from saffron.engine.match.layout import null_text
-
-    return null_text(kind)
