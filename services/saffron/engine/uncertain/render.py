@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,13 @@ from saffron.engine.uncertain.runs import LATEST, UncertainRuns
 from saffron.engine.uncertain.table import MATCHES, PICKED
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    text: orjson.Fragment
+    lo: int
+    hi: int
 
 
 class LikelyMatches:
@@ -50,9 +59,12 @@ class LikelyMatches:
             return []
         begins = np.concatenate([[0], self._ends])
         bound = [self._places[begins[one] : self._ends[one]] for one in chosen.tolist()]
-        ids = digits(self._ids(chosen, bound))
+        ids = digits(self._ids(chosen, bound)).tobytes().decode()
+        events = self._events(np.unique(np.concatenate(bound)))
+        counts, windows, chances = self._counts[chosen], self._window[chosen].tolist(), self._chance[chosen].tolist()
         return [
-            self._text(one, places, bytes(text)) for one, places, text in zip(chosen.tolist(), bound, ids, strict=True)
+            self._text(ids[32 * n : 32 * n + 32], _split(bound[n].tolist(), counts[n].tolist()), events, low, chance)
+            for n, (low, chance) in enumerate(zip(windows, chances, strict=True))
         ]
 
     def _ids(self, chosen: Ints, bound: Sequence[Ints]) -> NDArray[np.uint64]:
@@ -66,36 +78,40 @@ class LikelyMatches:
         identify(seeds(plan.text), np.ascontiguousarray(np.stack(heads)), self._counts[chosen], seqs, ids)
         return ids
 
-    def _text(self, match: int, places: Ints, identity: bytes) -> bytes:
-        plan, columns = self._runs.plan, self._runs.rows.columns
-        ends = np.cumsum(self._counts[match])
-        by_component = [part.tolist() for part in np.split(places, ends[:-1])]
-        low = int(self._window[match])
+    def _events(self, places: Ints) -> dict[int, _Event]:
+        """The events at these places, written once however many matches have them."""
+        columns, schema = self._runs.rows.columns, self._runs.schema
+        made = {}
+        for place in places.tolist():
+            lo, hi = int(columns[TS][place]), int(columns[LATEST][place])
+            kind = str(self._value("type", place))
+            body = {"seq": int(columns[SEQ][place]), "ts": lo if lo == hi else [lo, hi], "type": kind}
+            body |= {name: self._value(name, place) for name in schema.types.get(kind, ())}
+            made[place] = _Event(orjson.Fragment(orjson.dumps(body)), lo, hi)
+        return made
+
+    def _text(
+        self, identity: str, bound: list[list[int]], events: Mapping[int, _Event], low: int, chance: float
+    ) -> bytes:
+        plan = self._runs.plan
+        taken = [events[place] for part in bound for place in part]
+        variables = {}
+        for component, part in zip(plan.components, bound, strict=True):
+            texts = [events[place].text for place in part]
+            variables[component.variable] = texts if component.closure else texts[0]
         body = {
-            "id": identity.decode(),
+            "id": identity,
             "query": self._name,
             "partition": self._partition,
-            "key": {name: self._value(name, int(places[0])) for name in plan.key},
-            "start": int(columns[TS][places].min()),
-            "end": int(columns[LATEST][places].max()),
+            "key": {name: self._value(name, bound[0][0]) for name in plan.key},
+            "start": min(event.lo for event in taken),
+            "end": max(event.hi for event in taken),
             "window": None if plan.window.slide is None else [low, low + plan.window.size],
-            "events": {
-                component.variable: [self._event(place) for place in part]
-                if component.closure
-                else self._event(part[0])
-                for component, part in zip(plan.components, by_component, strict=True)
-            },
-            "return": {name: evaluate(by_component) for name, evaluate in self._items},
-            "confidence": float(self._chance[match]),
+            "events": variables,
+            "return": {name: evaluate(bound) for name, evaluate in self._items},
+            "confidence": chance,
         }
         return orjson.dumps(body)
-
-    def _event(self, place: int) -> dict[str, Any]:
-        columns, schema = self._runs.rows.columns, self._runs.schema
-        lo, hi = int(columns[TS][place]), int(columns[LATEST][place])
-        kind = str(self._value("type", place))
-        attributes = {name: self._value(name, place) for name in schema.types.get(kind, ())}
-        return {"seq": int(columns[SEQ][place]), "ts": lo if lo == hi else [lo, hi], "type": kind, **attributes}
 
     def _value(self, attribute: str, place: int) -> Any:
         """An attribute of the event at a place of the ring of rows; None where it is null."""
@@ -113,3 +129,9 @@ class LikelyMatches:
         if value < 0:
             return None
         return self._runs.strings.value(value) if kind is Kind.STRING else bool(value)
+
+
+def _split(places: list[int], counts: list[int]) -> list[list[int]]:
+    """The places by component."""
+    ends = list(accumulate(counts))
+    return [places[end - count : end] for count, end in zip(counts, ends, strict=True)]
