@@ -115,7 +115,7 @@ class Keys:
             done = _lookup(keys, create, done, self._table, self._held, self._free, self._counters, slots)
             if done == keys.shape[1]:
                 return slots
-            self._grow()
+            self.grow()
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Free these slots."""
@@ -132,7 +132,8 @@ class Keys:
         )
         return keys
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Room for more keys."""
         next_slot = int(self._counters[_NEXT])
         occupied = np.zeros(self.capacity, np.int64)
         occupied[:next_slot] = 1

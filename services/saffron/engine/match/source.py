@@ -65,6 +65,8 @@ COLUMN_TYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "int8", Kin
 class StepSource(States):
     """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
 
+    arrays: tuple[tuple[str, str], ...] = ARRAYS
+
     def text(self) -> str:
         """The module: imports, signature and the kernel."""
         body = Lines(depth=2)
@@ -81,7 +83,7 @@ class StepSource(States):
         head = Lines(depth=1)
         self.out = head
         self._prologue()
-        arrays = [*ARRAYS, *self._columns(), *self._pools()]
+        arrays = [*self.arrays, *self._columns(), *self._pools()]
         signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
         names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
         tail = Lines(depth=1)
@@ -118,10 +120,7 @@ class StepSource(States):
 
     def _loop_head(self) -> None:
         out = self.out
-        out("slot, m, row = slots[w], masks[w], rows[w]")
-        self._contiguity()
-        out("r = row & row_mask")
-        out("t = now[r]")
+        self._event()
         for state in self.states:
             c = state.index
             out(f"n{c} = G{c}[slot, LENGTH]")
@@ -140,7 +139,7 @@ class StepSource(States):
             out(f"met{state.index} += live{state.index} * (ordinals[w] - ordinal)")
         out("ordinal = ordinals[w]")
         out("touched[slot] = row")
-        out("node_at[r] = node")
+        self._kept()
         out("row32 = np.uint32(row & 0xFFFFFFFF)")
         for number, (name, kind) in enumerate(self.names.attributes.items()):
             out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
@@ -148,6 +147,17 @@ class StepSource(States):
                 out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
                 out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
                 out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+
+    def _event(self) -> None:
+        """Its key, what it can be, its row, and when it happened."""
+        self.out("slot, m, row = slots[w], masks[w], rows[w]")
+        self._contiguity()
+        self.out("r = row & row_mask")
+        self.out("t = now[r]")
+
+    def _kept(self) -> None:
+        """What is noted of the event's row."""
+        self.out("node_at[r] = node")
 
     def _expire_front(self, c: int) -> None:
         """Drop the runs whose window is over from the front of a segment that is in the order of starts.

@@ -7,9 +7,27 @@ from collections.abc import Callable
 from saffron.engine.match.actions import Actions
 from saffron.engine.match.automaton import State
 from saffron.engine.match.layout import DIED, LEFT, MOVED, begin_bit, place, take_bit
-from saffron.language.plan import Strategy
+from saffron.language.plan import MatchPlan, Output, Strategy
 
 CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
+
+
+def ends_with_first(plan: MatchPlan) -> bool:
+    """Whether a run is over with its first match, as no other match with the same first event is asked for (FIRST).
+
+    Only where a beginning has one run throughout: the only closure is the component before the last, a single event.
+    """
+    last = len(plan.components) - 1
+    closures = [index for index, component in enumerate(plan.components) if component.closure]
+    within = plan.window.slide is None and plan.window.opens is None
+    return (
+        plan.output is Output.FIRST
+        and plan.strategy is not Strategy.ANY
+        and within
+        and not plan.consume
+        and not plan.timeouts
+        and closures in ([], [last - 1])
+    )
 
 
 class States(Actions):
@@ -17,6 +35,11 @@ class States(Actions):
 
     Eights are those of the pool, so that memory is aligned; lanes that are not the key's are left as they are.
     """
+
+    @property
+    def once(self) -> bool:
+        """Whether the plan's runs end with their first match."""
+        return ends_with_first(self.plan)
 
     def state(self, state: State) -> None:
         """All that an event does to the runs of a state."""
@@ -32,6 +55,16 @@ class States(Actions):
                 self._contiguous(state)
             elif not state.closure:
                 self._single(state)
+            elif self.once:
+                out(f"if m & {begin_bit(c + 1)}:")
+                with out.block():
+                    self._single(state)
+                    out(f"n{c} -= k")
+                    out(f"size = np.uintp(n{c})")
+                    out("hi = lo + size")
+                out(f"if n{c} > 0 and m & {take_bit(c)}:")
+                with out.block():
+                    self._takes(state)
             else:
                 if c < self.last:
                     out(f"if m & {begin_bit(c + 1)}:")
@@ -167,6 +200,8 @@ class States(Actions):
                         out(f"counters[{place(c, DIED)}] -= 1")
                         out(f"counters[{place(c, LEFT)}] += 1")
                     self.fork(state)
+                    if self.once:
+                        out("continue")
             if state.closure:
                 out(f"if m & {take_bit(c)} and {self.taking(state)}:")
                 with out.block():

@@ -126,10 +126,10 @@ def write(first_node, component, place, root, first_before, before, graphs, coun
         int64, int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[:, ::1],
     )
 )  # fmt: skip
-def chain(
+def chain(  # type: ignore[no-untyped-def]
     first_node, component, place, root, first_before, before,
     tail, ring, node, node_row, node_before, node_part, found,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """Every match as a chain of the match buffer (see `chains`), in the order of `write`; the number of the next node.
 
     found [at least 3, matches]: first row, node before the last event or -1, last row. Rows are numbered from `tail`

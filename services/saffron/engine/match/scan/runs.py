@@ -1,0 +1,109 @@
+"""A query over flat patterns whose kernel picks its events itself: rows are stored only of those that met a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.jit import load
+from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
+from saffron.engine.match.automaton import build
+from saffron.engine.match.classify import OPENS
+from saffron.engine.match.layout import (
+    AT,
+    DONE,
+    FOUND,
+    GROW_FOUND,
+    GROW_NODES,
+    GROW_POOL,
+    NODE,
+    NODE_TAIL,
+    Names,
+)
+from saffron.engine.match.program import Program
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.rows import NODE_AT
+from saffron.engine.match.scan import find
+from saffron.engine.match.scan.source import COUNT, GROW_KEYS, HEAD, LEFT_OUT, ScanSource
+from saffron.engine.match.stream import Range, interned, key_matrix
+
+Ints = NDArray[np.int64]
+
+
+def scanning(program: Program, *, compiled: bool = True) -> Program:
+    """The program of a flat plan with a step kernel for `ScanRuns`."""
+    names = Names()
+    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, find)
+    step = load(ScanSource(build(program.plan), names).text(), helpers=helpers, compiled=compiled)
+    return replace(program, step=step.step, step_names=names)
+
+
+class ScanRuns(QueryRuns):
+    """As `QueryRuns`, for programs of `scanning`."""
+
+    def advance(self, part: Range, opened: Iterable[int] | None) -> None:
+        """Take the next events. `opened`: positions at which OPEN ON windows open (None: find them out here)."""
+        instants = part.seq if self.plan.window.events else part.ts
+        masks = self._classify(part)
+        dropped = part.dropped(self.slot)
+        self._open(part, instants, masks, opened)
+        self.clock = int(instants[-1])
+        until = self.windows.until(part.seq, instants)
+        if self.plan.window.opens is not None:
+            masks &= ~OPENS
+        if self.plan.window.slide is not None or self.plan.window.opens is not None:
+            masks = np.where(until < instants, masks & ~self.program.begins, masks)
+        ordinals = np.arange(self.ordinal + 1, self.ordinal + len(part) + 1)
+        keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
+        if present is not None:
+            masks[~present] = LEFT_OUT
+        if dropped is not None:
+            masks[dropped] = LEFT_OUT
+            ordinals = np.cumsum(~dropped) + self.ordinal
+        self.ordinal = int(ordinals[-1])
+        self._scan(part, instants, keys, masks, ordinals, until)
+
+    def _scan(self, part: Range, instants: Ints, keys: Ints, masks: Ints, ordinals: Ints, until: Ints) -> None:
+        start = int(self.counters[FOUND])
+        self.counters[AT] = 0
+        progress = np.array([0, self.rows.head], np.int64)
+        selected, slots, node_at = (np.empty(len(part), np.int64) for _ in range(3))
+        columns = [interned(part, name, self.strings, slice(None)) for name in self.program.step_names.attributes]
+        self._widen()
+        status = -1
+        while status != DONE:
+            self._make_room(status)
+            with np.errstate(all="ignore"):
+                status = self.program.step(
+                    int(self.counters[AT]), len(part), progress, keys, *self.keys.arrays().values(),
+                    selected, slots, masks, ordinals, np.require(instants, requirements=("C", "A")), until,
+                    *self._state(), node_at, self.touched, self.reached, self.buffer, *columns, *self._pools(),
+                )  # fmt: skip
+        if count := int(progress[COUNT]):
+            assert progress[HEAD] == self.rows.head
+            chosen = selected[:count]
+            rows = self._store(part, chosen, masks[chosen], slots[:count], until[chosen])
+            self.rows.columns[NODE_AT][rows & self.rows.mask] = node_at[:count]
+        self._sort(start)
+
+    def _make_room(self, status: int) -> None:
+        if status == GROW_KEYS:
+            self.keys.grow()
+            self._widen()
+        elif status == GROW_NODES:
+            self.nodes.grow(int(self.counters[NODE_TAIL]), int(self.counters[NODE]))
+        elif status == GROW_FOUND:
+            self._widen_found()
+        elif status >= GROW_POOL:
+            self.pools[status - GROW_POOL].grow()
+
+    def _state(self) -> Iterator[Any]:
+        yield from (self.counters, self.step_constants, self.strings.ranks(), *self.nodes.arrays)
+
+    def _pools(self) -> Iterator[Any]:
+        for pool in self.pools:
+            yield from pool.arrays
