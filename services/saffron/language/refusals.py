@@ -40,7 +40,7 @@ def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> Q
     return scope.refused(f"this version does not run {what} yet", node.span, hint)
 
 
-WAITING = ("OUTPUT COMPRESSED", "INTO")
+WAITING: tuple[str, ...] = ()
 """Clauses of match queries that no engine runs yet; they are bound all the same.
 
 Lift one by taking it out of here, and out of the list in docs/language.md.
@@ -62,9 +62,9 @@ def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
     if aggregate and consume is not None and consume.scope != "none":
         hint = "Leave CONSUME out: an event may serve several matches."
         raise scope.refused("this version does not run CONSUME yet", consume.span, hint)
-    if query.returns is not None and query.returns.into is not None and (aggregate or "INTO" in WAITING):
-        hint = "Leave INTO out; the results are on the topic of complex events."
-        raise scope.refused("this version does not run INTO yet", query.returns.span, hint)
+    if aggregate and query.returns is not None and query.returns.into is not None:
+        hint = "Leave INTO out: what a window holds is known when the events that it would stand among are past."
+        raise scope.refused("the results of an aggregate query are no events to others", query.returns.span, hint)
     if aggregate and query.confidence is not None:
         hint = "Leave CONFIDENCE out: trends are counted over exact times."
         raise scope.refused("CONFIDENCE belongs to match queries", query.confidence.span, hint)

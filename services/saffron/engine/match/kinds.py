@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import Schema
 from saffron.engine.match import snapshot
+from saffron.engine.match.collapsed import CollapsedMatches
 from saffron.engine.match.entries import Entries, at_once, joined
-from saffron.engine.match.layout import FOUND
+from saffron.engine.match.layout import FOUND, NODE_TAIL
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.selection.found import entries_of
+from saffron.engine.match.selection.grouped import grouped
 from saffron.engine.match.timed_out import TimedOutRuns
 from saffron.engine.operator import State
 from saffron.engine.results import DUE, FULL, Fired
@@ -22,7 +24,7 @@ from saffron.engine.uncertain import snapshot as uncertain_snapshot
 from saffron.engine.uncertain.program import compile_uncertain, is_uncertain
 from saffron.engine.uncertain.render import LikelyMatches
 from saffron.engine.uncertain.runs import UncertainRuns
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, Output
 
 Runs = QueryRuns | UncertainRuns
 Ints = NDArray[np.int64]
@@ -40,22 +42,42 @@ def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
     the event that is the first behind it."""
     if isinstance(runs, UncertainRuns):
         return [Fired(name, LikelyMatches(runs, name, partition))]
-    entries = joined([*runs.decided, _decided(runs)])
-    if not runs.program.waits:
-        return [Fired(name, Matches(runs, entries, name, partition))]
-    now = at_once(entries)
-    due = entries.only(~now)
-    due = due.only(np.argsort(due.deadline, kind="stable"))
-    late = Matches(runs, due, name, partition, _behind(due.deadline, runs, block))
-    prompt = Matches(runs, entries.only(now), name, partition)
-    phase = FULL if runs.plan.window.events else DUE
-    found = [Fired(name, late, phase, due.deadline), Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL))]
+    parts = _of_matches(runs, joined([*runs.decided, _decided(runs)]), name, partition, block)
     if runs.timeouts is not None:
         over = runs.timeouts.over(runs.expired, runs.stored)
         deadline = over.entries.deadline
         behind = _behind(deadline, runs, block)
-        found.append(Fired(name, TimedOutRuns(runs, over, name, partition, behind), phase, deadline))
-    return found
+        parts.append(Fired(name, TimedOutRuns(runs, over, name, partition, behind), _phase(runs), deadline))
+    return parts
+
+
+def _of_matches(runs: QueryRuns, entries: Entries, name: str, partition: int, block: Block) -> list[Fired]:
+    if not runs.program.waits:
+        return [Fired(name, _rendered(runs, entries, name, partition))]
+    now = at_once(entries)
+    due = entries.only(~now)
+    due = due.only(np.argsort(due.deadline, kind="stable"))
+    late = _rendered(runs, due, name, partition, block)
+    prompt = _rendered(runs, entries.only(now), name, partition)
+    return [
+        Fired(name, late, _phase(runs), late.deadline),
+        Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL)),
+    ]
+
+
+def _rendered(
+    runs: QueryRuns, entries: Entries, name: str, partition: int, block: Block | None = None
+) -> Matches | CollapsedMatches:
+    """`block`: where these were due, before the event behind their deadline; None: they stand with their last event."""
+    if runs.plan.output is Output.COMPRESSED and len(entries):
+        collapsed = grouped(entries, runs.stored, int(runs.counters[NODE_TAIL]))
+        behind = None if block is None else _behind(collapsed.entries.deadline, runs, block)
+        return CollapsedMatches(runs, collapsed, name, partition, behind)
+    return Matches(runs, entries, name, partition, None if block is None else _behind(entries.deadline, runs, block))
+
+
+def _phase(runs: QueryRuns) -> int:
+    return FULL if runs.plan.window.events else DUE
 
 
 def unreported(runs: Runs) -> bool:

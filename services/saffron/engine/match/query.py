@@ -172,7 +172,8 @@ class QueryRuns:
             matches = sweep(pool, now, pending, self.buffer, start)
         else:
             columns = self.rows.columns
-            rows = columns[SEQ if self.plan.window.events else TS], columns[SEQ], self.rows.mask
+            clock = np.asarray(columns[SEQ if self.plan.window.events else TS], np.int64)
+            rows = clock, np.asarray(columns[SEQ], np.int64), self.rows.mask
             openers = np.ascontiguousarray(self.windows.openers)
             matches = sweep_all(pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing)
         self.counters[FOUND] = matches

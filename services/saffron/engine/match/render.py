@@ -12,6 +12,7 @@ from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.match import chains
 from saffron.engine.match.assemble import assemble, digits, identify, seeds
 from saffron.engine.match.entries import Entries
+from saffron.engine.match.layout import DEADLINE_OF
 from saffron.engine.match.pieces import Pieces, cut, names
 from saffron.engine.match.query import QueryRuns, column_name
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
@@ -39,6 +40,12 @@ class Matches:
 
     def __len__(self) -> int:
         return len(self.position)
+
+    @property
+    def deadline(self) -> Ints:
+        """[n] when the window closed for whose end each waited, if it did."""
+        deadline: Ints = self._found[DEADLINE_OF]
+        return deadline
 
     def json(self, chosen: Ints) -> list[bytes]:
         """These entries as JSON objects."""

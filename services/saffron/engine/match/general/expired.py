@@ -25,7 +25,8 @@ class Expired:
     @property
     def found(self) -> Ints:
         """int64 [FOUND_ROWS, n]."""
-        return np.concatenate([np.zeros((FOUND_ROWS, 0), np.int64), *self._parts], axis=1)
+        found: Ints = np.concatenate([np.zeros((FOUND_ROWS, 0), np.int64), *self._parts], axis=1)
+        return found
 
     def __len__(self) -> int:
         return sum(part.shape[1] for part in self._parts)
@@ -54,4 +55,5 @@ class Expired:
     @staticmethod
     def states(found: Ints) -> Ints:
         """[n] the states in which they waited."""
-        return (-2 - found[LEAD]) & ((1 << STATE_BITS) - 1)
+        states: Ints = (-2 - found[LEAD]) & ((1 << STATE_BITS) - 1)
+        return states

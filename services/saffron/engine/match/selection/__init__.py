@@ -5,6 +5,7 @@ matches does so in the order of results, so it decides a match once no unknown o
 
 - CONSUME, in a plan with a trailing NOT: when the window closes; without windows of its own, once the window that the
   match's last event would begin is over (whatever comes before it begins earlier, so all is known by then);
+- COMPRESSED, in such a plan: as CONSUME, so that all matches with one last event are together;
 - NON-OVERLAP, in such a plan: once the last window that holds the match's last event is over, as it chooses over all
   windows of a key;
 - FIRST, in such a plan, and LONGEST in every plan: when the window closes in which the first event lies; where both

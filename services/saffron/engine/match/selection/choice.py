@@ -41,7 +41,8 @@ class Choice:
     def lag(plan: MatchPlan, *, late: bool) -> int:
         """How long after its own windows an event may still be needed, in the window's clock."""
         alone = plan.window.slide is None and plan.window.opens is None
-        across = plan.output is Output.NON_OVERLAP or (bool(plan.consume) and alone)
+        by_last = bool(plan.consume) or plan.output is Output.COMPRESSED
+        across = plan.output is Output.NON_OVERLAP or (by_last and alone)
         return plan.window.size if late and across else 0
 
     @property
@@ -84,6 +85,9 @@ class Choice:
             return self.begun.left(entries, stored)
         if output in (Output.FIRST, Output.LONGEST):
             return self._best(entries, stored, now)
+        if output is Output.COMPRESSED and self._late:
+            self.undecided.add(entries.due(self._closes(entries, stored, last=True)))
+            return self.undecided.take(now, stored)
         return entries
 
     def _best(self, entries: Entries, stored: Stored, now: int) -> Entries:

@@ -35,7 +35,8 @@ class Stored:
         """The rows of all bound events, entry by entry, by component. `counts`: as `counts` gives them."""
         places = np.empty(int(counts.sum()), np.int64)
         chains.walk(entries.found, self.rows.mask, *self.nodes.arrays, counts, places)
-        return self.rows.tail + ((places - self.rows.tail) & self.rows.mask)
+        rows: Ints = self.rows.tail + ((places - self.rows.tail) & self.rows.mask)
+        return rows
 
     def in_order(self, entries: Entries) -> Entries:
         """The same in the order of results."""
@@ -53,4 +54,5 @@ class Stored:
 
     def _of(self, column: str, entries: Entries, *, last: bool) -> Ints:
         row = entries.found[LAST_ROW if last else FIRST_ROW] & self.rows.mask
-        return self.rows.columns[column][row].astype(np.int64)
+        values: Ints = self.rows.columns[column][row].astype(np.int64)
+        return values

@@ -17,7 +17,7 @@ class Waiting:
 
     def __init__(self, *, windows: bool) -> None:
         self._windows = windows
-        self.restore(np.zeros((FOUND_ROWS, 0), np.int64))
+        self.held: Entries = unpacked(np.zeros((FOUND_ROWS, 0), np.int64), windows=windows)
 
     def __len__(self) -> int:
         return len(self.held)
