@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import Schema
-from saffron.engine.match import snapshot
+from saffron.engine.match import rows, snapshot
 from saffron.engine.match.collapsed import CollapsedMatches
+from saffron.engine.match.compressed.runs import compile_graphs
 from saffron.engine.match.entries import Entries, at_once, joined
-from saffron.engine.match.layout import FOUND, NODE_TAIL
+from saffron.engine.match.graph_results import CollapsedRuns, takes_graphs
+from saffron.engine.match.layout import AT_ONCE, FOUND, LAST_ROW, NODE_TAIL
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
@@ -24,6 +26,7 @@ from saffron.engine.uncertain import snapshot as uncertain_snapshot
 from saffron.engine.uncertain.program import compile_uncertain, is_uncertain
 from saffron.engine.uncertain.render import LikelyMatches
 from saffron.engine.uncertain.runs import UncertainRuns
+from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Output
 
 Runs = QueryRuns | UncertainRuns
@@ -33,8 +36,16 @@ Ints = NDArray[np.int64]
 def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool) -> Runs:
     """What runs a plan on a stream; SaffronError where nothing can."""
     if is_uncertain(plan, schema):
+        if schema.derived:
+            message = "results of others have no intervals of time: leave CONFIDENCE out, or the type that INTO makes"
+            raise SaffronError(f"query {plan.name}: {message}")
         return UncertainRuns(compile_uncertain(plan, schema, compiled=compiled), schema, strings, slot=slot)
-    return QueryRuns(compile_program(plan, compiled=compiled), schema, strings, slot=slot)
+    if schema.derived and plan.output is Output.COMPRESSED:
+        message = "a query that reads results of others cannot collapse its own: leave OUTPUT COMPRESSED out"
+        raise SaffronError(f"query {plan.name}: {message}")
+    if takes_graphs(plan):
+        return CollapsedRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
+    return QueryRuns(compile_program(plan, compiled=compiled, derived=schema.derived), schema, strings, slot=slot)
 
 
 def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
@@ -42,6 +53,8 @@ def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
     the event that is the first behind it."""
     if isinstance(runs, UncertainRuns):
         return [Fired(name, LikelyMatches(runs, name, partition))]
+    if isinstance(runs, CollapsedRuns):
+        return [Fired(name, CollapsedMatches(runs, one, name, partition)) for one in runs.collapsed()]
     parts = _of_matches(runs, joined([*runs.decided, _decided(runs)]), name, partition, block)
     if runs.timeouts is not None:
         over = runs.timeouts.over(runs.expired, runs.stored)
@@ -51,7 +64,44 @@ def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
     return parts
 
 
+def settled(runs: QueryRuns) -> Entries:
+    """What has been decided since this was last asked; `fired` reports it all the same."""
+    entries = _decided(runs)
+    runs.decided.append(entries)
+    runs.counters[FOUND] = 0
+    return entries
+
+
+def known(runs: QueryRuns, entries: Entries, block: Block) -> list[tuple[Entries, Ints, int, Ints]]:
+    """The entries by when they were known: (entries, position [n], phase, deadline [n]), in order each."""
+    columns, mask = runs.rows.columns, runs.rows.mask
+    now = at_once(entries)
+    late, prompt = entries.only(~now), entries.only(now)
+    late = late.only(np.argsort(late.deadline, kind="stable"))
+    parts = [(late, _behind(late.deadline, runs, block), _phase(runs), late.deadline)]
+    last = prompt.found[LAST_ROW] & mask
+    if not runs.composed:
+        return [*parts, (prompt, columns[rows.SEQ][last].astype(np.int64), DUE, np.full(len(prompt), AFTER_ALL))]
+    deadline = columns[rows.DUE][last].astype(np.int64)
+    for phase, chosen in _phases(deadline, columns[rows.COUNTED][last]):
+        fires = columns[rows.FIRES][last[chosen]].astype(np.int64)
+        at = np.where(deadline == AT_ONCE, AFTER_ALL, deadline)[chosen]
+        parts.append((prompt.only(chosen), fires, phase, at))
+    return parts
+
+
+def _phases(deadline: Ints, counted: NDArray[np.generic]) -> list[tuple[int, NDArray[np.bool_]]]:
+    """Which matches were known with an event of the stream, or by a deadline in time, and which when a count was."""
+    full = (deadline != AT_ONCE) & (counted != 0)
+    return [(DUE, ~full), (FULL, full)] if full.any() else [(DUE, ~full)]
+
+
 def _of_matches(runs: QueryRuns, entries: Entries, name: str, partition: int, block: Block) -> list[Fired]:
+    if runs.composed:
+        return [
+            Fired(name, Matches(runs, part, name, partition, position), phase, deadline)
+            for part, position, phase, deadline in known(runs, entries, block)
+        ]
     if not runs.program.waits:
         return [Fired(name, _rendered(runs, entries, name, partition))]
     now = at_once(entries)
@@ -84,12 +134,14 @@ def unreported(runs: Runs) -> bool:
     """Whether `fired` may have something to say of the block at hand."""
     if isinstance(runs, UncertainRuns):
         return bool(runs.found.shape[1])
+    if isinstance(runs, CollapsedRuns):
+        return runs.ended
     return bool(runs.found.shape[1] or runs.decided or runs.choice.waiting or len(runs.expired))
 
 
 def pause(runs: Runs) -> None:
     """Forget all runs, and the matches that wait; what was decided up to here is reported."""
-    if isinstance(runs, QueryRuns):
+    if isinstance(runs, QueryRuns) and not isinstance(runs, CollapsedRuns):
         runs.close_windows(runs.clock)
         runs.decided.append(_decided(runs))
         runs.counters[FOUND] = 0
