@@ -6,12 +6,15 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from _set_hash import set_hash
 from _stock import blocks
 
-from saffron.engine.events import Columns, Schema
+from saffron.engine.events import Block, Columns, Schema
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.kinds import Runs, start
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.sequences import sequences
 from saffron.engine.match.stream import Range
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain.program import is_uncertain
@@ -60,4 +63,34 @@ def find(runs: Runs, stream: Iterable[Columns], *, block: int, seconds: float, r
 
 
 def _way(runs: Runs) -> str:
-    return {"GraphRuns": "graphs", "QueryRuns": "runs"}.get(type(runs).__name__, "imprecise time")
+    if isinstance(runs, GraphRuns):
+        return "graphs"
+    return "runs" if isinstance(runs, QueryRuns) else "imprecise time"
+
+
+def listed(runs: QueryRuns, parts: Iterable[Block], seconds: float) -> tuple[Finding, int]:
+    """Take all blocks, every match as sequence numbers; with the hash of their set (`_set_hash`)."""
+    took, seen, matches, total, stopped = 0.0, 0, 0, 0, ""
+    for part in parts:
+        begun = time.perf_counter()
+        runs.begin_block(int(part.columns.ts[0]))
+        runs.advance(Range(part.columns, 0, len(part.columns)), None)
+        counts, seqs = sequences(runs)
+        matches += len(counts)
+        total += int(set_hash(counts, seqs))
+        took += time.perf_counter() - begun
+        seen += len(part.columns)
+        if took > seconds:
+            stopped = f"after {seconds:g} s"
+            break
+    return Finding(_way(runs), seen, matches, took, runs.live, runs.size, stopped), total & (1 << 64) - 1
+
+
+def lengths(runs: QueryRuns, parts: Iterable[Block]) -> int:
+    """How many events all matches have together: the size of the output."""
+    total = 0
+    for part in parts:
+        runs.begin_block(int(part.columns.ts[0]))
+        runs.advance(Range(part.columns, 0, len(part.columns)), None)
+        total += len(sequences(runs)[1])
+    return total

@@ -2,8 +2,8 @@
 
 Events are already in columns; matches are found and counted, not written. Query 6 has two options. Queries 5 and 6 are
 asked over exact and over imprecise times (what the cluster reports happened within 15 s; confidence at least 0.999).
-A query that takes more than --limit seconds is stopped; its row then says how far it came. --trace FILE (events as `saffron replay` reads them) has the answers of the queries whose
-event types the file has. One core.
+A query that takes more than --limit seconds is stopped; its row then says how far it came. --trace FILE (events as
+`saffron replay` reads them) has the answers of the queries whose event types the file has. One core.
 """
 
 from __future__ import annotations
