@@ -200,9 +200,13 @@ class QueryOperator(ABC, Generic[S, R]):
                 standing.earliest = False
                 self._replay(standing, standing.active, history, position)
 
+    def _compile(self, standing: S) -> Plan:
+        """The plan of its text, for the schema in force."""
+        return self._compiler(standing.text, self._schema, standing.name)
+
     def _bind(self, standing: S) -> None:
         try:
-            plan: Plan = self._compiler(standing.text, self._schema, standing.name)
+            plan = self._compile(standing)
             if not isinstance(plan, self._plans) or plan.stream != self.stream:
                 standing.foreign = True
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from saffron.language import plan, tree
 from saffron.language.aggregates import bind_aggregate
 from saffron.language.agreement import agree, agree_inside, differ_inside, distinct
+from saffron.language.composition import check_into
 from saffron.language.conditions import WHICH, Conjunct, bind_conjuncts, check_form, is_length
 from saffron.language.keys import Keys, bind_keys
 from saffron.language.layout import Layout
@@ -35,6 +36,8 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
     flat = is_flat(layout.shape) and one and not strict
+    returns = _returns(query, layout, scope)
+    check_into(query, returns, scope)
     return plan.MatchPlan(
         name=name,
         text=query_text(query),
@@ -44,7 +47,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
         key=keys.whole,
         conditions=_conditions(conjuncts, keys, scope) if flat else (),
         window=bind_window(query, scope, tumbling=False),
-        returns=_returns(query, layout, scope),
+        returns=returns,
         pattern=layout.shape,
         flat=flat,
         checks=checks,

@@ -50,6 +50,7 @@ class Schema:
     `closed`: attributes beyond those of the type break the schema (`additionalProperties: false`).
     `given`: True when the user gave the schema (a breach is a dead letter), False when it was inferred
     (a mistyped value is null and counted; an unknown type or attribute is let in as far as it can be).
+    `derived`: event types that are results of queries (INTO); such a schema is a query's, never the stream's own.
     `times`: event types whose ts may be an interval [lo, hi], with the distribution of the time in it. A stream where
     there is one has imprecise time; under an inferred schema every type's events may then have intervals.
     """
@@ -60,6 +61,7 @@ class Schema:
     closed: bool = False
     given: bool = False
     times: Mapping[str, Distribution] = field(default_factory=dict)
+    derived: frozenset[str] = frozenset()
 
     def distribution(self, type_name: str) -> Distribution | None:
         """How the time of such events lies in its interval; None where only exact times are allowed."""

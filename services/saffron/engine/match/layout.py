@@ -30,6 +30,10 @@ STATE_BITS = 20
 DONE, GROW_NODES, GROW_FOUND, GROW_POOL = range(4)
 
 
+UNCOUNTED = 1 << 60
+"""Of an event's mask: it is a result of another query, and counts in nobody's contiguity."""
+
+
 def begin_bit(component: int) -> int:
     """The event's type and its own attributes allow it to begin this component."""
     return 1 << (2 * component)

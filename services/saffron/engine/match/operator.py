@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from saffron.engine.composition import cycle, made_by, read_by, with_types
 from saffron.engine.events.block import Block, Control
+from saffron.engine.match.composition import Composition, composed
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
 from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
@@ -18,7 +20,8 @@ from saffron.engine.queries import QueryOperator
 from saffron.engine.results import PAST, Fired
 from saffron.engine.standing import Compiler, compile_text
 from saffron.engine.strings import Strings
-from saffron.language.plan import MatchPlan
+from saffron.errors import SaffronError
+from saffron.language.plan import MatchPlan, TrendPlan
 
 
 class MatchOperator(QueryOperator[Standing, Runs]):
@@ -60,11 +63,18 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     # ---------------------------------------------------------------- state
 
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
+        self._composition: Composition | None = None
+        self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
         self._drops = Drops(self._stopwatch, 0 if record is None else record["dropped"])
         self._strings = Strings() if record is None else Strings(record["strings"])
 
     def _record(self) -> Mapping[str, Any]:
-        return {"dropped": self._drops.total, "strings": self._strings.values}
+        return {"dropped": self._drops.total, "before": self._before, "strings": self._strings.values}
+
+    def restore(self, state: State) -> None:
+        """Take over a snapshot; all earlier state is forgotten."""
+        super().restore(state)
+        self._compose()
 
     def _saved(self, runs: Runs) -> State:
         return save(runs)
@@ -93,13 +103,20 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if begin == stop:
             return
         part = Range(block.columns, begin, stop)
+        if self._composition is not None:
+            self._composition.advance(part, block, self._before, lambda name: _opened(block, name, part))
+            return
         for name, standing in self._standing.items():
             if standing.active is not None:
                 standing.active.advance(part, _opened(block, name, part))
 
     def _finish(self, block: Block) -> None:
+        if self._composition is not None:
+            self._composition.finish(block, self._before)
+        if len(block.columns):
+            self._before = int(block.columns.seq[-1]), int(block.columns.ts[-1])
         for standing in self._standing.values():
-            if isinstance(standing.active, QueryRuns):
+            if self._composition is None and isinstance(standing.active, QueryRuns):
                 standing.active.end_block(block.watermark, block.next_seq, end=block.end)
             self._collect(standing)
 
@@ -120,10 +137,32 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             if isinstance(runs, QueryRuns):  # over imprecise time there are no runs to drop
                 self._drops.carry_out(runs, body)
         super()._control(control, history)
+        self._compose()
+
+    def _compose(self) -> None:
+        """Queries have come, gone, or been bound: who reads whose results now."""
+        self._composition = composed(self._standing, self.partition)
+
+    def _compile(self, standing: Standing) -> MatchPlan | TrendPlan:
+        """A query is bound to the stream's types and those that others make; which of these it reads is kept."""
+        assert self._schema is not None
+        others = {name: one.runs.plan for name, one in self._standing.items() if one.runs and one is not standing}
+        derived = made_by(others.values()) if standing.derived is None else standing.derived
+        plan = self._compiler(standing.text, with_types(self._schema, derived), standing.name)
+        if isinstance(plan, TrendPlan):
+            return plan
+        if told := cycle(plan, others, standing.name):
+            raise SaffronError(f"query {standing.name}: {told}")
+        standing.derived = read_by(plan, derived)
+        if standing.derived and standing.earliest:
+            why = "reads results of other queries, of which there are none in the past: add it without --from earliest"
+            raise SaffronError(f"query {standing.name} {why}")
+        return plan
 
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
-        return start(plan, self._schema, self._strings, slot=standing.slot, compiled=self._compiled)
+        schema = with_types(self._schema, standing.derived or {})
+        return start(plan, schema, self._strings, slot=standing.slot, compiled=self._compiled)
 
     def _pause(self, runs: Runs) -> None:
         pause(runs)
@@ -134,9 +173,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _adopt(self, standing: Standing, runs: Runs) -> None:
         assert self._schema is not None
-        if not runs.adopt(self._schema):
+        if not runs.adopt(with_types(self._schema, standing.derived or {})):
             self._drop(standing, runs)
-            standing.runs = None  # to be bound anew
+            standing.runs = standing.derived = None  # to be bound anew
 
     def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)

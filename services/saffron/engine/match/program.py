@@ -34,7 +34,7 @@ class Program:
     events that may begin a run, `founds`: of those from which on a key is known. `every`: it is to be told of all
     events of a key, wanted or not. `pending`: the first state of runs that are matches waiting for the end of their
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
-    of a plan WITH TIMEOUTS.
+    of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks.
     """
 
     plan: MatchPlan
@@ -51,6 +51,7 @@ class Program:
     pending: int | None = None
     late: bool = False
     closing: Closing | None = None
+    uncounted: bool = False
 
     @property
     def flat(self) -> bool:
@@ -68,11 +69,13 @@ class Program:
         return Choice.lag(self.plan, late=self.late)
 
 
-def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool = False) -> Program:
+def compile_program(
+    plan: MatchPlan, *, compiled: bool = True, general_too: bool = False, derived: frozenset[str] = frozenset()
+) -> Program:
     """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
 
     `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well, as
-    it always does WITH TIMEOUTS.
+    it always does WITH TIMEOUTS. `derived`: types of events that are results of other queries.
     SaffronError where the pattern is too long.
     """
     if len(plan.components) > MAX_COMPONENTS:
@@ -80,8 +83,14 @@ def compile_program(plan: MatchPlan, *, compiled: bool = True, general_too: bool
             f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
         )
         raise SaffronError(message)
-    table = general_too or plan.timeouts or not plan.flat or _uses_own_aggregates(plan)
-    return _general(plan, compiled) if table else _flat(plan, compiled)
+    uncounted = derived if counts_events(plan) else frozenset()
+    table = general_too or plan.timeouts or not plan.flat or bool(uncounted) or _uses_own_aggregates(plan)
+    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled)
+
+
+def counts_events(plan: MatchPlan) -> bool:
+    """Whether the query asks which events stand next to each other."""
+    return bool({Strategy.STRICT, Strategy.PARTITION} & {plan.strategy, *plan.begins, *plan.continues})
 
 
 def _uses_own_aggregates(plan: MatchPlan) -> bool:
@@ -110,8 +119,8 @@ def _flat(plan: MatchPlan, compiled: bool) -> Program:
     )
 
 
-def _general(plan: MatchPlan, compiled: bool) -> Program:
-    automaton = general.build(plan)
+def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Program:
+    automaton = general.build(plan, uncounted)
     names = Names()
     source = GeneralSource(automaton, names)
     functions = called(automaton.state.features, compiled=compiled)
@@ -133,6 +142,7 @@ def _general(plan: MatchPlan, compiled: bool) -> Program:
         pending=len(table.states) if automaton.trailing or plan.timeouts else None,
         late=bool(automaton.trailing),
         closing=closing(automaton) if plan.timeouts else None,
+        uncounted=automaton.uncounted,
     )
 
 

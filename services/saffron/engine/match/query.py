@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.match import chains
 from saffron.engine.match.classify import OPENS
+from saffron.engine.match.derived import composition, results_of
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.found import settle
@@ -34,13 +35,14 @@ from saffron.engine.match.layout import (
     PART,
     ROW_MASK,
     ROW_TAIL,
+    UNCOUNTED,
     counters,
     place,
 )
 from saffron.engine.match.nodes import Nodes
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.program import Program
-from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
+from saffron.engine.match.rows import LINKS, NODE_AT, RESULTS, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.runs import LENGTH
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.selection.stored import Stored
@@ -75,7 +77,9 @@ class QueryRuns:
         self.strings = strings
         self.windows = Windows(self.plan.window)
         held = {f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()}
-        self.rows = Rows(held | dict.fromkeys(LINKS if self.plan.absences else (), np.dtype(np.int64)))
+        self.composed = bool(schema.derived)  # results of other queries may be among its events
+        more = (*(LINKS if self.plan.absences else ()), *(RESULTS if self.composed else ()))
+        self.rows = Rows(held | dict.fromkeys(more, np.dtype(np.int64)))
         self.nodes = Nodes()
         self.pools = [Pool(state) for state in program.states]
         self.keys = Keys(len(self.plan.key))
@@ -142,6 +146,8 @@ class QueryRuns:
         if self.program.waits:
             # A match that waits has its events until it has been reported, at the end of a block.
             now = min(now, self.swept)
+        if self.composed:
+            now = min(now, self.clock)  # results that stand before the block's first event are still to come
         self.windows.expire(now)
         freed = self.rows.expire(now - self.program.lag, self.touched)
         if len(freed):
@@ -188,6 +194,9 @@ class QueryRuns:
         instants = part.seq if self.plan.window.events else part.ts
         masks = self._classify(part)
         dropped = part.dropped(self.slot)
+        results = results_of(part) if self.composed else None
+        if results is not None:
+            masks[results] &= ~OPENS
         self._open(part, instants, masks, opened)
         self.clock = int(instants[-1])
         if self.plan.window.opens is not None:
@@ -197,14 +206,29 @@ class QueryRuns:
         else:
             masks[dropped] = 0
             ordinals = np.cumsum(~dropped) + self.ordinal
-        self.ordinal = int(ordinals[-1])
+        if results is not None:
+            ordinals = self._uncounted(results, dropped, masks)
+        self.ordinal = int(ordinals[-1]) - int(results is not None and results[-1])
         if self.program.closing is not None:
-            self.expired.passed.append((instants, ordinals))
+            counted = slice(None) if results is None else ~results
+            self.expired.passed.append((instants[counted], ordinals[counted]))
         wanted = masks != 0
         if self.program.every:
             wanted = np.ones(len(part), np.bool_) if dropped is None else ~dropped
+            if results is not None:
+                wanted &= ~results | (masks != 0)
         chosen: Chosen = slice(None) if wanted.all() else np.flatnonzero(wanted)
         self._take(part, chosen, masks[chosen], ordinals[chosen], instants[chosen])
+
+    def _uncounted(
+        self, results: NDArray[np.bool_], dropped: NDArray[np.bool_] | None, masks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """[n] the ordinals where results of other queries have none: theirs is that of the next event."""
+        counted = ~results if dropped is None else ~(results | dropped)
+        if self.program.uncounted:
+            masks[results & (masks != 0)] |= UNCOUNTED
+        ordinals: NDArray[np.int64] = np.cumsum(counted) + self.ordinal + results
+        return ordinals
 
     def _classify(self, part: Range) -> NDArray[np.int64]:
         column = part.columns.type
@@ -303,6 +327,9 @@ class QueryRuns:
         write(SLOT, places, slots)
         for name in self.schema.kinds:
             write(f".{name}", places, interned(part, name, self.strings, chosen))
+        if self.composed:
+            for name, values in composition(part).items():
+                write(name, places, values[chosen])
         return numbers
 
     def _run(

@@ -15,7 +15,9 @@ from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import DEADLINE_OF
 from saffron.engine.match.pieces import Pieces, cut, names
 from saffron.engine.match.query import QueryRuns, column_name
+from saffron.engine.match.returns import evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
+from saffron.engine.match.sequences import bound
 from saffron.engine.match.tails import Tails
 
 Ints = NDArray[np.int64]
@@ -57,7 +59,7 @@ class Matches:
         chains.measure(found, *nodes, counts)
         places = np.empty(int(counts.sum()), np.int64)
         chains.walk(found, rows.mask, *nodes, counts, places)
-        ids = digits(self._ids(chosen, counts, rows.columns[SEQ][places].astype(np.int64)))
+        ids = digits(self._ids(chosen, counts, rows.identities(places)))
         used, where = _distinct(places, rows.capacity)
         pieces = Pieces()
         texts, text_ends = self._events(pieces, used)
@@ -74,6 +76,17 @@ class Matches:
             texts, text_ends, tails, tail_ends, out, result_ends,
         )  # fmt: skip
         return cut(out[: result_ends[-1]], result_ends)
+
+    def as_events(self) -> tuple[Ints, dict[str, list[Any]]]:
+        """What INTO makes of the entries: int64 [n], 64 bits of each one's id (never 0); values by item of RETURN."""
+        runs, chosen = self._runs, np.arange(len(self))
+        counts, places = bound(runs, self._found)
+        ids = self._ids(chosen, counts, runs.rows.identities(places))[:, 0].view(np.int64)
+        parts = [part.tolist() for part in np.split(places, np.cumsum(counts)[:-1])]
+        width = runs.plan.positive
+        events = [parts[at : at + width] for at in range(0, len(parts), width)]
+        items = [(item.name, evaluator(item.expr, self._value)) for item in runs.plan.returns]
+        return np.where(ids == 0, 1, ids), {name: [value(one) for one in events] for name, value in items}
 
     @property
     def _seed(self) -> str:

@@ -21,6 +21,10 @@ position) of the latest window that holds the event, key's slot, first node that
 LINKS = ("#mask", "#before")
 """Of a query with NOT: what the event can be to it, and the number of the row before it of the same key, or -1."""
 
+RESULT, FIRES, DUE, COUNTED = "#result", "#fires", "#due", "#counted"
+RESULTS = (RESULT, FIRES, DUE, COUNTED)
+"""Of a query that reads results of others, of each event what `derived.Composed` says."""
+
 _OWN: dict[str, type[np.generic]] = {
     SEQ: np.int64,
     TS: np.int64,
@@ -96,6 +100,14 @@ class Rows:
     def first_node(self, node: int) -> int:
         """The oldest node that a live row may have; `node` if there is none."""
         return node if self.tail == self.head else int(self.columns[NODE_AT][self.tail & self.mask])
+
+    def identities(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64 [n]: what tells these events apart: positions; of results of other queries 64 bits of their ids."""
+        seq = self.columns[SEQ][places].astype(np.int64)
+        if RESULT not in self.columns:
+            return seq
+        result = self.columns[RESULT][places].astype(np.int64)
+        return np.where(result != 0, result, seq)
 
     def arrays(self) -> dict[str, Array]:
         """All columns' live rows, and the number of the first."""

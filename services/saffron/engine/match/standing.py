@@ -6,22 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from saffron.engine.composition import Derived
+from saffron.engine.events.schema import Kind
 from saffron.engine.match.kinds import Runs
 from saffron.engine.standing import StandingQuery
 
 
 @dataclass
 class Standing(StandingQuery[Runs]):
-    """`reported`: counts that observations have told already."""
+    """`reported`: counts that observations have told already.
+
+    `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
+    """
 
     results: int = 0
     reported: Mapping[str, int] | None = None
+    derived: Derived | None = None
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         standing = super().from_record(record)
         standing.results = int(record.get("results", 0))
+        if (derived := record.get("derived")) is not None:
+            standing.derived = {
+                name: {attribute: Kind(kind) for attribute, kind in own.items()} for name, own in derived.items()
+            }
         return standing
 
     def record(self) -> dict[str, Any]:
-        return {**super().record(), "results": self.results}
+        record = {**super().record(), "results": self.results}
+        if self.derived is not None:
+            kinds = {name: {one: kind.value for one, kind in own.items()} for name, own in self.derived.items()}
+            record["derived"] = kinds
+        return record

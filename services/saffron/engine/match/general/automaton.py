@@ -48,12 +48,13 @@ def since(distinct: int) -> Feature:
 
 @dataclass(frozen=True)
 class GeneralAutomaton:
-    """`state`: rows of the one pool of runs."""
+    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity."""
 
     plan: MatchPlan
     checks: tuple[Asked, ...]
     table: Table
     state: State
+    uncounted: bool = False
 
     @cached_property
     def local(self) -> Mapping[int, list[Asked]]:
@@ -92,10 +93,13 @@ def without_left(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
     return tuple(gap for gap in gaps if not gap.left)
 
 
-def build(plan: MatchPlan) -> GeneralAutomaton:
-    """The automaton of a plan; SaffronError where the pattern has too many states."""
+def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAutomaton:
+    """The automaton of a plan; SaffronError where the pattern has too many states.
+
+    `derived`: types of results of other queries; none where contiguity, in which they do not count, is not asked for.
+    """
     checks = tuple(Asked(check) for check in plan.checks)
-    table = Builder(plan, checks).build()
+    table = Builder(plan, checks, derived).build()
     absent = tuple(Asked(check) for absence in plan.absences for check in absence.checks)
     needed = set(_needed(plan, (*checks, *absent)))
     while extra := {more for feature in needed for more in support(feature)} - needed:
@@ -111,7 +115,7 @@ def build(plan: MatchPlan) -> GeneralAutomaton:
     ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back, f.function))
     floats = tuple(feature for feature in ordered if feature.floating)
     ints = (*carried, *(feature for feature in ordered if not feature.floating))
-    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints))
+    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived))
 
 
 def _needed(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:

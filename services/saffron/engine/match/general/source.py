@@ -34,6 +34,7 @@ from saffron.engine.match.general.table import (
     CLEARS,
     COMPONENT,
     ENDING,
+    FIRED,
     FIRST,
     FIRST_TARGET,
     HELD,
@@ -42,6 +43,7 @@ from saffron.engine.match.general.table import (
     MARKS,
     PASSED,
     RESETS,
+    SKIPS,
     START_STATE,
     STOP,
     STOP_TARGET,
@@ -74,6 +76,7 @@ from saffron.engine.match.layout import (
     ROW_MASK,
     ROW_TAIL,
     SERIAL,
+    UNCOUNTED,
     lane_array,
     null_text,
     place,
@@ -144,6 +147,8 @@ class GeneralSource(AbsentSource):
             out("if m == 0 and n == 0:")
             out("    w += 1")
             out("    continue")
+        if self.automaton.uncounted:
+            out(f"uncounted = m & {UNCOUNTED} != 0")
         out("r = row & row_mask if row >= 0 else 0")
         out("t = now[r] if row >= 0 else 0")
         out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
@@ -214,12 +219,12 @@ class GeneralSource(AbsentSource):
         with out.block():
             out(f"s = {self._carried(STATE)}")
             self._waiting()
-            out("hold, stays = False, False")
+            out("hold, stays, fired = False, False, 0")
             out(f"if states[s, {WANTS}] & m:")
             with out.block():
                 self._edges()
             out("if not stays:")
-            out(f"    s = states[s, {HELD}] if hold else states[s, {PASSED}]")
+            out(f"    s = {self._left()}")
             out(f"    {self._carried(STATE)} = s")
             out("    stays = s >= 0")
             out("if stays:")
@@ -234,6 +239,13 @@ class GeneralSource(AbsentSource):
         out("    G0[slot, LENGTH] = length")
         out("live += length - n")
         out("w += 1")
+
+    def _left(self) -> str:
+        """The state in which the event leaves the run that was asked."""
+        counted = f"states[s, {HELD}] if hold else states[s, {PASSED}]"
+        if not self.automaton.uncounted:
+            return counted
+        return f"targets[states[s, {SKIPS}] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
 
     @property
     def _windows(self) -> str:
@@ -307,7 +319,8 @@ class GeneralSource(AbsentSource):
                 self._edge()
                 if not self.automaton.plan.timeouts:  # there a copy remembers what it was refused
                     out(f"alone = edges[e, {STOP_TARGET}] - edges[e, {FIRST_TARGET}] == 1")
-                    out(f"if own < 0 and alone and edges[e, {HOLDS}] and states[s, {HELD}] < 0:")
+                    counts = " and not uncounted" if self.automaton.uncounted else ""
+                    out(f"if own < 0 and alone{counts} and edges[e, {HOLDS}] and states[s, {HELD}] < 0:")
                     out("    own = e")
                     out("    continue")
                 out("y = append(G0, slot, I0[DEADLINE, q])")
@@ -336,6 +349,8 @@ class GeneralSource(AbsentSource):
         out("if not ok:")
         out("    continue")
         out(f"hold |= edges[e, {HOLDS}] != 0")
+        if self.automaton.uncounted:
+            out(f"fired |= edges[e, {FIRED}]")
         self._gaps()
 
     @property
@@ -385,7 +400,8 @@ class GeneralSource(AbsentSource):
         out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, {CLEARS}]) | (1 << component)")
         if self.automaton.plan.timeouts and any(gap.left for kind in self.automaton.table.kinds for gap in kind.gaps):
             out(f"{self._carried(REFUSED, 'y')} |= refused")
-        out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]")
+        less = " - uncounted" if self.automaton.uncounted else ""
+        out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]{less}")
         if self.automaton.plan.strict:
             out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
         for number in range(len(self.automaton.table.gaps)):

@@ -23,11 +23,14 @@ START_STATE = 0
 NOWHERE = -1
 
 # Columns of the states' and edges' arrays.
-FIRST, STOP, WANTS, HELD, PASSED = range(5)
+FIRST, STOP, WANTS, HELD, PASSED, SKIPS = range(6)
 (
     BIT, COMPONENT, KIND, STRICT, HOLDS, FIRST_TARGET, STOP_TARGET, CLEARS, MARKS, RESETS, ENDING,
-) = range(11)  # fmt: skip
-STATE_COLUMNS, EDGE_COLUMNS = 5, 11
+    FIRED,
+) = range(12)  # fmt: skip
+STATE_COLUMNS, EDGE_COLUMNS = 6, 12
+MAX_SKIPPED = 6
+"""Most edges of a state that ask for contiguity and may take a result of another query."""
 
 Components = frozenset[int]
 Item = TypeVar("Item")
@@ -71,7 +74,9 @@ class Table:
 class Builder:
     """Walks all positions that a run can come to."""
 
-    def __init__(self, plan: MatchPlan, checks: tuple[Asked, ...]) -> None:
+    def __init__(self, plan: MatchPlan, checks: tuple[Asked, ...], derived: frozenset[str] = frozenset()) -> None:
+        """`derived`: types of events that count in nobody's contiguity (results of other queries)."""
+        self.derived = derived
         self.plan = plan
         self.positions = Positions(plan.pattern)
         self.listed = frozenset().union(*(asked.finished for asked in checks)) if checks else frozenset()
@@ -90,8 +95,10 @@ class Builder:
             position, own = self.queue.pop(0)
             begin = len(edges)
             fan = 0
+            uncounted = [edge for edge in own if self._uncounted(edge)]
             for edge in own:
                 row, into = self._edge(position, edge, len(targets))
+                row[FIRED] = 1 << uncounted.index(edge) if edge in uncounted else 0
                 edges.append(row)
                 targets += into
                 fan += max(1, len(into))
@@ -102,7 +109,8 @@ class Builder:
             if position is not None:
                 held = self._reduced(position, own, (Strategy.ANY,))
                 passed = self._reduced(position, own, (Strategy.ANY, Strategy.NEXT))
-            states.append([begin, len(edges), wants, held, passed])
+            states.append([begin, len(edges), wants, held, passed, len(targets)])
+            targets += self._skips(position, own, uncounted)
             self.table.fan = max(self.table.fan, fan)
         self.table.states = np.array(states, np.int64).reshape(-1, STATE_COLUMNS)
         self.table.edges = np.array(edges, np.int64).reshape(-1, EDGE_COLUMNS)
@@ -127,6 +135,31 @@ class Builder:
         """The state that is left of one when only edges under these strategies go on waiting."""
         rest = tuple(edge for edge in edges if self.strategy(edge) in kept)
         return self._number((position, rest)) if rest else NOWHERE
+
+    def _uncounted(self, edge: Edge) -> bool:
+        """Whether the edge may take a result of another query, and would not outlive it if that counted."""
+        contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
+        return contiguous and self.plan.components[edge.component].type in self.derived
+
+    def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
+        """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
+
+        The edges that did not take it go on waiting.
+        """
+        if not self.derived:
+            return []
+        if len(uncounted) > MAX_SKIPPED:
+            raise SaffronError(
+                f"query {self.plan.name}: {len(uncounted)} parts may follow at one place, each contiguous and a result "
+                f"of another query; at most {MAX_SKIPPED} can"
+            )
+        found = []
+        for fired in range(1 << len(uncounted)):
+            took = {edge for number, edge in enumerate(uncounted) if fired >> number & 1}
+            for lost in ((), (Strategy.NEXT,)):
+                rest = tuple(edge for edge in edges if edge not in took and self.strategy(edge) not in lost)
+                found.append(self._number((position, rest)) if rest and position is not None else NOWHERE)
+        return found
 
     def _edge(self, position: Position | None, edge: Edge, at: int) -> tuple[list[int], list[int]]:
         stances = self.positions.after(edge.position)

@@ -1,0 +1,101 @@
+"""Queries over results of queries (INTO, N11): who reads whom, and the schema that a reader is bound to.
+
+Every operator that binds queries asks here, so that all of them decide alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.language.composition import attributes_of
+from saffron.language.plan import MatchPlan, Plan
+
+Derived = Mapping[str, Mapping[str, Kind]]
+"""Type of events that queries make -> their attributes."""
+
+
+def made_by(plans: Iterable[Plan]) -> Derived:
+    """What the results of these queries are to others; of two that make one type, its events have both's attributes."""
+    made: dict[str, dict[str, Kind]] = {}
+    for plan in plans:
+        if isinstance(plan, MatchPlan) and plan.into is not None:
+            made.setdefault(plan.into, {}).update(attributes_of(plan))
+    return made
+
+
+def with_types(schema: Schema, derived: Derived) -> Schema:
+    """The schema of a reader: the stream's, and the types that queries make. The stream's kinds are not changed."""
+    if not derived:
+        return schema
+    kinds, types = dict(schema.kinds), dict(schema.types)
+    for name, attributes in derived.items():
+        for attribute, kind in attributes.items():
+            kinds.setdefault(attribute, kind)
+        types[name] = tuple(dict.fromkeys((*types.get(name, ()), *attributes)))
+    return replace(schema, kinds=kinds, types=types, derived=frozenset(derived))
+
+
+def types_of(plan: Plan) -> frozenset[str]:
+    """The event types that a query reads, those that must not be there included."""
+    if isinstance(plan, MatchPlan):
+        return frozenset(component.type for component in plan.components)
+    return frozenset(state.type for state in plan.states)
+
+
+def read_by(plan: Plan, derived: Derived) -> Derived:
+    """Of what queries make, what this one reads."""
+    types = types_of(plan)
+    return {name: attributes for name, attributes in derived.items() if name in types}
+
+
+def reads(reader: Plan, maker: Plan) -> bool:
+    """Whether results of `maker` are events to `reader`."""
+    return (
+        isinstance(reader, MatchPlan)
+        and isinstance(maker, MatchPlan)
+        and maker.into is not None
+        and maker.into in types_of(reader)
+    )
+
+
+def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
+    """How the query `name`, added to the others, would come to read its own results, in words; "" if it would not."""
+    plans = {**others, name: plan}
+    came_from: dict[str, str] = {}
+    queue = [name]
+    while queue:
+        maker = queue.pop(0)
+        for reader, one in plans.items():
+            if not reads(one, plans[maker]):
+                continue
+            if reader == name:
+                path = [maker]
+                while path[-1] != name:
+                    path.append(came_from[path[-1]])
+                return _told([*reversed(path), name], plans)
+            if reader not in came_from:
+                came_from[reader] = maker
+                queue.append(reader)
+    return ""
+
+
+def _told(path: Sequence[str], plans: Mapping[str, Plan]) -> str:
+    steps = [f"{path[0]}"]
+    for maker, reader in pairwise(path):
+        into = plans[maker]
+        steps.append(f"makes {into.into if isinstance(into, MatchPlan) else ''} for {reader}")
+    return f"a query cannot read its own results: {', which '.join([' '.join(steps[:2]), *steps[2:]])}"
+
+
+def in_order(plans: Mapping[str, Plan]) -> list[str]:
+    """The names, each query after those whose results it reads, else in the order of names. There are no cycles."""
+    waiting = {name: {other for other, one in plans.items() if reads(plan, one)} for name, plan in plans.items()}
+    order: list[str] = []
+    while waiting:
+        ready = min((name for name, makers in waiting.items() if not makers & waiting.keys()), default=min(waiting))
+        del waiting[ready]
+        order.append(ready)
+    return order

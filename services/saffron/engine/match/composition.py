@@ -1,0 +1,76 @@
+"""Match queries over each other's results (INTO, N11): a block goes through them makers first.
+
+A part of a block is given to a query together with what those before it have made of the part. At the end of the
+block its watermark closes windows: what that makes known stands behind all events of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from saffron.engine.composition import in_order
+from saffron.engine.events.block import Block
+from saffron.engine.match.derived import Made, merged
+from saffron.engine.match.kinds import settled
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.results_as_events import Before, made_of
+from saffron.engine.match.standing import Standing
+from saffron.engine.match.stream import Range
+
+Opened = Callable[[str], Sequence[int]]
+"""Name of a query -> positions at which its windows open."""
+
+
+class Composition:
+    """The queries in the order in which they are given a part: every one after those whose results it reads."""
+
+    def __init__(self, queries: Sequence[Standing], partition: int) -> None:
+        self._queries = queries
+        self._partition = partition
+
+    def advance(self, part: Range, block: Block, before: Before, opened: Opened) -> None:
+        """Take some events of a block. `before`: position and time of the last event before it."""
+        made: dict[str, list[Made]] = {}
+        for query in self._queries:
+            runs = query.active
+            if runs is None:
+                continue
+            runs.advance(self._given(query, part, made), opened(query.name))
+            if isinstance(runs, QueryRuns):
+                runs.close_windows(runs.clock)
+                self._make(query, runs, made, block, before)
+
+    def finish(self, block: Block, before: Before) -> None:
+        """All events of the block were given."""
+        made: dict[str, list[Made]] = {}
+        nothing = Range(block.columns, len(block.columns), len(block.columns))
+        for query in self._queries:
+            runs = query.active
+            if not isinstance(runs, QueryRuns):
+                continue
+            given = self._given(query, nothing, made)
+            if len(given):
+                runs.advance(given, ())
+            runs.end_block(block.watermark, block.next_seq, end=block.end)
+            self._make(query, runs, made, block, before)
+
+    @staticmethod
+    def _given(query: Standing, part: Range, made: Mapping[str, Sequence[Made]]) -> Range:
+        if not query.derived or query.runs is None:
+            return part
+        return merged(part, [one for name in query.derived for one in made.get(name, ())], query.runs.schema)
+
+    def _make(
+        self, query: Standing, runs: QueryRuns, made: dict[str, list[Made]], block: Block, before: Before
+    ) -> None:
+        if runs.plan.into is not None:
+            found = made_of(runs, settled(runs), query.name, self._partition, block, before)
+            made.setdefault(runs.plan.into, []).extend(found)
+
+
+def composed(standing: Mapping[str, Standing], partition: int) -> Composition | None:
+    """Of the queries that run; None where no query makes events."""
+    plans = {name: one.runs.plan for name, one in standing.items() if one.runs is not None}
+    if all(plan.into is None for plan in plans.values()):
+        return None
+    return Composition([standing[name] for name in in_order(plans)], partition)
