@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.match import chains
 from saffron.engine.match.compressed.runs import GraphRuns
+from saffron.engine.match.prefixes import written
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import SEQ
 
@@ -19,11 +20,14 @@ def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
     They stand match by match in the order of results, within a match by component, within it in order. A match counts
     once here, whatever windows it lies in. Valid copies: the next block changes nothing in them.
     """
+    seqs = runs.rows.columns[SEQ].astype(np.int64, copy=False)
     if isinstance(runs, GraphRuns):
         _, counts, places = runs.graphs().enumerate()
+    elif runs.program.flat:
+        return written(runs.found, runs.plan.positive, runs.rows.mask, runs.nodes, seqs)
     else:
         counts, places = bound(runs, runs.found)
-    return counts, runs.rows.columns[SEQ][places].astype(np.int64)
+    return counts, seqs[places]
 
 
 def bound(runs: QueryRuns, found: Ints) -> tuple[Ints, Ints]:

@@ -76,7 +76,7 @@ class StepSource(States):
         self.begin()
         if self.strategy is Strategy.STRICT:
             body("reached[slot] = ordinals[w]")
-        body("w += 1")
+        self._done()
         loop = Lines(depth=2)
         self.out = loop
         self._loop_head()
@@ -138,7 +138,6 @@ class StepSource(States):
         for state in self.states:
             out(f"met{state.index} += live{state.index} * (ordinals[w] - ordinal)")
         out("ordinal = ordinals[w]")
-        out("touched[slot] = row")
         self._kept()
         out("row32 = np.uint32(row & 0xFFFFFFFF)")
         for number, (name, kind) in enumerate(self.names.attributes.items()):
@@ -157,7 +156,12 @@ class StepSource(States):
 
     def _kept(self) -> None:
         """What is noted of the event's row."""
+        self.out("touched[slot] = row")
         self.out("node_at[r] = node")
+
+    def _done(self) -> None:
+        """On to the next event."""
+        self.out("w += 1")
 
     def _expire_front(self, c: int) -> None:
         """Drop the runs whose window is over from the front of a segment that is in the order of starts.

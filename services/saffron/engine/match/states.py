@@ -140,8 +140,6 @@ class States(Actions):
         if wide is None:
             self._where(self.taking(state), None, body)
             return
-        # A node for each of eight runs of which at least one takes: no lane waits for another.
-        out("node = (node + 7) & -8")
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         with out.block():
             out(f"taken = inside(np.uintp(b) - lo, size) & {wide}")
@@ -152,6 +150,8 @@ class States(Actions):
 
     def _take_eight(self, state: State) -> None:
         out, c = self.out, state.index
+        # A node for each of eight runs of which at least one takes: no lane waits for another.
+        out("node = (node + 7) & -8")
         out("p = np.uintp(node & ring)")
         out(f"heads = lanes(H{c}, b)")
         out("put(node_before, p, heads)")

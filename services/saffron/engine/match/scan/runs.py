@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.schema import Kind
 from saffron.engine.jit import load
 from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import build
@@ -26,9 +27,9 @@ from saffron.engine.match.layout import (
 )
 from saffron.engine.match.program import Program
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import NODE_AT
+from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
 from saffron.engine.match.scan import find
-from saffron.engine.match.scan.source import COUNT, GROW_KEYS, HEAD, LEFT_OUT, ScanSource
+from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT, ScanSource
 from saffron.engine.match.stream import Range, interned, key_matrix
 
 Ints = NDArray[np.int64]
@@ -84,11 +85,29 @@ class ScanRuns(QueryRuns):
                     *self._state(), node_at, self.touched, self.reached, self.buffer, *columns, *self._pools(),
                 )  # fmt: skip
         if count := int(progress[COUNT]):
-            assert progress[HEAD] == self.rows.head
-            chosen = selected[:count]
-            rows = self._store(part, chosen, masks[chosen], slots[:count], until[chosen])
-            self.rows.columns[NODE_AT][rows & self.rows.mask] = node_at[:count]
+            self._keep(part, selected[:count], slots[:count], until, node_at[:count])
         self._sort(start)
+
+    def _keep(self, part: Range, chosen: Ints, slots: Ints, until: Ints, node_at: Ints) -> None:
+        """Store the chosen events."""
+        places = self.rows.append(len(chosen))
+        for name, values in ((SLOT, slots), (NODE_AT, node_at), (TYPE, interned(part, "type", self.strings, chosen))):
+            self.rows.write(name, places, values)
+        for name, values in ((SEQ, part.seq), (TS, part.ts), (TIME, part.time), (UNTIL, until)):
+            self._gather(name, places, values, chosen)
+        for name, kind in self.schema.kinds.items():
+            if kind is Kind.STRING:
+                self.rows.write(f".{name}", places, interned(part, name, self.strings, chosen))
+            else:
+                self._gather(f".{name}", places, part.data(name), chosen)
+
+    def _gather(self, name: str, places: tuple[slice, slice], values: NDArray[Any], chosen: Ints) -> None:
+        """The chosen values straight to their places: without a copy between."""
+        column = self.rows.columns[name]
+        first = places[0].stop - places[0].start
+        np.take(values, chosen[:first], out=column[places[0]], mode="clip")
+        if places[1].stop:
+            np.take(values, chosen[first:], out=column[places[1]], mode="clip")
 
     def _make_room(self, status: int) -> None:
         if status == GROW_KEYS:

@@ -1,7 +1,7 @@
 """The step kernel over a block's own columns: most events are passed over after a glance at their mask.
 
-It differs from `StepSource` in where an event comes from. An event that begins no run and whose key has none is left
-out: it gets no row, and where no run is alive at all its key is not even looked up.
+It differs from `StepSource` in where an event comes from, and in that only an event that some run has bound gets a row.
+One that begins no run and whose key has none is left out; where no run is alive at all its key is not even looked up.
 """
 
 from __future__ import annotations
@@ -88,5 +88,14 @@ class ScanSource(StepSource):
         out("row, r, t = head + count, w, now[w]")
 
     def _kept(self) -> None:
-        self.out("selected[count], slots[count], node_at[count] = w, slot, node")
-        self.out("count += 1")
+        self.out("made, told = node, matches")
+
+    def _done(self) -> None:
+        """An event that no run has bound leaves nothing behind."""
+        out = self.out
+        out("if node != made or matches != told:")
+        with out.block():
+            out("selected[count], slots[count], node_at[count] = w, slot, made")
+            out("touched[slot] = row")
+            out("count += 1")
+        out("w += 1")
