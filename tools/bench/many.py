@@ -1,0 +1,86 @@
+"""Many queries over one stream of stock quotes: what is paid once, and what each further query costs. One core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from _stock import EVENTS, blocks, ndjson
+from _table import arguments, median, report
+
+from saffron.engine.events import Block, Columns, Control, Schema, decode_ndjson, schema_to_record, slice_columns
+from saffron.engine.match.operator import MatchOperator
+
+RALLY = """PATTERN SEQ(Quote+ a[], Quote b)
+WHERE skip-till-next-match {{
+  [symbol] AND a[i].price > avg(a[..i-1].price) AND b.price < {0} * a[last].price }}
+WITHIN 1 hour"""
+WATCH = """PATTERN SEQ(Quote a, Quote b)
+WHERE skip-till-next-match {{ [symbol] AND a.sector = 'Financials' AND a.price < a.prev AND b.price < {0} * a.price }}
+WITHIN 10 minutes"""
+WORKLOADS = (("rally: every quote matters", RALLY), ("watch: few quotes matter", WATCH))
+TEXTS = 10
+"""Different texts of a workload; beyond that many, queries differ by name only."""
+
+
+def queries(template: str, count: int) -> list[str]:
+    return [template.format(round(0.99 - 0.0005 * (number % TEXTS), 4)) for number in range(count)]
+
+
+def opening(schema: Schema, columns: Columns, texts: Sequence[str]) -> Block:
+    """The block that puts all queries in force before the first event."""
+    controls = [Control(0, "schema", {"schema": schema_to_record(schema)})]
+    for number, text in enumerate(texts):
+        body = {"op": "add", "name": f"q{number}", "version": 1, "text": text, "slot": number % 64, "from": "now"}
+        controls.append(Control(0, "query", body))
+    return Block(slice_columns(columns, 0, 0), 0, 0, watermark=int(columns.ts[0]), controls=tuple(controls))
+
+
+def one_run(schema: Schema, columns: Columns, parts: Sequence[Block], texts: Sequence[str]) -> tuple[float, int]:
+    """Seconds for all events, and how many matches."""
+    operator = MatchOperator(partition=0)
+    operator.apply(opening(schema, columns, texts))
+    begun = time.perf_counter()
+    found = sum(len(operator.apply(block)) for block in parts)
+    return time.perf_counter() - begun, found
+
+
+def decoded(text: bytes) -> float:
+    """Seconds for decoding all events."""
+    begun = time.perf_counter()
+    decode_ndjson(text)
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    chosen = arguments(__doc__ or "", block=8192)
+    text = ndjson()
+    decoded(text)  # loads kernels
+    decoding = median([decoded(text) for _ in range(chosen.runs)])
+    schema, columns = decode_ndjson(text)
+    parts = blocks(columns, chosen.block)
+    rows = []
+    for name, template in WORKLOADS:
+        alone = 0.0
+        for count in (1, 10, 100):
+            texts = queries(template, count)
+            one_run(schema, columns, parts[:4], texts)  # compiles
+            runs = [one_run(schema, columns, parts, texts) for _ in range(chosen.runs)]
+            seconds = median([run[0] for run in runs])
+            alone = alone or decoding + seconds
+            rows.append(
+                {
+                    "workload": name,
+                    "queries": count,
+                    "matches": runs[0][1],
+                    "decoding s": round(decoding, 3),
+                    "matching s": round(seconds, 3),
+                    "ns an event and query": round(seconds / EVENTS / count * 1e9, 1),
+                    "of as many processes": f"{(decoding + seconds) / (alone * count):.0%}",
+                }
+            )
+    report(f"{EVENTS:,} events, blocks of {chosen.block:,}, median of {chosen.runs} runs", rows, chosen.json)
+
+
+if __name__ == "__main__":
+    main()
