@@ -10,8 +10,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.standing import Compiler
+from saffron.errors import QueryError, SaffronError
 from saffron.language.composition import attributes_of
-from saffron.language.plan import MatchPlan, Plan
+from saffron.language.plan import MatchPlan, Plan, TrendPlan
 
 Derived = Mapping[str, Mapping[str, Kind]]
 """Type of events that queries make -> their attributes."""
@@ -59,6 +61,39 @@ def reads(reader: Plan, maker: Plan) -> bool:
         and maker.into is not None
         and maker.into in types_of(reader)
     )
+
+
+def bound(
+    compiler: Compiler,
+    text: str,
+    schema: Schema | None,
+    name: str,
+    others: Mapping[str, Plan],
+    derived: Derived | None = None,
+) -> Plan:
+    """The plan of the query `name` beside the others. `derived`: the types that they make, if it is not to be asked.
+
+    QueryError where the text is wrong, or names what neither the stream nor another query has; SaffronError where the
+    query would read its own results.
+    """
+    known = made_by(others.values()) if derived is None else derived
+    plan = compiler(text, schema if schema is None else with_types(schema, known), name)
+    if known and isinstance(plan, TrendPlan):
+        return compiler(text, schema, name)  # it reads the stream alone
+    if told := cycle(plan, others, name):
+        raise SaffronError(f"query {name}: {told}")
+    return plan
+
+
+def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
+    """The names in the order in which the queries can be bound; wrong texts last."""
+    plans = {}
+    for name, text in texts.items():
+        try:
+            plans[name] = compiler(text, None, name)
+        except QueryError:
+            continue
+    return [*in_order(plans), *(name for name in texts if name not in plans)]
 
 
 def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:

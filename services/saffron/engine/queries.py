@@ -10,6 +10,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.composition import makers_first
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
@@ -192,9 +193,11 @@ class QueryOperator(ABC, Generic[S, R]):
 
     def _bind_waiting(self, history: History | None, position: int) -> None:
         """Bind what waits for a schema, if there is one; a query added `--from earliest` then sees the past."""
-        for standing in self._standing.values():
-            if not standing.is_waiting or self._schema is None:
-                continue
+        if self._schema is None:
+            return
+        waiting = {name: standing.text for name, standing in self._standing.items() if standing.is_waiting}
+        for name in makers_first(self._compiler, waiting):
+            standing = self._standing[name]
             self._bind(standing)
             if standing.active is not None and standing.earliest and history is not None:
                 standing.earliest = False
@@ -212,4 +215,13 @@ class QueryOperator(ABC, Generic[S, R]):
                 return
             standing.runs = self._start(standing, plan)
         except SaffronError as error:
-            standing.refusal = str(error)
+            standing.foreign = self._is_foreign(standing)
+            standing.refusal = "" if standing.foreign else str(error)
+
+    def _is_foreign(self, standing: S) -> bool:
+        """Whether a query that does not bind is another engine's, which may know types that this one does not."""
+        try:
+            plan = self._compiler(standing.text, None, standing.name)
+        except SaffronError:
+            return False
+        return not isinstance(plan, self._plans)

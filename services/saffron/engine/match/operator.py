@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.composition import cycle, made_by, read_by, with_types
+from saffron.engine.composition import bound, made_by, read_by, with_types
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.composition import Composition, composed
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
@@ -21,7 +21,7 @@ from saffron.engine.results import PAST, Fired
 from saffron.engine.standing import Compiler, compile_text
 from saffron.engine.strings import Strings
 from saffron.errors import SaffronError
-from saffron.language.plan import MatchPlan, TrendPlan
+from saffron.language.plan import MatchPlan, Plan
 
 
 class MatchOperator(QueryOperator[Standing, Runs]):
@@ -143,16 +143,12 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         """Queries have come, gone, or been bound: who reads whose results now."""
         self._composition = composed(self._standing, self.partition)
 
-    def _compile(self, standing: Standing) -> MatchPlan | TrendPlan:
+    def _compile(self, standing: Standing) -> Plan:
         """A query is bound to the stream's types and those that others make; which of these it reads is kept."""
         assert self._schema is not None
         others = {name: one.runs.plan for name, one in self._standing.items() if one.runs and one is not standing}
         derived = made_by(others.values()) if standing.derived is None else standing.derived
-        plan = self._compiler(standing.text, with_types(self._schema, derived), standing.name)
-        if isinstance(plan, TrendPlan):
-            return plan
-        if told := cycle(plan, others, standing.name):
-            raise SaffronError(f"query {standing.name}: {told}")
+        plan = bound(self._compiler, standing.text, self._schema, standing.name, others, derived)
         standing.derived = read_by(plan, derived)
         if standing.derived and standing.earliest:
             why = "reads results of other queries, of which there are none in the past: add it without --from earliest"

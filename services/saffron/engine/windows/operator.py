@@ -185,7 +185,7 @@ class WindowingOperator:
     @property
     def unbound(self) -> Mapping[str, tuple[int, str]]:
         """The queries in force that wait for a schema: name -> (version, text)."""
-        waiting = [query for query in self._standing.queries.values() if query.window is None]
+        waiting = [query for query in self._standing.queries.values() if not query.bound]
         return {query.name: (query.version, query.text) for query in waiting}
 
     @property

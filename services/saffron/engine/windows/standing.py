@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine.composition import bound, makers_first
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
 from saffron.engine.standing import Compiler
 from saffron.engine.windows.predicate import holds
-from saffron.errors import QueryError
-from saffron.language.plan import Plan, Window
+from saffron.errors import SaffronError
+from saffron.language.plan import MatchPlan, Plan, Window
 
 SLOTS = 64
 NO_SLOT = -1
@@ -41,14 +42,20 @@ class Change:
 
 @dataclass
 class Query:
-    """One query in force. `window`: None until its text is bound to the schema."""
+    """One query in force. `plan`: of the text alone until it is `bound` to the schema."""
 
     name: str
     version: int
     text: str
     slot: int
     paused: bool = False
-    window: Window | None = None
+    plan: Plan | None = None
+    bound: bool = False
+
+    @property
+    def window(self) -> Window | None:
+        """None until its text is bound to the schema."""
+        return self.plan.window if self.plan is not None and self.bound else None
 
     def opens_at(self, columns: Columns) -> list[int]:
         """Positions (seq) of the events at which a window of this query opens."""
@@ -94,27 +101,27 @@ class Standing:
     def bind(self, schema: Schema, position: int) -> Change:
         """Bind all that waits for a schema; what does not fit is removed again."""
         change = Change()
-        for query in [query for query in self.queries.values() if query.window is None]:
-            plan = self._plan(query, schema, position, change)
-            if plan is None:
+        unbound = {name: query.text for name, query in self.queries.items() if not query.bound}
+        for query in [self.queries[name] for name in makers_first(self._compile, unbound)]:
+            if not self._bind(query, schema, position, change):
                 change.bodies += self._removed(query, position).bodies
-            else:
-                query.window = plan.window
         return change
 
     def restore(self, records: Mapping[str, Mapping[str, Any]], schema: Schema | None) -> None:
         """Take over what the log has in force (records as in a checkpoint)."""
-        bound = self.queries
+        known = self.queries
         self.queries = {}
-        for name, record in records.items():
+        for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):
+            record = records[name]
             query = Query(name, record["version"], record["text"], record["slot"], record["paused"])
-            before = bound.get(name)
-            if before is not None and before.text == query.text and before.window is not None:
-                query.window = before.window
-            elif schema is not None:
-                plan = self._plan(query, schema, 0, Change())
-                query.window = None if plan is None else plan.window
+            before = known.get(name)
+            if before is not None and before.text == query.text and before.bound:
+                query.plan, query.bound = before.plan, True
+            elif self._bind(query, None, 0, Change()) and schema is not None:
+                # One that reads a type that nobody makes any more stays as its text says.
+                query.bound = self._bind(query, schema, 0, Change()) or isinstance(query.plan, MatchPlan)
             self.queries[name] = query
+        self.queries = {name: self.queries[name] for name in records}
 
     def _removed(self, query: Query, position: int) -> Change:
         del self.queries[query.name]
@@ -137,17 +144,15 @@ class Standing:
     ) -> Change:
         """Add a query, in place of the current one of its name."""
         change = Change()
-        plan = self._plan(query, None, position, change)
-        if plan is None:
+        if not self._bind(query, None, position, change):
             return change
-        if plan.stream != self.stream:
+        if query.plan is None or query.plan.stream != self.stream:
             return change if current is None else self._removed(current, position)
-        if schema is not None and (plan := self._plan(query, schema, position, change)) is None:
+        if schema is not None and not self._bind(query, schema, position, change):
             return change
         if current is not None:
             change.bodies += self._removed(current, position).bodies
         query.slot = self._free_slot()
-        query.window = None if schema is None else plan.window
         self.queries[query.name] = query
         shared = {"name": query.name, "version": query.version}
         body = {"op": "add", **shared, "text": query.text, "slot": query.slot, "from": wanted.get("from", "now")}
@@ -157,13 +162,20 @@ class Standing:
         change.notices.append(Notice(query.name, query.version, "paused" if query.paused else "active", None, position))
         return change
 
-    def _plan(self, query: Query, schema: Schema | None, position: int, change: Change) -> Plan | None:
-        """The query's plan; None, and a notice, where the text is wrong."""
+    def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
+        """The plan of a query beside those in force; SaffronError where it is wrong, or would read its own results."""
+        others = {other: query.plan for other, query in self.queries.items() if query.plan is not None}
+        return bound(self._compile, text, schema, name, {other: others[other] for other in others if other != name})
+
+    def _bind(self, query: Query, schema: Schema | None, position: int, change: Change) -> bool:
+        """Give it its plan, for the schema if there is one; if its text is wrong, a notice says so."""
         try:
-            return self._compile(query.text, schema, query.name)
-        except QueryError as error:
+            query.plan = self.plan(query.name, query.text, schema)
+        except SaffronError as error:
             change.notices.append(Notice(query.name, query.version, "rejected", str(error), position))
-            return None
+            return False
+        query.bound = schema is not None
+        return True
 
     def _free_slot(self) -> int:
         taken = {query.slot for query in self.queries.values()}
