@@ -56,7 +56,8 @@ def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
         returned = [(aggregate.name, (pa.int64(), pa.string())) for aggregate in plan.aggregates]
     if returned:
         columns["return"] = _struct(
-            {name: _fitting([row["return"].get(name) for row in rows], types) for name, types in returned}, len(rows)
+            {name: _fitting([row.get("return", {}).get(name) for row in rows], types) for name, types in returned},
+            len(rows),
         )
     if not isinstance(plan, MatchPlan):
         columns["exact"] = _array(rows, "exact", pa.bool_())
@@ -83,13 +84,13 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
             ]
         )
         kind = pa.list_(event) if component.closure else event
-        values = [row["events"].get(component.variable) for row in rows]
+        values = [row.get("events", {}).get(component.variable) for row in rows]
         bound[component.variable] = pa.array([_spread(value) for value in values] if imprecise else values, kind)
     return columns | {"events": _struct(bound, len(rows))}
 
 
 def _events(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for bound in row["events"].values():
+    for bound in row.get("events", {}).values():
         yield from bound if isinstance(bound, list) else [bound] if bound else []
 
 

@@ -14,7 +14,7 @@ from saffron.engine.match.listing import listed, whole
 from saffron.errors import SaffronError
 
 
-def enumerate(
+def enumerate(  # noqa: A001  the command's name
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help='Results, one a line; "-": standard input.')],
     limit: Annotated[int | None, typer.Option(min=0, help="List no more than so many matches of each result.")] = None,
 ) -> None:
@@ -46,7 +46,7 @@ def _results(files: list[str]) -> Iterator[dict[str, Any]]:
 
 def _opened(name: str) -> Any:
     try:
-        return open(name, "rb")  # noqa: SIM115  the caller closes it
+        return open(name, "rb")
     except OSError as error:
         raise SaffronError(f"cannot read {name}: {error.strerror}") from error
 

@@ -118,11 +118,18 @@ def _line(result: dict[str, Any]) -> str:
     low, high = result["window"] or (result["start"], result["end"])
     span = f"{_moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
     key = " ".join(f"{value}" for value in (result.get("key") or result.get("group") or {}).values())
-    what = result["return"] or {
-        name: len(bound) if isinstance(bound, list) else 1 for name, bound in result["events"].items() if bound
-    }
-    told = ", ".join(f"{name} = {value}" for name, value in what.items())
+    told = ", ".join(f"{name} = {value}" for name, value in _told(result).items())
     return f"{result['query']:<16} {span:<36} {key:<20} {told}"
+
+
+def _told(result: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for; of compressed results and of timeouts what they are."""
+    if "nodes" in result:
+        return {"matches": result["count"]} | {name: result[name] for name in ("chunk", "chunks") if name in result}
+    bound = {name: len(one) if isinstance(one, list) else 1 for name, one in result.get("events", {}).items() if one}
+    if result.get("timeout"):
+        return {**bound, "waiting for": " or ".join(result["waiting"])}
+    return result["return"] or bound
 
 
 def _moment(ts: int) -> str:

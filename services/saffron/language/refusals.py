@@ -59,6 +59,11 @@ def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
         raise scope.refused(
             "this version does not run WITH TIMEOUTS yet", output.span, "Leave OUTPUT out: all matches."
         )
+    if output is not None and output.mode == "COMPRESSED" and query.returns is not None and query.returns.items:
+        hint = "Leave RETURN out: `saffron enumerate` lists the matches by their positions; or leave OUTPUT out."
+        raise scope.refused(
+            "OUTPUT COMPRESSED has one result for many matches: no values of one", query.returns.span, hint
+        )
     if aggregate and consume is not None and consume.scope != "none":
         hint = "Leave CONSUME out: an event may serve several matches."
         raise scope.refused("this version does not run CONSUME yet", consume.span, hint)

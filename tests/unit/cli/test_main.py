@@ -11,7 +11,20 @@ import pytest
 from saffron.cli import main
 from saffron.errors import GapError, QueryError, SaffronError, SettingsError, UnavailableError
 
-COMMANDS = ["demo", "replay", "explain", "up", "down", "status", "produce", "tail", "run", "doctor", "bench"]
+COMMANDS = [
+    "demo",
+    "replay",
+    "explain",
+    "enumerate",
+    "up",
+    "down",
+    "status",
+    "produce",
+    "tail",
+    "run",
+    "doctor",
+    "bench",
+]
 COMMANDS += [f"stream {name}" for name in ("add", "list")] + ["config show"]
 COMMANDS += [f"query {name}" for name in ("add", "check", "list", "show", "pause", "resume", "replace", "remove")]
 

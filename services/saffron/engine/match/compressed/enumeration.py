@@ -21,8 +21,8 @@ class _Step:
 def matches(nodes: Sequence[Node], components: int) -> Iterator[list[list[int]]]:
     """Every match as its events by component: each path to the last node is one. None is made before its turn.
 
-    In the order of results: by all events in turn; of matches of the same events, that which goes on to its later
-    components earlier comes first. Nodes are in the order of their events, and each lies on a path.
+    In the order of results: by all events in turn; of matches of the same events by those of each component. Nodes are
+    in the order of their events, and each lies on a path.
     """
     after: dict[int, list[int]] = {}
     for number, (_, _, before) in enumerate(nodes):
@@ -60,8 +60,10 @@ def _assignments(nodes: Sequence[Node], path: Sequence[Sequence[int]], component
     for group in reversed(path[:-1]):
         found = [[number, *rest] for rest in found for number in group if number in nodes[rest[0]][2]]
     found = [chain for chain in found if -1 in nodes[chain[0]][2]]
-    for chain in sorted(found, key=lambda chain: [-nodes[number][0] for number in chain]):
+    assigned = []
+    for chain in found:
         bound: list[list[int]] = [[] for _ in range(components)]
         for number in chain:
             bound[nodes[number][0]].append(nodes[number][1])
-        yield bound
+        assigned.append(bound)
+    yield from sorted(assigned)

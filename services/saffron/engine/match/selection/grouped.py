@@ -34,7 +34,7 @@ class Collapsed:
 
 
 def grouped(entries: Entries, stored: Stored, tail: int) -> Collapsed:
-    """All matches, as graphs in the order in which they first occur. `tail`: the oldest node that is stored."""
+    """All matches, as graphs in the order of deadlines, last events, and windows. `tail`: the oldest stored node."""
     group, first = _groups(entries)
     found, counts = entries.found, stored.counts(entries).sum(axis=1)
     chained = np.repeat(group, counts - 1)
@@ -83,12 +83,9 @@ def grouped(entries: Entries, stored: Stored, tail: int) -> Collapsed:
 
 def _groups(entries: Entries) -> tuple[Ints, Ints]:
     """[n] the number of each match's graph; the first match of each."""
-    same = np.stack([entries.found[LAST_ROW], entries.windows])
+    same = np.stack([entries.deadline, entries.found[LAST_ROW], entries.windows])
     _, first, group = np.unique(same, axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty(len(first), np.int64)
-    number[order] = np.arange(len(first))
-    return number[group.reshape(-1)], first[order]
+    return group.reshape(-1), first
 
 
 @kernel(void(int64[:, ::1], uint32[::1], uint32[::1], int64[::1], int64[::1]))
