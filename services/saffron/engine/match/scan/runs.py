@@ -26,7 +26,7 @@ from saffron.engine.match.layout import (
     Names,
 )
 from saffron.engine.match.program import Program
-from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.query import DTYPES, QueryRuns
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
 from saffron.engine.match.scan import find
 from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT, ScanSource
@@ -73,7 +73,10 @@ class ScanRuns(QueryRuns):
         self.counters[AT] = 0
         progress = np.array([0, self.rows.head], np.int64)
         selected, slots, node_at = (np.empty(len(part), np.int64) for _ in range(3))
-        columns = [interned(part, name, self.strings, slice(None)) for name in self.program.step_names.attributes]
+        columns = [
+            interned(part, name, self.strings, slice(None)).astype(DTYPES[kind], copy=False)
+            for name, kind in self.program.step_names.attributes.items()
+        ]
         self._widen()
         status = -1
         while status != DONE:
@@ -99,7 +102,7 @@ class ScanRuns(QueryRuns):
             if kind is Kind.STRING:
                 self.rows.write(f".{name}", places, interned(part, name, self.strings, chosen))
             else:
-                self._gather(f".{name}", places, part.data(name), chosen)
+                self._gather(f".{name}", places, part.data(name).astype(DTYPES[kind], copy=False), chosen)
 
     def _gather(self, name: str, places: tuple[slice, slice], values: NDArray[Any], chosen: Ints) -> None:
         """The chosen values straight to their places: without a copy between."""
