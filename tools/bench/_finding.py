@@ -6,19 +6,24 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 from _set_hash import set_hash
 from _stock import blocks
+from numpy.typing import NDArray
 
 from saffron.engine.events import Block, Columns, Schema
-from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
-from saffron.engine.match.compressed.shape import is_collapsible
-from saffron.engine.match.kinds import Runs, start
+from saffron.engine.match.compressed.runs import GraphRuns
+from saffron.engine.match.fastest import fastest
+from saffron.engine.match.kinds import Runs, settled, start
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.sequences import sequences
+from saffron.engine.match.rows import SEQ
+from saffron.engine.match.sequences import bound, sequences
 from saffron.engine.match.stream import Range
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain.program import is_uncertain
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, Output
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,9 @@ class Finding:
 
 def prepare(plan: MatchPlan, schema: Schema) -> Runs:
     """What finds the matches of a plan, compiled: as graphs where it can (none is listed then, all are counted)."""
-    if is_collapsible(plan) and not is_uncertain(plan, schema):
-        return GraphRuns(compile_graphs(plan), schema, Strings())
-    return start(plan, schema, Strings(), slot=0, compiled=True)
+    if is_uncertain(plan, schema) or plan.output is Output.NON_OVERLAP:
+        return start(plan, schema, Strings(), slot=0, compiled=True)
+    return fastest(plan, schema, Strings())
 
 
 def find(runs: Runs, stream: Iterable[Columns], *, block: int, seconds: float, room: int = 4 << 30) -> Finding:
@@ -75,7 +80,7 @@ def listed(runs: QueryRuns, parts: Iterable[Block], seconds: float) -> tuple[Fin
         begun = time.perf_counter()
         runs.begin_block(int(part.columns.ts[0]))
         runs.advance(Range(part.columns, 0, len(part.columns)), None)
-        counts, seqs = sequences(runs)
+        counts, seqs = sequences(runs) if runs.plan.output is Output.ALL else _selected(runs, part)
         matches += len(counts)
         total += int(set_hash(counts, seqs))
         took += time.perf_counter() - begun
@@ -84,6 +89,13 @@ def listed(runs: QueryRuns, parts: Iterable[Block], seconds: float) -> tuple[Fin
             stopped = f"after {seconds:g} s"
             break
     return Finding(_way(runs), seen, matches, took, runs.live, runs.size, stopped), total & (1 << 64) - 1
+
+
+def _selected(runs: QueryRuns, part: Block) -> tuple[Ints, Ints]:
+    """As `sequences`, of the matches that the query's OUTPUT leaves."""
+    runs.end_block(part.watermark, part.next_seq, end=part.end)
+    counts, places = bound(runs, settled(runs).found)
+    return counts, runs.rows.columns[SEQ][places].astype(np.int64)
 
 
 def lengths(runs: QueryRuns, parts: Iterable[Block]) -> int:

@@ -1,6 +1,7 @@
 """The figures of SASE+ and SASE++ on exact times, beside the algorithms that the papers compare with (`baselines`).
 
-Stock template: cost against window and against output size, merging gains, the basic algorithm against backtrack.
+Stock template: cost against window and output size, merging gains, the basic algorithm against backtrack (for all
+matches, and for one of those that overlap).
 Template of SASE++: SASE+ (nothing postponed) and ZStream's buffers, by selectivity and by window. Every way that lists
 its matches must have the same match set, by number and hash; what stops at --limit seconds (--steps of a baseline) has
 its events/s up to there. --out FOLDER has the charts as SVG. One core.
@@ -24,7 +25,9 @@ from _streams import stream
 from _table import arguments, median, report
 from baselines.any_match import OTHER, A, B, C, any_match
 from baselines.merging import runs_merged
+from baselines.overlap import one_by_one, side_by_side
 from baselines.stock import one_run_at_a_time, runs_apart
+from numpy.typing import NDArray
 
 from saffron.engine.events import Columns, Kind, Schema, slice_columns
 from saffron.engine.events.columns import Column
@@ -32,6 +35,7 @@ from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 
 Row = dict[str, Any]
+Ints = NDArray[np.int64]
 WINDOWS = (500, 1000, 1500, 2000)
 TAKES = {1: "", 2: " AND a[i].price > a[i-1].price", 3: " AND a[i].price > avg(a[..i-1].price)"}
 STRATEGIES = {"s2": "partition-contiguity", "s3": "skip-till-next-match"}
@@ -39,6 +43,10 @@ STOCK = (
     "PATTERN SEQ(Stock+ a[], Stock b) "
     "WHERE {} {{ [symbol] AND a[1].price % 500 = 0{} AND b.volume < 150 }} WITHIN {} ms"
 )
+OVERLAP = """PATTERN SEQ(Stock+ a[], Stock b, Stock c)
+WHERE skip-till-next-match {{ [symbol] AND a[1].price % 500 = 0 AND a[i].price > avg(a[..i-1].price)
+  AND b.volume < 150 AND c.price > a[1].price AND c.price < a[last].price }}
+WITHIN {} ms OUTPUT NON-OVERLAP"""
 BASELINES: dict[str, Callable[..., tuple[int, int, int]]] = {
     "basic": runs_apart,
     "merging": runs_merged,
@@ -89,7 +97,7 @@ def stock_case(schema: Schema, columns: Columns, name: str, within: int, runs: i
     seconds, (ours, mixed) = timed(lambda: listed(prepare(plan, schema), parts, limit), runs)
     row: Row = {"query": name, "W": within, "matches": ours.matches, "output": 0, "Saffron": 1000 * seconds}
     found = {"Saffron": (ours.matches, mixed)}
-    given = [np.asarray(columns.attributes[one].data, np.int64) for one in ("symbol", "price", "volume")]
+    given = _given(columns)
     for way, kernel in BASELINES.items():
         for construct in (True, False):
             seconds, (matches, own, _) = timed(
@@ -110,6 +118,31 @@ def stock_case(schema: Schema, columns: Columns, name: str, within: int, runs: i
 def _output(plan: MatchPlan, schema: Schema, columns: Columns) -> int:
     """The paper's output complexity: the lengths of all matches, summed."""
     return lengths(prepare(plan, schema), blocks(columns, 8192))
+
+
+def overlap_cases(events: int, runs: int, limit: float) -> Iterator[Row]:
+    """Query p3*: one match of those that overlap."""
+    schema, columns = stream("stock")
+    columns = slice_columns(columns, 0, events)
+    for within in WINDOWS:
+        plan = _plan(OVERLAP.format(within), schema)
+        parts = blocks(columns, 8192)
+        seconds, (ours, mixed) = timed(lambda p=plan: listed(prepare(p, schema), parts, limit), runs)
+        row: Row = {"query": "p3*s3", "W": within, "matches": ours.matches, "Saffron": 1000 * seconds}
+        found, steps = {"Saffron": (ours.matches, mixed)}, {}
+        for way, kernel in {"basic": side_by_side, "backtrack": one_by_one}.items():
+            seconds, (matches, own, steps[way]) = timed(lambda k=kernel, w=within: k(*_given(columns), w), runs)
+            row[way] = 1000 * seconds
+            found[way] = (matches, int(own))
+        agree(f"p3* W={within}", found)
+        row["backtrack/basic"] = row["backtrack"] / row["basic"]
+        row["backtrack/basic, steps"] = steps["backtrack"] / steps["basic"]
+        yield row
+
+
+def _given(columns: Columns) -> list[Ints]:
+    """What the baselines read of quotes."""
+    return [np.asarray(columns.attributes[one].data, np.int64) for one in ("symbol", "price", "volume")]
 
 
 def _plan(text: str, schema: Schema) -> MatchPlan:
@@ -217,6 +250,10 @@ def main() -> None:
     show(title, stock, "query|W|matches|output|Saffron|basic|merging|backtrack", path)
     ratios = "query|W|merging gain|merging gain, matching alone|backtrack/basic|basic/Saffron"
     show("the same: ratios (merging gain: basic/merging; alone: no match is read back)", stock, ratios)
+    overlapping = list(overlap_cases(chosen.events, chosen.runs, math.inf))
+    names = "query|W|matches|Saffron|basic|backtrack|backtrack/basic|backtrack/basic, steps"
+    title = f"p3*, NON-OVERLAP, {chosen.events:,} events, milliseconds; a step: one event asked of one run"
+    show(title, overlapping, names, path and path.with_stem(f"{path.stem}-overlap"))
     skipping = list(any_cases(chosen.events, chosen.runs, chosen.limit, chosen.steps))
     title = f"SEQ(A a, B+ b[], C c), skip-till-any-match, rising, {chosen.events:,} events, events/s"
     names = "varied|W|matches/event|matches|Saffron, counted|Saffron, listed|SASE+|ZStream|stopped"
