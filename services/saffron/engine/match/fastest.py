@@ -17,6 +17,8 @@ def fastest(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int = 0,
 
     SaffronError where nothing can run the plan.
     """
+    if schema.derived:  # results of other queries among the events
+        return QueryRuns(compile_program(plan, compiled=compiled, derived=schema.derived), schema, strings, slot=slot)
     if is_collapsible(plan):
         return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
     program = compile_program(plan, compiled=compiled)

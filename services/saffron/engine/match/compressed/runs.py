@@ -16,8 +16,11 @@ from saffron.engine.match.compressed.build import Builder, Past, build, builder
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.layout import (
     AT_ONCE,
+    CHAIN,
     DEADLINE_OF,
+    FIRST_ROW,
     FOUND,
+    LAST_ROW,
     LEAD,
     LOW,
     NODE,
@@ -70,36 +73,40 @@ class GraphRuns(QueryRuns):
         last = len(self.plan.components) - 1
         self._end_bits = begin_bit(last) | (take_bit(last) if self.plan.components[last].closure else 0)
         self._ends: list[Ints] = []
-        self._listed = True
+        self._listed = 0  # how many of them `found` has looked at
 
     @property
     def found(self) -> Ints:
         """int64 [FOUND_ROWS, n]: see `layout`; all matches of the block in the order of results."""
-        if not self._listed:
-            self._listed = True
-            self._list(self.graphs())
+        new = self._ends[self._listed :]
+        if new:
+            self._listed = len(self._ends)
+            self._list(self._graphs(np.concatenate(new)))
         return self.buffer[:, : self.counters[FOUND]]
 
     def _list(self, graphs: Graphs) -> None:
         count, _, beginnings = graphs.sizes()
-        tail, node = int(self.counters[NODE_TAIL]), int(self.counters[NODE])
+        tail, node, start = (int(self.counters[place]) for place in (NODE_TAIL, NODE, FOUND))
         while node - tail + beginnings > len(self.nodes.row):
             self.nodes.grow(tail, node)
-        while count > self.buffer.shape[1]:
+        stop = start + count
+        while stop > self.buffer.shape[1]:
             self._widen_found()
-        self.counters[NODE] = graphs.chains(self.rows.tail, self.rows.mask, node, self.nodes, self.buffer)
-        self.counters[FOUND] = count
-        self.buffer[PART, :count] = len(self.plan.components) - 1
-        self.buffer[LEAD, :count] = -1
-        self.buffer[DEADLINE_OF : LOW + 1, :count] = AT_ONCE
+        listed = np.empty((3, count), np.int64)
+        self.counters[NODE] = graphs.chains(self.rows.tail, self.rows.mask, node, self.nodes, listed)
+        self.counters[FOUND] = stop
+        self.buffer[[FIRST_ROW, CHAIN, LAST_ROW], start:stop] = listed
+        self.buffer[PART, start:stop] = len(self.plan.components) - 1
+        self.buffer[LEAD, start:stop] = -1
+        self.buffer[DEADLINE_OF : LOW + 1, start:stop] = AT_ONCE
         if graphs.shared:
-            chains.sort(self.buffer, 0, count, tail, self.rows.tail, *self.nodes.arrays)
+            chains.sort(self.buffer, start, stop, tail, self.rows.tail, *self.nodes.arrays)
 
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
         super().forget_matches()
         self._ends = []
-        self._listed = True
+        self._listed = 0
 
     @property
     def ends(self) -> Ints:
@@ -108,7 +115,9 @@ class GraphRuns(QueryRuns):
 
     def graphs(self) -> Graphs:
         """One graph for each event of the block that ends matches; those of all its windows together."""
-        ends = self.ends
+        return self._graphs(self.ends)
+
+    def _graphs(self, ends: Ints) -> Graphs:
         end, low, serial = self._windows(ends)
         chosen, lows = firsts(end, low if self.plan.window.opens is None else serial)
         return self._build(ends[chosen], lows)
@@ -146,10 +155,10 @@ class GraphRuns(QueryRuns):
         ends = numbers[masks & self._end_bits != 0]
         if len(ends):
             self._ends.append(ends)
-            self._listed = False
 
     def forget_runs(self) -> None:
         """Start afresh, as when paused: no match holds both an event from before and one from after."""
+        _ = self.found  # those of the block at hand stay readable
         self.rows.columns[_MASK][:] = 0
 
 
