@@ -11,6 +11,7 @@ import typer
 
 from saffron.cli import console
 from saffron.cli.queries import read_schema, read_texts
+from saffron.engine.composition import bind_together
 from saffron.language import bind, explain_json, explain_svg, explain_text
 
 
@@ -29,8 +30,8 @@ def explain(
         saffron explain -e 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour' --format svg > plan.svg
     """
     known = read_schema(schema) if schema else None
-    for one in read_texts(query or [], text or []):
-        bound = bind(one.text, known, name=one.name, lenient=known is None)
+    texts = [(one.name, one.text) for one in read_texts(query or [], text or [])]
+    for bound in bind_together(texts, known, lambda text, of, name: bind(text, of, name=name, lenient=known is None)):
         plan = bound.plan
         for warning in bound.warnings:
             console.say(warning)

@@ -14,6 +14,7 @@ from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.standing import Standing, next_version, read_standing, removed, stream_row, wait_for
 from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
+from saffron.engine.composition import bind_together
 from saffron.errors import SaffronError
 from saffron.language import bind, compile_query, explain_text
 from saffron.runtime.config import Settings
@@ -87,8 +88,8 @@ def check(
     """
     known = read_schema(schema) if schema else None
     rows = []
-    for one in read_texts(files or [], text or []):
-        bound = bind(one.text, known, name=one.name, lenient=known is None)
+    texts = [(one.name, one.text) for one in read_texts(files or [], text or [])]
+    for bound in bind_together(texts, known, lambda text, of, name: bind(text, of, name=name, lenient=known is None)):
         plan = bound.plan
         rows.append({"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(bound.warnings)})
         if not json:

@@ -5,13 +5,14 @@ Every operator that binds queries asks here, so that all of them decide alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.standing import Compiler
 from saffron.errors import QueryError, SaffronError
+from saffron.language.binder import Bound
 from saffron.language.composition import attributes_of
 from saffron.language.plan import MatchPlan, Plan, TrendPlan
 
@@ -83,6 +84,28 @@ def bound(
     if told := cycle(plan, others, name):
         raise SaffronError(f"query {name}: {told}")
     return plan
+
+
+def bind_together(
+    queries: Sequence[tuple[str, str]], schema: Schema | None, bind_one: Callable[[str, Schema | None, str], Bound]
+) -> list[Bound]:
+    """Queries (name, text) that are added at once, in this order. `bind_one`: of text, schema and name; see `bound`."""
+    found: dict[int, Bound] = {}
+
+    def compiler(text: str, of: Schema | None, name: str) -> Plan:
+        found[at] = bind_one(text, of, name)
+        return found[at].plan
+
+    order = makers_first(
+        lambda text, of, name: bind_one(text, of, name).plan, {f"{n:06}": text for n, (_, text) in enumerate(queries)}
+    )
+    plans: dict[str, Plan] = {}
+    for at in map(int, order):
+        given, text = queries[at]
+        name = bind_one(text, None, given).plan.name
+        others = {other: plan for other, plan in plans.items() if other != name}
+        plans[name] = bound(compiler, text, schema, name, others)
+    return [found[at] for at in range(len(queries))]
 
 
 def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:

@@ -40,19 +40,12 @@ def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> Q
     return scope.refused(f"this version does not run {what} yet", node.span, hint)
 
 
-WAITING: tuple[str, ...] = ()
-"""Clauses of match queries that no engine runs yet; they are bound all the same.
-
-Lift one by taking it out of here, and out of the list in docs/language.md.
-"""
-
-
 def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
     """Raise for the first clause that this version does not run."""
     output, consume = query.output, query.consume
     if query.having is not None:
         raise _having(query.having, scope, aggregate)
-    if output is not None and output.mode != "ALL" and (aggregate or f"OUTPUT {output.mode}" in WAITING):
+    if output is not None and output.mode != "ALL" and aggregate:
         hint = "Leave OUTPUT out: all matches."
         raise scope.refused(f"this version does not run OUTPUT {output.mode} yet", output.span, hint)
     if aggregate and output is not None and output.timeouts:

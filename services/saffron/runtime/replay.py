@@ -12,12 +12,13 @@ import numpy as np
 
 from saffron.engine import jit
 from saffron.engine.aggregates import registered
+from saffron.engine.composition import bind_together, makers_first
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError
-from saffron.language import bind, compile_query
+from saffron.language import Bound, bind
 from saffron.language.plan import Plan
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.event_keys import keys_of
@@ -111,8 +112,8 @@ class Replay:
 
     def _bound(self, schema: Schema) -> list[Query]:
         queries = []
-        for query in self.queries:
-            bound = bind(query.text, schema, name=query.name, lenient=self.lenient, aggregates=self._aggregates)
+        texts = [(query.name, query.text) for query in self.queries]
+        for query, bound in zip(self.queries, bind_together(texts, schema, self._bind), strict=True):
             self.warnings += bound.warnings
             name = bound.plan.name
             if name in self.names:
@@ -120,10 +121,14 @@ class Replay:
             self.names.append(name)
             self.plans.append(bound.plan)
             queries.append(Query(name, query.text))
-        return queries
+        order = makers_first(self._compile, {query.name: query.text for query in queries})
+        return sorted(queries, key=lambda query: order.index(query.name))
+
+    def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
+        return bind(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates)
 
     def _compile(self, text: str, schema: Schema | None, name: str) -> Plan:
-        return compile_query(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates)
+        return self._bind(text, schema, name).plan
 
     def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
         if self._key is None:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from saffron.engine.aggregates import registered
+from saffron.engine.composition import reads
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME, Kind
@@ -123,16 +124,16 @@ def _result(reader: Reader, asked: str) -> dict[str, Any]:
 
 def _plan(reader: Reader, query: Query) -> tuple[MatchPlan, Schema]:
     schema = reader.schema or infer_schema(first_events(iter(reader.batches())))
+    own = _bound(reader, query.text, None, query.name)
+    for other in reader.queries:
+        composing = _bound(reader, other.text, None, other.name)
+        if reads(own, composing):
+            raise InputError(
+                f"{own.name} matches results of {composing.name} (INTO): --why explains events of files only"
+            )
     plan = _bound(reader, query.text, schema, query.name)
     if not isinstance(plan, MatchPlan):
         raise InputError(f"{plan.name} counts trends and binds no events: --why explains match queries")
-    types = {component.type for component in plan.components}
-    for other in reader.queries:
-        composing = _bound(reader, other.text, schema, other.name)
-        if isinstance(composing, MatchPlan) and composing.into in types:
-            raise InputError(
-                f"{plan.name} matches results of {composing.name} (INTO): --why explains events of files only"
-            )
     return plan, schema
 
 

@@ -12,7 +12,6 @@ import pytest
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
 from saffron.language.plan import TrendPlan
-from saffron.language.refusals import WAITING
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.matches import Match
 from tests.reference.match.question import Question, names, question
@@ -71,12 +70,6 @@ def test_errors_and_warnings_are_those_of_the_page(kind: str, block: str) -> Non
     with pytest.raises(QueryError) as caught:
         compile_query(text, None)
     assert str(caught.value) == expected.strip()
-
-
-def test_the_page_says_what_is_not_run_yet() -> None:
-    line = re.search(r"Of match queries: (.*?)\.", TEXT)
-    assert (line is None) == (not WAITING)
-    assert sorted(re.findall(r"`([^`]+)`", line[1] if line else "")) == sorted(WAITING)
 
 
 def test_links_lead_to_sections() -> None:

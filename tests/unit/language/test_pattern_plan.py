@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from saffron.engine.events.schema import Kind
 from saffron.errors import QueryError
-from saffron.language import bind, compile_query, refusals
+from saffron.language import bind, compile_query
+from saffron.language.composition import attributes_of
 from saffron.language.formulas import formula
 from saffron.language.plan import Aggregate, Binary, MatchPlan, Output, Strategy
 from tests.unit.language.samples import LETTERS
@@ -161,10 +163,35 @@ def test_clauses_of_the_output() -> None:
     assert (plain.into, plain.confidence) == (None, None)
 
 
-def test_what_waits_for_its_engine_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refusals, "WAITING", ())
-    plan = match("PATTERN SEQ(A a, B b) RETURN a.x INTO Rise OUTPUT COMPRESSED CONFIDENCE >= 0.5")
-    assert (plan.into, plan.output, plan.confidence, plan.strategy) == ("Rise", Output.COMPRESSED, 0.5, ANY)
+def test_into() -> None:
+    plan = match("PATTERN SEQ(A a, B+ b) RETURN count(b[]) AS n, avg(b[].x) AS mean, a.x, a.x > 1 AS up INTO Rise")
+    assert plan.into == "Rise"
+    assert attributes_of(plan) == {"n": Kind.INT, "mean": Kind.FLOAT, "x": LETTERS.kinds["x"], "up": Kind.BOOL}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "part"),
+    [
+        ("RETURN a.x INTO B", "the stream itself has events of type 'B'", "RETURN a.x INTO B"),
+        ("RETURN a.x AS ts INTO Rise", "an attribute cannot be called 'ts'", "a.x AS ts"),
+        ("RETURN a.x > 1 AS x INTO Rise", "'x' is a number in the stream, and a truth value here", "a.x > 1 AS x"),
+        (
+            "RETURN * INTO Rise OUTPUT COMPRESSED",
+            "a result that stands for many matches is no event to other queries",
+            "COMPRESSED",
+        ),
+    ],
+)
+def test_what_cannot_be_an_event_is_refused(text: str, message: str, part: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        match(f"PATTERN A a {text}")
+    assert (caught.value.message, caught.value.text[caught.value.start : caught.value.end]) == (message, part)
+    assert caught.value.hint
+
+
+def test_imprecise_time_is_bound() -> None:
+    plan = match("PATTERN SEQ(A a, B b) OUTPUT COMPRESSED CONFIDENCE >= 0.5")
+    assert (plan.output, plan.confidence, plan.strategy) == (Output.COMPRESSED, 0.5, ANY)
     for clause, part in (
         ("WHERE strict-contiguity", "strict-contiguity"), ("OUTPUT FIRST", "FIRST"), ("CONSUME a", "a"),
         ("OUTPUT ALL WITH TIMEOUTS", "ALL WITH TIMEOUTS"),
