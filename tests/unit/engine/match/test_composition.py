@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 import pytest
 
 from saffron.engine.composition import made_by, with_types
@@ -103,3 +104,116 @@ def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(fi
         assert close(found, expected), (seed, maker, reader)
         assert run(texts, events, cut(rng, events), restarts=rng.random() < 0.5) == results, seed
     assert served > 3
+
+
+# ---------------------------------------------------------------- by hand
+
+P = "PATTERN SEQ(A a, B b) WITHIN 4 ms RETURN a.x AS x INTO D"
+C = "PATTERN SEQ(D d, D e) WHERE skip-till-any-match WITHIN 20 ms"
+
+
+def numbered(types: str) -> list[dict[str, Any]]:
+    """One event a millisecond; x is the position."""
+    blank = dict.fromkeys(cases.KINDS)
+    return [{**blank, "seq": n, "ts": n, "type": kind, "x": n} for n, kind in enumerate(types)]
+
+
+def found_by(
+    name: str, events: Sequence[dict[str, Any]], controls: Sequence[Control], cuts: Sequence[int]
+) -> list[Any]:
+    """The positions that a query's matches bind, with its events in these blocks, restarted between any two."""
+    operator, found = MatchOperator(partition=3, compiled=False), []
+    for block in cases.blocks(events, cuts, {}, (cases.schema_control(), *controls)):
+        results = operator.apply(block)
+        found += [orjson.loads(text) for text in of(name, results.json(0, len(results)))]
+        state = operator.snapshot()
+        operator = MatchOperator(partition=3, compiled=False)
+        operator.restore(state)
+    return [[event["seq"] for event in one["events"].values()] for one in found]
+
+
+@pytest.mark.parametrize("cuts", [(), (3,), (4,), (5,), range(9)])
+@pytest.mark.parametrize(
+    ("controls", "expected"),
+    [
+        ((), [[1, 3], [1, 5], [3, 5], [1, 7], [3, 7], [5, 7]]),
+        ((Control(4, "query", {"op": "pause", "name": "p"}),), [[1, 3]]),
+        ((Control(3, "query", {"op": "remove", "name": "p"}),), []),
+        (
+            (
+                Control(2, "query", {"op": "pause", "name": "p"}),
+                Control(4, "query", {"op": "resume", "name": "p"}),
+            ),
+            [[1, 5], [1, 7], [5, 7]],
+        ),
+        ((Control(2, "query", {"op": "remove", "name": "p"}), add("p", P, 6)), [[1, 7]]),
+        ((Control(4, "query", {"op": "remove", "name": "c"}), add("c", C, 4)), [[1, 3], [5, 7]]),
+    ],
+    ids=["all", "maker_paused", "maker_removed", "maker_resumed", "maker_added_again", "reader_added_again"],
+)
+def test_queries_come_and_go(controls: Sequence[Control], expected: list[list[int]], cuts: Sequence[int]) -> None:
+    events = numbered("ABABABAB")
+    assert found_by("c", events, (add("p", P), add("c", C), *controls), [at for at in cuts if at < 8]) == expected
+
+
+def test_a_chain_of_queries() -> None:
+    """What is made of results that stand behind one event stands there too."""
+    texts = {
+        "z": P,
+        "y": "PATTERN SEQ(D d, D e) WITHIN 20 ms RETURN d.x AS from_x, e.x AS to_x INTO E",
+        "x": "PATTERN SEQ(D d, E e, NOT C c, D f) WITHIN 20 ms RETURN e.from_x AS low",
+    }
+    events = numbered("ABABCABAB")
+    whole = run(texts, events)
+    assert [(one["end"], one["return"]["low"]) for one in map(orjson.loads, of("x", whole))] == [(8, 2)]
+    for at in range(9):
+        assert run(texts, events, [at], restarts=True) == whole
+
+
+def test_results_known_when_a_window_closes_stand_at_its_end() -> None:
+    maker = "PATTERN SEQ(A a, NOT B b) WITHIN 3 ms RETURN a.x AS x INTO D"
+    reader = "PATTERN SEQ(D d, C c) WHERE strict-contiguity WITHIN 9 ms"
+    events = [one for one in numbered("ACCCCC") if one["ts"] != 3]
+    for cuts in ([], [2], [3], [1, 2, 3, 4]):
+        results = [orjson.loads(text) for text in run({"p": maker, "c": reader}, events, cuts, restarts=True)]
+        assert [one["query"] for one in results] == ["p", "c"]
+        assert results[1]["events"]["d"] == {"seq": 2, "ts": 3, "type": "D", "x": 0}
+        assert results[1]["events"]["c"]["seq"] == 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "name", "reason"),
+    [
+        ({"p": P, "c": "PATTERN SEQ(D d, A a) RETURN d.z AS z WITHIN 5 ms"}, "c", "unknown attribute 'z' of type D"),
+        ({"c": C, "p": P}, "c", "unknown event type 'D'"),
+        (
+            {"p": "PATTERN A a WITHIN 1 ms RETURN a.x INTO D", "q": "PATTERN D d WITHIN 1 ms RETURN d.x INTO E",
+             "p2": "PATTERN SEQ(E e, D d) WITHIN 9 ms RETURN e.x INTO D"},
+            "p2", "query p2: a query cannot read its own results: p2 makes D for p2",
+        ),
+        (
+            {"q": "PATTERN A a WITHIN 1 ms INTO D".replace(" INTO", " RETURN * INTO"),
+             "r": "PATTERN SEQ(D d, NOT A n, D e) OUTPUT COMPRESSED WITHIN 5 ms"},
+            "r", "leave OUTPUT COMPRESSED out",
+        ),
+        ({"p": P, "c": "PATTERN SEQ(D d, A a) WITHIN 5 ms CONFIDENCE >= 0.5"}, "c", "leave CONFIDENCE out"),
+        ({"p": P, "p2": "PATTERN C c WITHIN 1 ms RETURN c.s AS x INTO E"}, "p2", "'x' is a whole number in the stream"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_rejected_with_the_reason(texts: Texts, name: str, reason: str) -> None:
+    operator = MatchOperator(partition=0, compiled=False)
+    for number, (one, text) in enumerate(texts.items()):
+        control = [cases.schema_control()] if number == 0 else []
+        operator.apply(cases.blocks(numbered("A"), [], {}, (*control, add(one, text)))[0])
+    status = operator.statuses()[name]
+    assert status.state == "rejected"
+    assert reason in status.reason
+    assert all(one.state == "active" for other, one in operator.statuses().items() if other != name)
+
+
+def test_a_reader_cannot_see_the_past() -> None:
+    operator = MatchOperator(partition=0, compiled=False)
+    controls = (cases.schema_control(), add("p", P), add("c", C, **{"from": "earliest"}))
+    block = cases.blocks(numbered("A"), [], {}, controls)[0]
+    operator.apply(block, lambda: iter([block]))
+    assert "without --from earliest" in operator.statuses()["c"].reason
