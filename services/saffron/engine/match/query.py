@@ -124,7 +124,8 @@ class QueryRuns:
     @property
     def size(self) -> int:
         """Bytes of state."""
-        return self.rows.size + self.nodes.size + sum(pool.size for pool in self.pools) + self.buffer.nbytes
+        chosen = self.choice.size + (0 if self.timeouts is None else self.timeouts.marks.table.nbytes)
+        return self.rows.size + self.nodes.size + sum(pool.size for pool in self.pools) + self.buffer.nbytes + chosen
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
         """The codes of all strings that the rows hold."""

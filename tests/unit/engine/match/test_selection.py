@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.engine.match import collapsed
 from saffron.engine.match.graph_results import takes_graphs
 from saffron.engine.match.listing import listed, whole
 from saffron.language import compile_query
@@ -67,13 +68,18 @@ def wanted(asked: Question, plan: MatchPlan, events: Events) -> list[Row]:
     return found
 
 
+def openers(asked: Question, plan: MatchPlan, events: Events) -> dict[str, tuple[int, ...]]:
+    """Positions at which windows open."""
+    if plan.window.opens is None:
+        return {}
+    found = windows(asked, events_of(events))
+    return {"q": tuple(window.opener.seq for window in found if window.opener is not None)}
+
+
 def engine(
     asked: Question, plan: MatchPlan, events: Events, cuts: Sequence[int], *, restarts: bool, compiled: bool = False
 ) -> list[bytes]:
-    opened = {}
-    if plan.window.opens is not None:
-        found = windows(asked, events_of(events))
-        opened = {"q": tuple(window.opener.seq for window in found if window.opener is not None)}
+    opened = openers(asked, plan, events)
     run, texts = cases.operator({"q": plan}, compiled=compiled), []
     controls = (cases.schema_control(), cases.query_control("add"))
     for block in cases.blocks(events, cuts, opened, controls):
@@ -147,3 +153,70 @@ def test_compiled_kernels_give_the_same_bytes(seed: int) -> None:
     asked = question(text)
     texts = engine(asked, plan, events, [3], restarts=False)
     assert texts == engine(asked, plan, events, [3], restarts=False, compiled=True)
+
+
+def test_large_graphs_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match WITHIN 1 hour OUTPUT COMPRESSED"
+    plan = compile_query(text, cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    events = [cases.stream(random.Random(1), 1)[0] | {"seq": n, "ts": n, "type": "ABBBBBBBBBCC"[n]} for n in range(12)]
+    asked = question(text)
+    (whole_one, *_) = [orjson.loads(one) for one in engine(asked, plan, events, [], restarts=False)]
+    monkeypatch.setattr(collapsed, "CHUNK", 20)
+    texts = engine(asked, plan, events, [], restarts=False)
+    chunks = [orjson.loads(one) for one in texts if orjson.loads(one)["id"] == whole_one["id"]]
+    assert [chunk["chunk"] for chunk in chunks] == list(range(len(chunks)))
+    assert {chunk["chunks"] for chunk in chunks} == {len(chunks)}
+    assert len(chunks) > 2
+    assert [node for chunk in chunks for node in chunk["nodes"]] == whole_one["nodes"]
+    assert whole_one["count"] == 2**9 - 1
+    assert rows(plan, texts) == wanted(asked, plan, events)
+
+
+def test_counts_beyond_63_bits_are_strings() -> None:
+    text = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match WITHIN 1 hour OUTPUT COMPRESSED"
+    plan = compile_query(text, cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    events = [cases.stream(random.Random(1), 1)[0] | {"seq": n, "ts": n, "type": "B"} for n in range(102)]
+    events[0]["type"], events[-1]["type"] = "A", "C"
+    (text_of_one,) = cases.results(
+        cases.operator({"q": plan}), cases.blocks(events, [], {}, (cases.schema_control(), cases.query_control("add")))
+    )
+    assert orjson.loads(text_of_one)["count"] == str(2**100 - 1)
+
+
+@pytest.mark.parametrize("output", ["CONSUME ALL", *(f"OUTPUT {mode} WITH TIMEOUTS" for mode in MODES)])
+@pytest.mark.parametrize("window", ["WITHIN 20 ms", "WITHIN 20 ms SLIDE 10 ms"])
+def test_memory_follows_the_window(output: str, window: str) -> None:
+    plan = compile_query(f"PATTERN SEQ(A a, B b) WHERE [k] {window} {output}", cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    events = generate.stream(random.Random(3), 1_500, "AB")
+    run, sizes = cases.operator({"q": plan}), []
+    controls = (cases.schema_control(), cases.query_control("add"))
+    for block in cases.blocks(events, range(0, 1_500, 30), {}, controls):
+        run.apply(block)
+        sizes.append(run.statistics()["state_bytes"])
+    assert max(sizes[25:]) <= 1.02 * max(sizes[:25])
+
+
+def test_a_pause_forgets_what_waits_wherever_blocks_are_cut() -> None:
+    told = 0
+    for seed in range(20_000, 20_120):
+        rng = random.Random(seed)
+        text, plan, events = case(rng)
+        asked = question(text)
+        pause, resume = sorted(rng.sample(range(1, len(events)), 2))
+        controls = (
+            cases.schema_control(),
+            cases.query_control("add"),
+            cases.query_control("pause", position=events[pause]["seq"]),
+            cases.query_control("resume", position=events[resume]["seq"]),
+        )
+        opened = openers(asked, plan, events)
+        made = [
+            cases.results(cases.operator({"q": plan}), cases.blocks(events, cuts, opened, controls))
+            for cuts in ([], [pause], [pause, resume], range(len(events)))
+        ]
+        assert made[0] == made[1] == made[2] == made[3], (seed, text, pause, resume)
+        told += len(made[0])
+    assert told > 60

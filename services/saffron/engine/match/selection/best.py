@@ -40,6 +40,7 @@ class Begun:
         entries = best(entries, stored, longest=False)
         table = self.marks.reserve(len(entries), stored.rows.tail)
         kept = np.empty(len(entries), np.uint8)
+        self.marks.added(len(entries))
         _new(table, entries.found[FIRST_ROW].copy(), entries.windows, kept)
         return entries.only(kept.astype(np.bool_))
 

@@ -50,6 +50,14 @@ class Choice:
         """How many matches are not decided yet."""
         return len(self.unconsumed) + len(self.undecided)
 
+    @property
+    def size(self) -> int:
+        """Bytes of state."""
+        held = [self.unconsumed.held.found, self.undecided.held.found]
+        held += [one.marks.table for one in (self.consumed, self.begun) if one is not None]
+        held += [self.apart.ends] if self.apart is not None else []
+        return sum(array.nbytes for array in held)
+
     def chosen(self, entries: Entries, stored: Stored, now: int) -> Entries:
         """What is decided by now: that of each deadline in the order of results, then that without one.
 

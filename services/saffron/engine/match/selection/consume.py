@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import int64, uint8, void
+from numba import int64, uint8
 
 from saffron.engine.jit import kernel
 from saffron.engine.match.entries import Entries
@@ -28,15 +28,19 @@ class Consumed:
         counts = stored.counts(entries)
         rows = stored.events(entries, counts)
         kept = np.empty(len(entries), np.uint8)
-        table = self.marks.reserve(len(rows), stored.rows.tail)
-        _greedy(table, counts, rows, entries.windows, self._consuming, kept)
+        windows = entries.windows
+        most = min(len(rows), len(stored.rows) * len(np.unique(windows)))
+        table = self.marks.reserve(most, stored.rows.tail)
+        self.marks.added(_greedy(table, counts, rows, windows, self._consuming, kept))
         return entries.only(kept.astype(np.bool_))
 
 
-@kernel(void(int64[:, ::1], int64[:, ::1], int64[::1], int64[::1], uint8[::1], uint8[::1]))
+@kernel(int64(int64[:, ::1], int64[:, ::1], int64[::1], int64[::1], uint8[::1], uint8[::1]))
 def _greedy(table, counts, rows, windows, consuming, kept):  # type: ignore[no-untyped-def]
-    """kept [n]: 1 for each match none of whose events was consumed; `rows`: events by match, then by component."""
-    begin = 0
+    """kept [n]: 1 for each match none of whose events was consumed. `rows`: events by match, then by component.
+
+    How many marks were set."""
+    begin, marks = 0, 0
     for i in range(len(counts)):
         stop = begin + counts[i].sum()
         kept[i] = 1
@@ -49,6 +53,7 @@ def _greedy(table, counts, rows, windows, consuming, kept):  # type: ignore[no-u
             for component in range(counts.shape[1]):
                 for _ in range(counts[i, component]):
                     if consuming[component]:
-                        mark(table, rows[k], windows[i], rows[k])
+                        marks += mark(table, rows[k], windows[i], rows[k])
                     k += 1
         begin = stop
+    return marks

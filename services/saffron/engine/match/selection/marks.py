@@ -19,18 +19,17 @@ class Marks:
 
     def __init__(self) -> None:
         self.table: Ints = np.full((_SMALLEST, 3), -1, np.int64)
+        self._room = _SMALLEST // 2  # how many more marks leave half of the table free
 
     def reserve(self, more: int, oldest: int) -> Ints:
         """The table, with room for `more` marks. `oldest`: the first row that is stored."""
-        kept = self.live(oldest)
-        used = int((self.table[:, ROW] >= 0).sum())
-        if 2 * (used + more) > len(self.table):
-            size = _SMALLEST
-            while size < 4 * (len(kept) + more):
-                size *= 2
-            self.table = np.full((size, 3), -1, np.int64)
-            fill(self.table, kept)
+        if more > self._room:
+            self._build(self.live(oldest), more)
         return self.table
+
+    def added(self, marks: int) -> None:
+        """So many of those that there was room for were set."""
+        self._room -= marks
 
     def live(self, oldest: int) -> Ints:
         """int64 [marks, 3]."""
@@ -42,8 +41,15 @@ class Marks:
         return np.ascontiguousarray(kept[np.lexsort(kept.T)])
 
     def restore(self, marks: Ints) -> None:
-        self.table = np.full((_SMALLEST, 3), -1, np.int64)
-        fill(self.reserve(len(marks), 0), np.ascontiguousarray(marks, np.int64))
+        self._build(np.ascontiguousarray(marks, np.int64), 0)
+
+    def _build(self, marks: Ints, more: int) -> None:
+        size = _SMALLEST
+        while size < 4 * (len(marks) + more):
+            size *= 2
+        self.table = np.full((size, 3), -1, np.int64)
+        fill(self.table, marks)
+        self._room = size // 2 - len(marks)
 
 
 @kernel(int64(int64[:, ::1], int64, int64))
@@ -63,11 +69,13 @@ def is_marked(table, value, window):  # type: ignore[no-untyped-def]
     return table[place_of(table, value, window), 2] >= 0
 
 
-@kernel(void(int64[:, ::1], int64, int64, int64))
+@kernel(int64(int64[:, ::1], int64, int64, int64))
 def mark(table, value, window, row):  # type: ignore[no-untyped-def]
-    """Set it, for as long as `row` is stored."""
+    """Set it, for as long as `row` is stored; how many marks that adds."""
     at = place_of(table, value, window)
+    new = 1 if table[at, 2] < 0 else 0
     table[at, 0], table[at, 1], table[at, 2] = value, window, row
+    return new
 
 
 @kernel(void(int64[:, ::1], int64[:, ::1]))

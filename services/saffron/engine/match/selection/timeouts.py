@@ -50,7 +50,7 @@ class Timeouts:
         if len(entries):
             most = int(stored.counts(entries).sum())
             table = self.marks.reserve(most, stored.rows.tail)
-            _mark(table, entries.found, entries.windows, *stored.nodes.arrays)
+            self.marks.added(_mark(table, entries.found, entries.windows, *stored.nodes.arrays))
 
     def over(self, expired: Expired, stored: Stored) -> TimedOut:
         """Those of the block, in the order of deadlines, then in that of results."""
@@ -119,8 +119,10 @@ def _prefixes(found, i, node_row, node_before, node_part, hashes):  # type: igno
     return count
 
 
-@kernel(void(int64[:, ::1], int64[:, ::1], int64[::1], uint32[::1], uint32[::1], uint8[::1]))
+@kernel(int64(int64[:, ::1], int64[:, ::1], int64[::1], uint32[::1], uint32[::1], uint8[::1]))
 def _mark(table, found, windows, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
+    """Mark all beginnings; how many were new."""
+    marks = 0
     hashes = np.empty(64, np.int64)
     for i in range(found.shape[1]):
         count = _prefixes(found, i, node_row, node_before, node_part, hashes)
@@ -130,7 +132,8 @@ def _mark(table, found, windows, node_row, node_before, node_part):  # type: ign
         for at in range(count - 1, -1, -1):
             if is_marked(table, hashes[at], windows[i]):
                 break  # and so are the shorter ones
-            mark(table, hashes[at], windows[i], found[0, i])
+            marks += mark(table, hashes[at], windows[i], found[0, i])
+    return marks
 
 
 @kernel(
