@@ -1,4 +1,4 @@
-"""Line charts on logarithmic axes as self-contained SVG: series of points, a legend, ticks at powers of ten."""
+"""Line charts on logarithmic axes as self-contained SVG: series of points, and a legend."""
 
 from __future__ import annotations
 
@@ -20,15 +20,22 @@ Series = Mapping[str, Sequence[tuple[float, float]]]
 
 @dataclass(frozen=True)
 class _Axis:
-    """Powers of ten `low`..`high` over the pixels `begin`..`end`."""
+    """The values `low`..`high` over the pixels `begin`..`end`."""
 
-    low: int
-    high: int
+    low: float
+    high: float
     begin: float
     end: float
 
     def at(self, value: float) -> float:
-        return self.begin + (math.log10(value) - self.low) / (self.high - self.low) * (self.end - self.begin)
+        return self.begin + math.log(value / self.low) / math.log(self.high / self.low) * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        """Powers of ten; on a short axis also two and five times those."""
+        factors = (1.0,) if self.high / self.low > 100 else (1.0, 2.0, 5.0)
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        found = [factor * 10.0**power for power in powers for factor in factors]
+        return [tick for tick in found if self.low <= tick <= self.high]
 
 
 def chart(path: Path, title: str, across: str, up: str, series: Series) -> None:
@@ -45,20 +52,19 @@ def chart(path: Path, title: str, across: str, up: str, series: Series) -> None:
 
 
 def _axis(values: Sequence[float], begin: float, end: float) -> _Axis:
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    return _Axis(low, max(high, low + 1), begin, end)
+    return _Axis(min(values) / 1.3, max(values) * 1.3, begin, end)
 
 
 def _frame(x: _Axis, y: _Axis, title: str, across: str, up: str) -> Iterator[str]:
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
-    for power in range(x.low, x.high + 1):
-        at = x.at(10.0**power)
+    for tick in x.ticks():
+        at = x.at(tick)
         yield f'<path class="g" d="M{at:.1f} {y.begin}V{y.end}"/>'
-        yield f'<text class="c" x="{at:.1f}" y="{y.begin + 18}">{_power(power)}</text>'
-    for power in range(y.low, y.high + 1):
-        at = y.at(10.0**power)
+        yield f'<text class="c" x="{at:.1f}" y="{y.begin + 18}">{_number(tick)}</text>'
+    for tick in y.ticks():
+        at = y.at(tick)
         yield f'<path class="g" d="M{x.begin} {at:.1f}H{x.end}"/>'
-        yield f'<text class="r" x="{x.begin - 6}" y="{at + 4:.1f}">{_power(power)}</text>'
+        yield f'<text class="r" x="{x.begin - 6}" y="{at + 4:.1f}">{_number(tick)}</text>'
     yield f'<path class="a" d="M{x.begin} {y.end}V{y.begin}H{x.end}"/>'
     middle = (x.begin + x.end) / 2
     yield f'<text class="c" x="{middle}" y="20" font-weight="bold">{escape(title)}</text>'
@@ -67,8 +73,10 @@ def _frame(x: _Axis, y: _Axis, title: str, across: str, up: str) -> Iterator[str
     yield f'<text class="c" transform="translate(18 {height}) rotate(-90)">{escape(up)}</text>'
 
 
-def _power(power: int) -> str:
-    return f"{10**power:,}" if 0 <= power <= 4 else f"1e{power}"
+def _number(tick: float) -> str:
+    if 0.01 <= tick < 1e5:
+        return f"{tick:,g}"
+    return f"{tick:.0e}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
 def _line(number: int, name: str, points: Sequence[tuple[float, float]]) -> Iterator[str]:

@@ -54,10 +54,12 @@ BASELINES: dict[str, Callable[..., tuple[int, int, int]]] = {
 }
 ANY = """PATTERN SEQ(A a, B+ b[], C c)
 WHERE skip-till-any-match {{ a.v < {0} AND b[i].v < {0} AND c.v < {1} AND b[i].load > b[i-1].load }} WITHIN {2} ms"""
+WAYS = ("Saffron, counted", "Saffron, listed", "SASE+", "ZStream")
 SPARSE = 50  # of so many C that would fit only one is asked for, where the window varies
 FITTING = 0.03  # share of the events that fit, where the window varies
 DENSITIES = (6, 12, 18, 24, 30, 36, 42)  # events of a window of 500 that fit, where the selectivity varies
-SPANS = (25, 50, 100, 200, 400, 800, 1600, 3200)
+SPANS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 102_400)
+LISTED = 3200
 
 
 def timed(run: Callable[[], Any], runs: int) -> tuple[float, Any]:
@@ -124,9 +126,9 @@ def overlap_cases(events: int, runs: int, limit: float) -> Iterator[Row]:
     """Query p3*: one match of those that overlap."""
     schema, columns = stream("stock")
     columns = slice_columns(columns, 0, events)
+    parts = blocks(columns, 8192)
     for within in WINDOWS:
         plan = _plan(OVERLAP.format(within), schema)
-        parts = blocks(columns, 8192)
         seconds, (ours, mixed) = timed(lambda p=plan: listed(prepare(p, schema), parts, limit), runs)
         row: Row = {"query": "p3*s3", "W": within, "matches": ours.matches, "Saffron": 1000 * seconds}
         found, steps = {"Saffron": (ours.matches, mixed)}, {}
@@ -177,15 +179,29 @@ def any_cases(events: int, runs: int, limit: float, steps: int) -> Iterator[Row]
 def any_case(
     varied: str, schema: Schema, columns: Columns, asked: tuple[float, float, int], runs: int, limit: float, steps: int
 ) -> Row:
-    """Events/s of each way. "counted": graphs, no match listed."""
-    fit, end, within = asked
-    plan = _plan(ANY.format(*asked), schema)
-    parts = blocks(columns, 8192)
+    """Events/s of each way. "counted": graphs, no match listed; in windows beyond LISTED that is the only way."""
+    plan, within = _plan(ANY.format(*asked), schema), asked[2]
     seconds, counted = timed(lambda: find(prepare(plan, schema), [columns], block=8192, seconds=limit), runs)
-    row: Row = {"varied": varied, "W": within, "fitting": fit * within, "matches": counted.matches}
+    row: Row = {"varied": varied, "W": within, "matches": f"{counted.matches:.3g}"}
     row |= {"matches/event": counted.matches / counted.events, "Saffron, counted": round(counted.events / seconds)}
+    row |= {"Saffron, listed": "", "SASE+": "", "ZStream": "", "stopped": counted.stopped}
+    return row if within > LISTED else row | any_listed(plan, schema, columns, asked, runs, limit, steps)
+
+
+def any_listed(
+    plan: MatchPlan,
+    schema: Schema,
+    columns: Columns,
+    asked: tuple[float, float, int],
+    runs: int,
+    limit: float,
+    steps: int,
+) -> Row:
+    """The ways that make every match."""
+    fit, end, within = asked
+    parts = blocks(columns, 8192)
     seconds, (whole, mixed) = timed(lambda: listed(prepare(plan, schema), parts, limit), runs)
-    row["Saffron, listed"] = round(whole.events / seconds)
+    row: Row = {"Saffron, listed": round(whole.events / seconds)}
     found = {} if whole.stopped else {"Saffron": (whole.matches, mixed)}
     stopped = [f"Saffron, listed, at {whole.events:,}"] if whole.stopped else []
     for way, buffered in (("SASE+", False), ("ZStream", True)):
@@ -197,11 +213,8 @@ def any_case(
             found[way] = (matches, int(own))
         else:
             stopped.append(f"{way} at {seen:,}")
-    agree(f"{varied} {asked}", found)
-    row["stopped"] = ", ".join(stopped)
-    row["times SASE+"] = row["Saffron, listed"] / row["SASE+"]
-    row["counted, times SASE+"] = row["Saffron, counted"] / row["SASE+"]
-    return row
+    agree(f"any {asked}", found)
+    return row | {"stopped": ", ".join(stopped)}
 
 
 def _kinds(columns: Columns, fit: float, end: float) -> tuple[Any, Any]:
@@ -217,20 +230,24 @@ def _kinds(columns: Columns, fit: float, end: float) -> tuple[Any, Any]:
 def draw(folder: Path, events: int, stock: list[Row], skipping: list[Row]) -> None:
     """The charts of both."""
     folder.mkdir(parents=True, exist_ok=True)
-    by_window, by_output = defaultdict(list), defaultdict(list)
+    by_window, by_output, gains = defaultdict(list), defaultdict(list), defaultdict(list)
     for row in stock:
-        for way in ("Saffron", *BASELINES):
-            if row["query"].endswith("s3"):
+        if row["query"].endswith("s3"):
+            gains[f"{row['query']}, with reading back"].append((row["W"], row["merging gain"]))
+            gains[f"{row['query']}, matching alone"].append((row["W"], row["merging gain, matching alone"]))
+            for way in ("Saffron", "basic"):
                 by_window[f"{row['query']} {way}"].append((row["W"], 1000 * events / row[way]))
-                by_output[f"{row['query']} {way}"].append((row["output"], 1000 * row[way] / events))
+                by_output[f"{row['query']} {way}"].append((row["output"] / events, 1000 * row[way] / events))
     chart(folder / "stock_window.svg", "Throughput against window", "window (events)", "events/s", by_window)
-    chart(folder / "stock_output.svg", "Cost against output", "sum of match lengths", "us an event", by_output)
+    chart(folder / "stock_output.svg", "Cost against output", "events of matches, an event", "us an event", by_output)
+    chart(folder / "merging.svg", "Gain of merging runs", "window (events)", "basic / merging", gains)
     for varied, across in (("selectivity", "matches/event"), ("window", "W")):
         series = defaultdict(list)
         for row in skipping:
             if row["varied"] == varied and row[across] > 0:
-                for way in ("Saffron, counted", "Saffron, listed", "SASE+", "ZStream"):
-                    series[way].append((row[across], row[way]))
+                for way in WAYS:
+                    if row[way]:
+                        series[way].append((row[across], row[way]))
         title = f"Skip-till-any-match: throughput against {varied}"
         chart(folder / f"any_{varied}.svg", title, {"W": "window (events)"}.get(across, across), "events/s", series)
 
@@ -255,9 +272,10 @@ def main() -> None:
     title = f"p3*, NON-OVERLAP, {chosen.events:,} events, milliseconds; a step: one event asked of one run"
     show(title, overlapping, names, path and path.with_stem(f"{path.stem}-overlap"))
     skipping = list(any_cases(chosen.events, chosen.runs, chosen.limit, chosen.steps))
-    title = f"SEQ(A a, B+ b[], C c), skip-till-any-match, rising, {chosen.events:,} events, events/s"
-    names = "varied|W|matches/event|matches|Saffron, counted|Saffron, listed|SASE+|ZStream|stopped"
-    show(title, skipping, names, path and path.with_stem(f"{path.stem}-any"))
+    title = f"SEQ(A a, B+ b[], C c), skip-till-any-match, rising, {chosen.events:,} events, thousand events/s"
+    names = "varied|W|matches|Saffron, counted|Saffron, listed|SASE+|ZStream|stopped"
+    thousands = [row | {way: row[way] // 1000 for way in WAYS if row[way]} for row in skipping]
+    show(title, thousands, names, path and path.with_stem(f"{path.stem}-any"))
     if chosen.out:
         draw(Path(chosen.out), chosen.events, stock, skipping)
 
