@@ -185,7 +185,7 @@ class QueryRuns:
             matches = sweep_all(pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing)
         self.counters[FOUND] = matches
         self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
-        self._sort(start)
+        self._sort(0)  # together with those that their keys' next events have shown to be over
 
     def _widen_found(self) -> None:
         self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
