@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from saffron.api.aggregate import aggregate as aggregate
     from saffron.api.query import Query as Query
     from saffron.api.query import compile as compile  # noqa: A004
+    from saffron.api.result import Compressed as Compressed
     from saffron.api.result import Event as Event
     from saffron.api.result import Match as Match
     from saffron.api.result import Result as Result
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Compressed": "api.result",
     "Event": "api.result",
     "Match": "api.result",
     "Query": "api.query",

@@ -123,6 +123,11 @@ class Match(Result):
         return bool(self._data.get("timeout", False))
 
     @property
+    def waiting(self) -> tuple[str, ...]:
+        """Of such a partial match the variables that it waited for, else none."""
+        return tuple(self._data.get("waiting", ()))
+
+    @property
     def confidence(self) -> float | None:
         """The probability of a match over imprecise time, else None."""
         return self._data.get("confidence")
@@ -155,6 +160,36 @@ class Match(Result):
         )
 
 
+class Compressed(Result):
+    """All matches that end with one event (OUTPUT COMPRESSED), as a graph whose paths they are."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Mapping[str, Any]:
+        """The attributes of [attr], on which all events agree."""
+        return MappingProxyType(self._data.get("key") or {})
+
+    @property
+    def count(self) -> int:
+        """How many matches there are, exactly."""
+        return int(self._data["count"])
+
+    def matches(self) -> Iterator[dict[str, Any]]:
+        """The matches, each made when it is asked for: by variable the position (seq) of its event, a list for a
+        closure, None for what is not bound."""
+        from saffron.engine.match.listing import listed
+
+        return listed(self._data)
+
+    def __repr__(self) -> str:
+        return f"<Compressed {self.query}: {self.count} matches that end at {html.moment(self._data['end'])}>"
+
+    def _repr_html_(self) -> str:
+        span = f"to {html.moment(self._data['end'])}"
+        return html.heading(self.query, {**self.key}, span) + html.values({"matches": self.count})
+
+
 class Trend(Result):
     """What an aggregate query says of one window and group."""
 
@@ -182,6 +217,8 @@ def result_of(data: Mapping[str, Any]) -> Result:
     """The object for a result's JSON form."""
     if "events" in data:
         return Match(data)
+    if "nodes" in data:
+        return Compressed(data)
     return Trend(data) if "group" in data else Result(data)
 
 

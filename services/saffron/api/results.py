@@ -55,9 +55,10 @@ class Results:
         self._letters: list[DeadLetter] = []
 
     def __iter__(self) -> Iterator[Result]:
-        """`Match` and `Trend` objects in the order in which they fire."""
-        for line in self.lines():
-            yield result_of(orjson.loads(line))
+        """`Match`, `Trend` and `Compressed` objects in the order in which they fire."""
+        from saffron.engine.match.listing import whole
+
+        yield from map(result_of, whole(map(orjson.loads, self.lines())))
 
     def lines(self) -> Iterator[bytes]:
         """The results as JSON, each without a newline: what `saffron replay` prints."""

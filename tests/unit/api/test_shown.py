@@ -161,3 +161,28 @@ def test_times_near_to_1970_stay_numbers() -> None:
     assert moment(1_700_000_000_123) == "2023-11-14 22:13:20.123"
     assert moment(2**53) == str(2**53)
     assert window_span((1_700_000_000_000, 1_700_000_060_000)) == "2023-11-14 22:13:20 + 1 min"
+
+
+SOME = [{"type": "ABBC"[n], "ts": n, "x": n} for n in range(4)]
+
+
+class TestOutput:
+    def test_compressed_results_list_their_matches(self) -> None:
+        query = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match WITHIN 1 s OUTPUT COMPRESSED"
+        results = saffron.replay(query, SOME)
+        (one,) = results
+        assert isinstance(one, saffron.Compressed)
+        assert (one.count, one.key, len(list(one.matches()))) == (3, {}, 3)
+        assert next(one.matches()) == {"a": 0, "b": [1, 2], "c": 3}
+        assert repr(one).startswith("<Compressed query: 3 matches that end at 3>")
+        assert "matches" in one._repr_html_()
+        assert results.to_arrow()["count"].to_pylist() == [3]
+
+    def test_timeouts_say_what_they_waited_for(self) -> None:
+        results = saffron.replay("PATTERN SEQ(B b, A a) WITHIN 1 s OUTPUT ALL WITH TIMEOUTS RETURN a.x", SOME)
+        found = list(results)
+        assert [(one.timeout, one.waiting) for one in found if isinstance(one, saffron.Match)] == [(True, ("a",))] * 2
+        assert "b" in repr(found[0])
+        table = results.to_arrow()
+        assert table["waiting"].to_pylist() == [["a"], ["a"]]
+        assert table["return"].to_pylist() == [{"x": None}] * 2
