@@ -10,9 +10,9 @@ import orjson
 import typer
 
 from saffron.cli import console
-from saffron.cli.queries import read_schema, read_texts
+from saffron.cli.queries import bind_text, read_schema, read_texts
 from saffron.engine.composition import bind_together
-from saffron.language import bind, explain_json, explain_svg, explain_text
+from saffron.language import explain_json, explain_svg, explain_text
 
 
 def explain(
@@ -31,7 +31,7 @@ def explain(
     """
     known = read_schema(schema) if schema else None
     texts = [(one.name, one.text) for one in read_texts(query or [], text or [])]
-    for bound in bind_together(texts, known, lambda text, of, name: bind(text, of, name=name, lenient=known is None)):
+    for bound in bind_together(texts, known, bind_text):
         plan = bound.plan
         for warning in bound.warnings:
             console.say(warning)

@@ -9,9 +9,13 @@ from pathlib import Path
 import orjson
 import typer
 
+from saffron.engine.aggregates import registered
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema import Schema
 from saffron.errors import InputError, SchemaError
+from saffron.language import Bound, bind
+from saffron.runtime import config
+from saffron.runtime.own_modules import import_modules
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,18 @@ class QueryText:
 
 
 def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
-    """Queries from files and from `-e`; a usage error if there is none."""
+    """Queries from files and from `-e`; a usage error if there is none. Aggregates of the settings become known."""
+    import_modules(config.load().settings.aggregates)
     queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
     if not queries:
         raise typer.BadParameter("no query: name a file with -q, or give the text with -e")
     return queries
+
+
+def bind_text(text: str, schema: Schema | None, name: str) -> Bound:
+    """Bind a query's text; without a schema names are not checked."""
+    return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
 
 
 def read_schema(path: Path) -> Schema:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
-from saffron.cli.queries import QueryText, read_schema, read_texts
+from saffron.cli.queries import QueryText, bind_text, read_schema, read_texts
 from saffron.cli.standing import Standing, next_version, read_standing, removed, stream_row, wait_for
 from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
-from saffron.engine.composition import bind_together
+from saffron.engine.composition import bind_together, makers_first
 from saffron.errors import SaffronError
-from saffron.language import bind, compile_query, explain_text
+from saffron.language import explain_text
 from saffron.runtime.config import Settings
 
 app = typer.Typer(no_args_is_help=True)
@@ -65,7 +66,9 @@ def add(
     texts = read_texts(files or [], text or [])
     with connection(system.connected()) as client:
         standing = read_standing(client)
-        names = [_require_addable(client, one) for one in texts]
+        texts = _makers_first(texts)
+        beside = {name: str(one.row["text"]) for name, one in standing.items()} | {one.name: one.text for one in texts}
+        names = [_require_addable(client, one, beside) for one in texts]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
@@ -89,7 +92,7 @@ def check(
     known = read_schema(schema) if schema else None
     rows = []
     texts = [(one.name, one.text) for one in read_texts(files or [], text or [])]
-    for bound in bind_together(texts, known, lambda text, of, name: bind(text, of, name=name, lenient=known is None)):
+    for bound in bind_together(texts, known, bind_text):
         plan = bound.plan
         rows.append({"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(bound.warnings)})
         if not json:
@@ -134,7 +137,7 @@ def show(name: Name, *, system: options.System, json: options.AsJson = False) ->
         console.print_json(view)
         return
     print(f"{name} (version {view['version']}): {view['state']} {_reason(view)}\n\n{view['text'].strip()}\n")
-    print(explain_text(compile_query(view["text"], None, name=name, lenient=True)))
+    print(explain_text(bind_text(view["text"], None, name).plan))
     rows = [(one["service"], one["partition"], one["state"], one["position"]) for one in view["services"]]
     console.print_table(("service", "partition", "state", "position"), rows)
 
@@ -185,8 +188,10 @@ def replace(
     if len(texts) != 1:
         raise typer.BadParameter("give one new text: a FILE or one -e")
     with connection(system.connected()) as client:
-        _existing(read_standing(client), name)
-        named = _require_addable(client, QueryText(name, texts[0].text))
+        standing = read_standing(client)
+        _existing(standing, name)
+        beside = {other: str(one.row["text"]) for other, one in standing.items()}
+        named = _require_addable(client, QueryText(name, texts[0].text), beside)
         if named != name:
             raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
         _await(client, [_put(client, name, "add", texts[0].text, start)], "active", timeout, json)
@@ -218,10 +223,19 @@ def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float,
         _await(client, [_put(client, name, op, row["text"], row["from"])], wanted, timeout, json)
 
 
-def _require_addable(client: Client, one: QueryText) -> str:
-    """The query's name; QueryError or QueryRefused where it cannot be added."""
+def _makers_first(texts: Sequence[QueryText]) -> list[QueryText]:
+    """Under the names that they will have: queries after those whose results they read."""
+    named = {bind_text(one.text, None, one.name).plan.name: one.text for one in texts}
+    if len(named) < len(texts):
+        raise QueryRefused(f"two of the queries have the same name; the names are {', '.join(named)}")
+    order = makers_first(lambda text, schema, name: bind_text(text, schema, name).plan, named)
+    return [QueryText(name, named[name]) for name in order]
+
+
+def _require_addable(client: Client, one: QueryText, beside: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The query's name; QueryError or QueryRefused where it cannot be added. `beside`: texts of the others by name."""
     try:
-        found = checked(one.text, one.name, lambda stream: stream_row(client, stream))
+        found = checked(one.text, one.name, lambda stream: stream_row(client, stream), beside)
         row = stream_row(client, found.plan.stream)
         assert row is not None  # `checked` refuses a query over a stream that is not there
         check_partitions(found.plan, row, client.log.partitions)

@@ -73,7 +73,7 @@ class Api:
     async def show_query(self, request: web.Request) -> web.Response:
         name = self._known(request)
         view = self._tables.query(name)
-        checked = check(view["text"], name, self._tables.stream)
+        checked = check(view["text"], name, self._tables.stream, self._tables.queries.texts())
         return answer({**view, "plan": checked.explanation()})
 
     async def check_query(self, request: web.Request) -> web.Response:
@@ -118,7 +118,7 @@ class Api:
         return name
 
     async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:
-        checked = check(_text(body, "text"), name, self._tables.stream)
+        checked = check(_text(body, "text"), name, self._tables.stream, self._tables.queries.texts())
         row = self._tables.stream(checked.plan.stream)
         assert row is not None
         await asyncio.to_thread(check_partitions, checked.plan, row, self._partitions)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from saffron.engine.aggregates import registered
+from saffron.engine.composition import bound, standing_plans
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import QueryError
+from saffron.engine.events.schema import Schema
+from saffron.errors import QueryError, SaffronError
 from saffron.language import compile_query, explain_svg, explain_text, is_name
 from saffron.language.plan import MatchPlan, Plan
 
@@ -46,14 +50,20 @@ class Checked:
         }
 
 
-def check(text: str, name: str | None, stream_row: Callable[[str], Mapping[str, Any] | None]) -> Checked:
-    """Compile `text` as the services will. `name`: where the text does not name itself.
+def check(
+    text: str,
+    name: str | None,
+    stream_row: Callable[[str], Mapping[str, Any] | None],
+    standing: Mapping[str, str] = MappingProxyType({}),
+) -> Checked:
+    """Compile `text` as the services will. `name`: where the text does not name itself. `standing`: texts of queries
+    whose results it may read (INTO), by name.
 
     QueryError with the caret rendering; Refused where the query is right but cannot be added as asked.
     """
     if len(text) > MOST_CHARACTERS:
         raise Refused(413, "size", f"the query has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
-    plan = compile_query(text, None, name=name or "", lenient=True)
+    plan = _compile(text, None, name or "")
     if not plan.name:
         raise Refused(400, "name", 'the query has no name: begin it with QUERY NAME, or give "name" in the request')
     if not is_name(plan.name):
@@ -63,9 +73,19 @@ def check(text: str, name: str | None, stream_row: Callable[[str], Mapping[str, 
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
-    if row.get("schema") is not None:
-        plan = compile_query(text, from_json_schema(row["schema"]), name=name or "", lenient=False)
+    schema = None if row.get("schema") is None else from_json_schema(row["schema"])
+    others = {other: one for other, one in standing.items() if other != plan.name}
+    try:
+        plan = bound(_compile, text, schema, plan.name, standing_plans(_compile, others, schema, plan.stream))
+    except QueryError:
+        raise
+    except SaffronError as error:
+        raise Refused(400, "plan", str(error)) from error
     return Checked(plan.name, plan)
+
+
+def _compile(text: str, schema: Schema | None, name: str) -> Plan:
+    return compile_query(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
 
 
 def check_partitions(plan: Plan, row: Mapping[str, Any], partitions: Partitions) -> None:

@@ -22,6 +22,7 @@ from saffron.runtime.health import Health, HealthServer
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.own_modules import import_modules
 from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ _BEAT_SECONDS = 1.0
 def main(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT. Exit status 0; 1 when Faust has given up (a supervisor starts it again)."""
     require_safe(settings.host, settings.token)
+    import_modules(settings.aggregates)
     hush("aiokafka", "faust", "mode")
     return asyncio.run(_serve(settings))
 

@@ -48,6 +48,10 @@ class StandingQueries:
         """Names of all standing queries, sorted."""
         return sorted(self._queries)
 
+    def texts(self) -> dict[str, str]:
+        """The text of each query, by name."""
+        return {name: str(row["text"]) for name, row in self._queries.items()}
+
     def get(self, name: str) -> Row | None:
         """The query's newest message, or None."""
         return self._queries.get(name)

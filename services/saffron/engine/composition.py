@@ -108,6 +108,19 @@ def bind_together(
     return [found[at] for at in range(len(queries))]
 
 
+def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema | None, stream: str) -> dict[str, Plan]:
+    """The plans of queries that stand already, by name: those of the stream; what does not bind is left out."""
+    plans: dict[str, Plan] = {}
+    for name in makers_first(compiler, texts):
+        try:
+            plan = bound(compiler, texts[name], schema, name, plans)
+        except SaffronError:
+            continue
+        if plan.stream == stream:
+            plans[name] = plan
+    return plans
+
+
 def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
     """The names in the order in which the queries can be bound; wrong texts last."""
     plans = {}

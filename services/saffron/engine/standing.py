@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
+from saffron.engine.aggregates import registered
 from saffron.engine.events.schema import Schema
 from saffron.language import compile_query
 from saffron.language.plan import Plan
@@ -17,8 +18,8 @@ Compiler = Callable[[str, Schema | None, str], Plan]
 
 
 def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
-    """The compiler of the query language."""
-    return compile_query(text, schema, name=name)
+    """The compiler of the query language, with the user-defined aggregates that this process knows."""
+    return compile_query(text, schema, name=name, aggregates=frozenset(registered()))
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,9 @@ class Settings:
     transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)
     model_interval_ms: int = _setting(10_000, "time between two batches of the model builder", 100)
     spark_jars: str = _setting("", "jars of Spark's Kafka connector, comma separated; empty: resolved into the cache")
+    aggregates: str = _setting(
+        "", "modules, comma separated, that register aggregates when imported (@saffron.aggregate)"
+    )
     log_level: str = _setting("info", "debug, info, warning or error")
 
     def topic(self, name: str) -> str:

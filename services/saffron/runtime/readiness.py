@@ -13,10 +13,11 @@ from typing import Any
 
 import orjson
 
+from saffron.engine.composition import in_order
 from saffron.engine.events.schema_record import fingerprint
+from saffron.engine.standing import compile_text
 from saffron.errors import QueryError
-from saffron.language import compile_query
-from saffron.language.plan import TrendPlan
+from saffron.language.plan import MatchPlan, Plan, TrendPlan
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
@@ -30,14 +31,19 @@ Chains = Mapping[tuple[str, int], ResultChain]
 
 @dataclass(frozen=True)
 class Standing:
-    """A query that is ours: its newest version. `asked`, `compiled`: ids of schemas it is (to be) compiled for."""
+    """A query that is ours: its newest version. `plan`: of its text alone. `asked`, `compiled`: ids of schemas that
+    it is (to be) compiled for."""
 
     name: str
     version: int
     text: str
-    stream: str
+    plan: Plan
     asked: set[str] = field(default_factory=set)
     compiled: set[str] = field(default_factory=set)
+
+    @property
+    def stream(self) -> str:
+        return self.plan.stream
 
 
 class Readiness:
@@ -105,14 +111,14 @@ class Readiness:
         try:
             body: Any = orjson.loads(value)
             version, text = int(body["version"]), str(body["text"])
-            plan = compile_query(text, None, name=name)
+            plan = compile_text(text, None, name)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, QueryError):
             return None
         if isinstance(plan, TrendPlan) != self._trends:
             return None
         if before is not None and before.text == text:
-            return Standing(name, version, text, plan.stream, before.asked, before.compiled)
-        return Standing(name, version, text, plan.stream)
+            return Standing(name, version, text, plan, before.asked, before.compiled)
+        return Standing(name, version, text, plan)
 
     def _see_to(self, query: Standing, partition: int, chain: ResultChain, schema_id: str | None) -> None:
         """Have it compiled for the partition's schema (`schema_id`: in force), then say so."""
@@ -127,7 +133,18 @@ class Readiness:
             self._say(query, partition, schema_id)
         elif schema_id not in query.asked:
             query.asked.add(schema_id)
-            self._warming.ask(Request(self._operator, query.name, query.version, query.text, query.stream, schema))
+            makers = self._makers(query)
+            request = Request(self._operator, query.name, query.version, query.text, query.stream, schema, makers)
+            self._warming.ask(request)
+
+    def _makers(self, query: Standing) -> tuple[tuple[str, str], ...]:
+        """The queries whose results it may read (INTO), each after those whose results that one reads."""
+        plans = {
+            name: one.plan
+            for name, one in self._standing.items()
+            if isinstance(one.plan, MatchPlan) and one.plan.into and one.stream == query.stream and name != query.name
+        }
+        return tuple((name, self._standing[name].text) for name in in_order(plans))
 
     def _say(self, query: Standing, partition: int, schema_id: str | None) -> None:
         where = (self._service, query.stream, partition)

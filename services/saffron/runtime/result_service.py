@@ -64,7 +64,7 @@ class ResultService:
         metrics: Metrics,
         health: Health,
         *,
-        warm: Callable[[Path], Warmer] = Warming,
+        warm: Callable[[Path], Warmer] | None = None,
     ) -> None:
         kernels = user_cache_directory() / "kernels"
         jit.use_directory(kernels)
@@ -80,7 +80,7 @@ class ResultService:
             self._topics,
             kind.service,
             kind.operator,
-            warm(kernels),
+            Warming(kernels, settings.aggregates) if warm is None else warm(kernels),
             Statuses(self._producer, self._topics),
             trends=kind.trends,
             has_schema=self._streams.has_schema,

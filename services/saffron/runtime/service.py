@@ -17,6 +17,7 @@ from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metric_names import BUSY, RESTARTS
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.own_modules import import_modules
 
 _LOG = logging.getLogger(__name__)
 _IDLE_WAIT = 0.01
@@ -41,6 +42,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
     Where the log fails (no broker, topics missing), the service is made anew until it works; /readyz says why.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    import_modules(settings.aggregates)
     faulthandler.register(signal.SIGUSR1)  # kill -USR1 shows in the log where every thread is
     stop = _Stop()
     health, metrics = Health(name), Metrics()

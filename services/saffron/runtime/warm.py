@@ -25,6 +25,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.events.schema_record import schema_from_record
+from saffron.runtime.own_modules import import_modules
 
 _LOG = logging.getLogger(__name__)
 _DTYPES = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
@@ -33,7 +34,9 @@ _NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: np.nan, Kind.BOOL: -1, Kind.STRING: NU
 
 @dataclass(frozen=True)
 class Request:
-    """`operator`: "module:Class" of the engine. `schema`: its record."""
+    """`operator`: "module:Class" of the engine. `schema`: its record. `makers`: names and texts of the queries whose
+    results it may read, in the order in which they can be bound.
+    """
 
     operator: str
     name: str
@@ -41,6 +44,7 @@ class Request:
     text: str
     stream: str
     schema: Mapping[str, Any]
+    makers: tuple[tuple[str, str], ...] = ()
 
     def outdated(self, other: Request) -> bool:
         """Whether the other one, of a newer version, makes this needless: another text, or the same for this schema."""
@@ -49,15 +53,10 @@ class Request:
 
     def block(self) -> Block:
         """The block that makes the operator compile everything that the query needs."""
-        body = {
-            "op": "add",
-            "name": self.name,
-            "version": self.version,
-            "text": self.text,
-            "slot": 0,
-            "from": "now",
-        }
-        controls = (Control(0, "schema", {"schema": self.schema}), Control(0, "query", body))
+        added = [*self.makers, (self.name, self.text)]
+        shared = {"op": "add", "version": self.version, "slot": 0, "from": "now"}
+        adds = (Control(0, "query", {**shared, "name": name, "text": text}) for name, text in added)
+        controls = (Control(0, "schema", {"schema": self.schema}), *adds)
         columns = _one_of_each(schema_from_record(self.schema))
         return Block(columns, 0, len(columns), int(columns.ts[-1]) if len(columns) else 0, end=True, controls=controls)
 
@@ -77,8 +76,10 @@ class Warmer(Protocol):
 class Warming:
     """Compiles requests one after the other, each in a child; `step` never waits."""
 
-    def __init__(self, kernels: Path) -> None:
+    def __init__(self, kernels: Path, modules: str = "") -> None:
+        """`kernels`: where they are kept. `modules`: what the child imports first (`own_modules`)."""
         self._kernels = kernels
+        self._modules = modules
         self._waiting: list[Request] = []
         self._running: tuple[Request, subprocess.Popen[bytes]] | None = None
 
@@ -115,7 +116,7 @@ class Warming:
             self._running = None
 
     def _start(self, request: Request) -> None:
-        command = [sys.executable, "-m", "saffron.runtime.warm", str(self._kernels)]
+        command = [sys.executable, "-m", "saffron.runtime.warm", str(self._kernels), self._modules]
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         assert child.stdin is not None
         child.stdin.write(orjson.dumps(request))
@@ -135,8 +136,9 @@ def _one_of_each(schema: Schema) -> Columns:
 
 
 def main() -> None:
-    """The child: one request on standard input, the directory of kernels as its argument."""
+    """The child: one request on standard input; its arguments are the directory of kernels, and modules to import."""
     jit.use_directory(Path(sys.argv[1]))
+    import_modules(sys.argv[2])
     request = Request(**orjson.loads(sys.stdin.buffer.read()))
     module, _, name = request.operator.partition(":")
     operator = getattr(importlib.import_module(module), name)(partition=0, stream=request.stream)

@@ -10,8 +10,7 @@ from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.engine.shed.view import View
 from saffron.engine.windows.operator import WindowingOperator
-from saffron.errors import QueryError
-from saffron.language import compile_query
+from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan
 from saffron.windowing.desk import Desk, Wanted
 
@@ -91,8 +90,8 @@ class Activation:
         missing = {}
         for name, (version, text) in self._operator.unbound.items():
             try:
-                plan = compile_query(text, schema, name=name)
-            except QueryError:
+                plan = self._operator.plan(name, text, schema)
+            except SaffronError:
                 continue  # it will be rejected when it is bound
             if (service := self._unready(name, version, plan, schema_id)) is not None:
                 missing[name] = service
@@ -125,11 +124,11 @@ class Activation:
         if body.get("version") == self._view.queries.get(wanted.name):
             return None
         try:
-            plan = compile_query(body["text"], None, name=wanted.name)
+            plan = self._operator.plan(wanted.name, body["text"], None)
             if plan.stream != self._operator.stream:
                 return None
-            plan = compile_query(body["text"], self._operator.schema, name=wanted.name)
-        except QueryError:
+            plan = self._operator.plan(wanted.name, body["text"], self._operator.schema)
+        except SaffronError:
             return None  # the operator rejects it, with the reason
         return self._unready(wanted.name, body.get("version", 0), plan, self._schema_id)
 

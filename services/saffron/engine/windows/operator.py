@@ -36,6 +36,7 @@ from saffron.engine.windows.marks import Mark, Marks
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.standing import Change, Notice, Standing
 from saffron.errors import SchemaError
+from saffron.language.plan import Plan
 
 CHECKPOINT_EVERY = 1_000_000
 
@@ -187,6 +188,10 @@ class WindowingOperator:
         """The queries in force that wait for a schema: name -> (version, text)."""
         waiting = [query for query in self._standing.queries.values() if not query.bound]
         return {query.name: (query.version, query.text) for query in waiting}
+
+    def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
+        """The plan of a query beside those in force; SaffronError where it is none."""
+        return self._standing.plan(name, text, schema)
 
     @property
     def disorder_ms(self) -> int:

@@ -27,8 +27,9 @@ from tests.unit.engine.match.test_general import cut, described
 Texts = Mapping[str, str]
 
 
-def add(name: str, text: str, position: int = 0, **body: Any) -> Control:
-    return Control(position, "query", {"op": "add", "name": name, "version": 1, "text": text, "slot": 0, **body})
+def add(name: str, text: str, position: int = 0, begin: str = "now") -> Control:
+    body = {"op": "add", "name": name, "version": 1, "text": text, "slot": 0, "from": begin}
+    return Control(position, "query", body)
 
 
 def opened(text: str, events: Sequence[Event]) -> tuple[int, ...]:
@@ -213,7 +214,7 @@ def test_what_cannot_run_is_rejected_with_the_reason(texts: Texts, name: str, re
 
 def test_a_reader_cannot_see_the_past() -> None:
     operator = MatchOperator(partition=0, compiled=False)
-    controls = (cases.schema_control(), add("p", P), add("c", C, **{"from": "earliest"}))
+    controls = (cases.schema_control(), add("p", P), add("c", C, begin="earliest"))
     block = cases.blocks(numbered("A"), [], {}, controls)[0]
     operator.apply(block, lambda: iter([block]))
     assert "without --from earliest" in operator.statuses()["c"].reason
