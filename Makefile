@@ -8,7 +8,7 @@ STAMP := $(VENV)/.stamp$(addprefix -,$(notdir $(PYTHON)))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format unit nightly patterns contracts e2e bench clean
+.PHONY: help setup demo test check format unit nightly mutants patterns contracts e2e bench clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -40,8 +40,11 @@ format: setup ## format and mend what lint can mend
 unit: setup ## unit tests, and the engine against its slow twins
 	@$(PYTEST) -q -n 2 tests/unit
 
-nightly: setup ## random queries by the ten thousand (an hour or so)
+nightly: setup ## random queries by the ten thousand
 	@$(PYTEST) -q -n 2 --nightly tests/unit/engine
+
+mutants: setup ## small changes to the match engine, which its tests must notice
+	@$(BIN)/python tools/mutate.py
 
 patterns: setup ## the text cases
 	@$(PYTEST) -q tests/patterns
