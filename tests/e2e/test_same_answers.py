@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
+import orjson
 import pytest
 
 from saffron.engine.events import batch_of_lines
@@ -23,27 +27,25 @@ from tests.patterns.test_cases import RUNNABLE, ids
 from tests.unit.runtime.world import World
 
 
-def replayed(case: Case) -> list[bytes]:
+def replayed(queries: Mapping[str, str], events: bytes) -> list[bytes]:
     """What `saffron replay` writes, `detected_at` left out."""
-    run = Replay([Query("case", case.sections["query"])])
-    return [
-        text for merged in run.results([batch_of_lines(case.events())]) for texts in merged.json() for text in texts
-    ]
+    run = Replay([Query(name, text) for name, text in queries.items()])
+    return [text for merged in run.results([batch_of_lines(events)]) for texts in merged.json() for text in texts]
 
 
-def by_the_log(case: Case, directory: Path, block_events: int) -> list[bytes]:
-    """What a read_committed reader finds after the case has gone through every service."""
+def by_the_log(queries: Mapping[str, str], events: bytes, directory: Path, block_events: int) -> list[bytes]:
+    """What a read_committed reader finds after the events have gone through every service."""
     world = World(1, directory / "snapshots")
     world.topics(*topic_specs("t.", 1))
     chosen = replace(settings(directory, 1), block_events=block_events, poll_records=1000, disorder_ms=0)
     for name, make in makers(chosen).items():
         world.add(name, make)
     source = Source(world, 1, world.random)
-    text = case.sections["query"]
-    source.query(compile_query(text, None, name="case").name, text)
-    world.settle(lambda: any(block.controls for block in blocks(world, TOPICS.admitted, 0)))
+    for number, (name, text) in enumerate(queries.items(), 1):
+        source.query(compile_query(text, None, name=name).name, text)
+        world.settle(lambda n=number: sum(len(one.controls) for one in blocks(world, TOPICS.admitted, 0)) >= n)  # type: ignore[misc]
     producer = MemoryLog(world.broker).producer()
-    for line in case.events().splitlines():
+    for line in events.splitlines():
         producer.send(TOPICS.events, 0, line, timestamp=world.now)
     producer.flush(1)
     close(world, 1)
@@ -52,9 +54,9 @@ def by_the_log(case: Case, directory: Path, block_events: int) -> list[bytes]:
     return [text for topic in topics for text in undated(world.read(topic, 0, committed_only=True))]
 
 
-def compile_sparingly(plan: MatchPlan, *, compiled: bool) -> Program:
+def compile_sparingly(plan: MatchPlan, *, compiled: bool, **options: Any) -> Program:
     """A general kernel takes two seconds to compile: a tenth of them are, the others run as plain Python."""
-    return compile_program(plan, compiled=compiled and (plan.flat or crc32(plan.text.encode()) % 10 == 0))
+    return compile_program(plan, compiled=compiled and (plan.flat or crc32(plan.text.encode()) % 10 == 0), **options)
 
 
 @pytest.mark.parametrize("block_events", [1, 5, 1000])
@@ -63,6 +65,31 @@ def test_every_path_gives_the_same_bytes(
     case: Case, block_events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kinds, "compile_program", compile_sparingly)
-    answers = replayed(case)
+    queries = {"case": case.sections["query"]}
+    answers = replayed(queries, case.events())
     assert answers, "a case without results proves nothing"
-    assert by_the_log(case, tmp_path, block_events) == answers
+    assert by_the_log(queries, case.events(), tmp_path, block_events) == answers
+
+
+COMPOSED = {
+    "rise": "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] AND b.price > a.price WITHIN 5 s "
+    "RETURN b.symbol, b.price - a.price AS gain INTO Rise",
+    "quiet": "PATTERN SEQ(Rise r, NOT Stock s) WHERE [symbol] WITHIN 2 s RETURN r.gain AS last INTO Quiet",
+    "steeper": "PATTERN SEQ(Rise r, Rise s) WHERE [symbol] AND s.gain > r.gain WITHIN 9 s RETURN s.gain",
+    "resting": "PATTERN SEQ(Quiet q, Stock s) WHERE strict-contiguity WITHIN 9 s RETURN q.last, s.symbol",
+}
+"""Queries over each other's results; `Quiet` is known when a window closes."""
+
+
+@pytest.mark.parametrize("block_events", [1, 3, 1000])
+def test_results_of_results_go_every_path(block_events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "compile_program", compile_sparingly)
+    draw, at, lines = random.Random(7), 0, []
+    for _ in range(120):
+        at += draw.choice([200, 400, 900, 3000])
+        event = {"type": "Stock", "ts": at, "symbol": draw.choice("xy"), "price": draw.randrange(1, 20)}
+        lines.append(orjson.dumps(event))
+    events = b"\n".join(lines) + b"\n"
+    answers = replayed(COMPOSED, events)
+    assert {orjson.loads(text)["query"] for text in answers} == set(COMPOSED)
+    assert by_the_log(COMPOSED, events, tmp_path, block_events) == answers

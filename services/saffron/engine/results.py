@@ -53,6 +53,7 @@ class Part(Protocol):
 
 
 FULL, PAST, DUE = range(3)
+BEHIND_DEADLINES = 2**62
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Fired:
 
     `phase`: at one position stand first the EVENTS windows that are full (FULL), then what a query added there says of
     the past (PAST), then what the next event or the watermark brings about (DUE). `deadline`: int64 [n], those of the
-    results' windows; None where what fires at one position fires at once.
+    results' windows; None where they fire with the event at their position, behind all deadlines that pass there.
     """
 
     name: str
@@ -115,7 +116,7 @@ def _order(parts: Sequence[Fired], sizes: Sequence[int], position: Ints) -> Ints
     if len({part.phase for part in parts}) > 1:
         keys.insert(0, np.repeat([part.phase for part in parts], sizes))
     if any(part.deadline is not None for part in parts):
-        none = np.zeros(max(sizes), np.int64)
+        none = np.full(max(sizes), BEHIND_DEADLINES)
         keys.insert(0, _joined([none[: len(p.results)] if p.deadline is None else p.deadline for p in parts]))
     return np.lexsort(keys)
 
