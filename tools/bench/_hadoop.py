@@ -24,6 +24,7 @@ SEGMENT = 1_000_000
 _SEED = 20146
 _HOSTS = 200
 _TICK = 15_000  # ms between two reports
+_PAUSE = 3_600_000  # ms between two segments: no window of minutes sees two
 _GAP = 20_000  # ms between the starts of two jobs
 _TASK = ("job", "task", "host")
 TYPES: Mapping[str, tuple[str, ...]] = {
@@ -76,13 +77,13 @@ def segments(events: int, *, imprecise: bool = False) -> Iterator[Columns]:
     for number in range(-(-events // SEGMENT)):
         columns = _segment(number, min(SEGMENT, events - seq), seq, ts, imprecise=imprecise)
         yield columns
-        seq, ts = seq + len(columns), int(columns.ts[-1]) + _TICK
+        seq, ts = seq + len(columns), int(columns.ts[-1]) + _PAUSE
 
 
 def _segment(number: int, events: int, seq: int, ts: int, *, imprecise: bool) -> Columns:
     rng = np.random.Generator(np.random.PCG64([_SEED, number]))
     per_ms = _PER_JOB / _GAP + (_HOSTS + 2) / _TICK
-    jobs = int(events / per_ms / _GAP * 1.2) + 10  # too many: the rest is cut off
+    jobs = int(SEGMENT / per_ms / _GAP * 1.2) + 10  # too many: the rest is cut off
     parts = [*_jobs(rng, jobs), *_cluster(rng, jobs * _GAP)]
     order = np.argsort(np.concatenate([part.ts for part in parts]), kind="stable")[:events]
     names = tuple(f"job_{number:03}_{job:06}" for job in range(jobs))
