@@ -17,7 +17,8 @@ from saffron.engine.events import Columns, Kind, Schema
 from saffron.engine.events.columns import Column
 from saffron.engine.match.operator import MatchOperator
 
-SEGMENT = 1_000_000
+BLOCK = 8192
+SEGMENT = 8 * BLOCK  # events made at a time: their dictionary of keys has some 650 beyond those at hand
 KEYS = 1_000  # at a time
 RATE = 20  # events a millisecond
 LIFE = 5_000  # ms that a key is there
@@ -31,7 +32,7 @@ SCHEMA = Schema(
 
 
 def segment(number: int) -> Columns:
-    """A million events, RATE a ms. Key k is there from k * LIFE / KEYS ms on, for LIFE ms."""
+    """SEGMENT events, RATE a ms. Key k is there from k * LIFE / KEYS ms on, for LIFE ms."""
     rng = np.random.Generator(np.random.PCG64([20081, number]))
     position = np.arange(SEGMENT, dtype=np.int64) + number * SEGMENT
     ts = position // RATE
@@ -61,7 +62,7 @@ def main() -> None:
         columns = segment(number)
         if number == 0:
             operator.apply(opening(SCHEMA, columns, QUERY))
-        for block in blocks(columns, 8192):
+        for block in blocks(columns, BLOCK):
             begun = time.perf_counter()
             results += len(operator.apply(block))
             seconds += time.perf_counter() - begun
