@@ -78,7 +78,7 @@ class CollapsedMatches(Matches):
         before = graphs.before[edges[0] : edges[-1]].tolist()
         made = []
         for k, (component, root) in enumerate(zip(graphs.component[nodes].tolist(), graphs.root[nodes], strict=True)):
-            earlier = before[edges[k] - edges[0] : edges[k + 1] - edges[0]]
+            earlier = sorted(before[edges[k] - edges[0] : edges[k + 1] - edges[0]])
             name = names[component]
             made.append([name, None if name is None else seqs[k], [-1, *earlier] if root else earlier])
         return made

@@ -12,6 +12,7 @@ from saffron.engine.jit import kernel
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import CHAIN, LAST_ROW, PART
+from saffron.engine.match.selection.merged import merged
 from saffron.engine.match.selection.stored import Stored
 
 Ints = NDArray[np.int64]
@@ -78,7 +79,7 @@ def grouped(entries: Entries, stored: Stored, tail: int) -> Collapsed:
         first_before=np.searchsorted(pairs[0], np.arange(len(keys) + 1)),
         before=(pairs[1] - first_node[graph[pairs[1]]]).astype(np.int32),
     )
-    return Collapsed(graphs, entries.only(first))
+    return Collapsed(merged(graphs), entries.only(first))
 
 
 def _groups(entries: Entries) -> tuple[Ints, Ints]:
