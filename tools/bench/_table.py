@@ -29,14 +29,14 @@ def median(values: Sequence[float]) -> float:
     return statistics.median(values)
 
 
-def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None) -> None:
-    """Print the rows as a table and write them, with what machine it was, as JSON."""
+def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None, width: int = 100) -> None:
+    """Print the rows as a table, `width` columns wide or more, and write them, with what machine it was, as JSON."""
     table = Table(title=title, title_justify="left")
     for name in rows[0]:
         table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
     for row in rows:
         table.add_row(*(_text(value) for value in row.values()))
-    Console(width=max(100, Console().width)).print(table)
+    Console(width=max(width, Console().width)).print(table)
     if path is not None:
         machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
         path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n")

@@ -14,7 +14,12 @@ from saffron.errors import InputError
 _FOLDER = Path(__file__).parents[3] / "tools" / "bench"
 
 
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+
+
+@app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Which benchmark; without a name, all of them.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each; medians are printed.")] = 5,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
@@ -26,6 +31,10 @@ def bench(
         saffron bench engine
 
         saffron bench path --runs 3 --json path.json
+
+        saffron bench match --only "abc_*" --peers DIR
+
+    Other options are the benchmark's own: `saffron bench NAME -- --help` lists them.
     """
     known = sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_"))
     if not known:
@@ -37,5 +46,6 @@ def bench(
         command = [sys.executable, str(_FOLDER / f"{one}.py"), "--runs", str(runs)]
         if json is not None:
             command += ["--json", str(json if name else json.with_stem(f"{json.stem}-{one}"))]
+        command += context.args
         failed |= subprocess.run(command, check=False).returncode
     raise typer.Exit(1 if failed else 0)
