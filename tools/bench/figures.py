@@ -36,6 +36,8 @@ from saffron.language.plan import MatchPlan
 
 Row = dict[str, Any]
 Ints = NDArray[np.int64]
+Asked = tuple[float, float, int, str]
+"""Shares of a and b, and of c, that fit; the window; the condition on the closure."""
 WINDOWS = (500, 1000, 1500, 2000)
 TAKES = {1: "", 2: " AND a[i].price > a[i-1].price", 3: " AND a[i].price > avg(a[..i-1].price)"}
 STRATEGIES = {"s2": "partition-contiguity", "s3": "skip-till-next-match"}
@@ -53,7 +55,8 @@ BASELINES: dict[str, Callable[..., tuple[int, int, int]]] = {
     "backtrack": one_run_at_a_time,
 }
 ANY = """PATTERN SEQ(A a, B+ b[], C c)
-WHERE skip-till-any-match {{ a.v < {0} AND b[i].v < {0} AND c.v < {1} AND b[i].load > b[i-1].load }} WITHIN {2} ms"""
+WHERE skip-till-any-match {{ a.v < {0} AND b[i].v < {0} AND c.v < {1} AND {3} }} WITHIN {2} ms"""
+RISING, BELOW = "b[i].load > b[i-1].load", "c.load < max(b[].load)"  # true-value and false-value consistent (X4)
 WAYS = ("Saffron, counted", "Saffron, listed", "SASE+", "ZStream")
 SPARSE = 50  # of so many C that would fit only one is asked for, where the window varies
 FITTING = 0.03  # share of the events that fit, where the window varies
@@ -171,14 +174,15 @@ def any_cases(events: int, runs: int, limit: float, steps: int) -> Iterator[Row]
     schema, columns = any_stream(events)
     for density in DENSITIES:
         share = density / 500
-        yield any_case("selectivity", schema, columns, (share, share, 500), runs, limit, steps)
+        yield any_case("selectivity", schema, columns, (share, share, 500, RISING), runs, limit, steps)
+    for density in DENSITIES[:4]:
+        share = density / 500
+        yield any_case("false-value", schema, columns, (share, share, 500, BELOW), runs, limit, steps)
     for within in SPANS:
-        yield any_case("window", schema, columns, (FITTING, FITTING / SPARSE, within), runs, limit, steps)
+        yield any_case("window", schema, columns, (FITTING, FITTING / SPARSE, within, RISING), runs, limit, steps)
 
 
-def any_case(
-    varied: str, schema: Schema, columns: Columns, asked: tuple[float, float, int], runs: int, limit: float, steps: int
-) -> Row:
+def any_case(varied: str, schema: Schema, columns: Columns, asked: Asked, runs: int, limit: float, steps: int) -> Row:
     """Events/s of each way. "counted": graphs, no match listed; in windows beyond LISTED that is the only way."""
     plan, within = _plan(ANY.format(*asked), schema), asked[2]
     seconds, counted = timed(lambda: find(prepare(plan, schema), [columns], block=8192, seconds=limit), runs)
@@ -192,13 +196,13 @@ def any_listed(
     plan: MatchPlan,
     schema: Schema,
     columns: Columns,
-    asked: tuple[float, float, int],
+    asked: Asked,
     runs: int,
     limit: float,
     steps: int,
 ) -> Row:
     """The ways that make every match."""
-    fit, end, within = asked
+    fit, end, within, condition = asked
     parts = blocks(columns, 8192)
     seconds, (whole, mixed) = timed(lambda: listed(prepare(plan, schema), parts, limit), runs)
     row: Row = {"Saffron, listed": round(whole.events / seconds)}
@@ -206,7 +210,7 @@ def any_listed(
     stopped = [f"Saffron, listed, at {whole.events:,}"] if whole.stopped else []
     for way, buffered in (("SASE+", False), ("ZStream", True)):
         seconds, (matches, own, _, seen, _) = timed(
-            lambda b=buffered: any_match(*_kinds(columns, fit, end), True, within, b, True, steps), runs
+            lambda b=buffered: any_match(*_kinds(columns, fit, end), condition == RISING, within, b, True, steps), runs
         )
         row[way] = round(seen / seconds)
         if seen == len(columns):
@@ -241,7 +245,7 @@ def draw(folder: Path, events: int, stock: list[Row], skipping: list[Row]) -> No
     chart(folder / "stock_window.svg", "Throughput against window", "window (events)", "events/s", by_window)
     chart(folder / "stock_output.svg", "Cost against output", "events of matches, an event", "us an event", by_output)
     chart(folder / "merging.svg", "Gain of merging runs", "window (events)", "basic / merging", gains)
-    for varied, across in (("selectivity", "matches/event"), ("window", "W")):
+    for varied, across in (("selectivity", "matches/event"), ("false-value", "matches/event"), ("window", "W")):
         series = defaultdict(list)
         for row in skipping:
             if row["varied"] == varied and row[across] > 0:
@@ -272,7 +276,7 @@ def main() -> None:
     title = f"p3*, NON-OVERLAP, {chosen.events:,} events, milliseconds; a step: one event asked of one run"
     show(title, overlapping, names, path and path.with_stem(f"{path.stem}-overlap"))
     skipping = list(any_cases(chosen.events, chosen.runs, chosen.limit, chosen.steps))
-    title = f"SEQ(A a, B+ b[], C c), skip-till-any-match, rising, {chosen.events:,} events, thousand events/s"
+    title = f"SEQ(A a, B+ b[], C c), skip-till-any-match, {chosen.events:,} events, thousand events/s"
     names = "varied|W|matches|Saffron, counted|Saffron, listed|SASE+|ZStream|stopped"
     thousands = [row | {way: row[way] // 1000 for way in WAYS if row[way]} for row in skipping]
     show(title, thousands, names, path and path.with_stem(f"{path.stem}-any"))
