@@ -9,16 +9,17 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import pytest
 
-from saffron.engine.match import kinds
+from saffron.engine.events.schema import Schema
+from saffron.engine.match import operator
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.runs import LENGTH
+from saffron.engine.strings import Strings
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan, Output
@@ -121,7 +122,7 @@ def test_flat_patterns_give_the_same_bytes_from_a_table(monkeypatch: pytest.Monk
     flat = list(queries(range(40_000, 40_300), lambda plan: plan.flat))
     assert len(flat) > 60
     made = [cases.engine(plan, events) for _, plan, events, _ in flat]
-    monkeypatch.setattr(kinds, "compile_program", partial(compile_program, general_too=True))
+    monkeypatch.setattr(operator, "start", on_a_table)
     assert [cases.engine(plan, events, cuts=cut(rng, events)) for _, plan, events, rng in flat] == made
     assert sum(map(len, made)) > 100
 
@@ -144,9 +145,16 @@ def test_snapshot_and_restore_between_any_blocks_change_nothing() -> None:
     assert matches > 100
 
 
-def live_runs(operator: MatchOperator) -> int:
+def on_a_table(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool) -> QueryRuns:
+    """Runs of a plan that walk its table."""
+    program = compile_program(plan, compiled=compiled, general_too=True)
+    assert not program.flat
+    return QueryRuns(program, schema, strings, slot=slot)
+
+
+def live_runs(run: MatchOperator) -> int:
     """The runs that query q holds, counted one by one."""
-    runs = operator._standing["q"].runs
+    runs = run._standing["q"].runs
     assert isinstance(runs, QueryRuns)
     return sum(int(pool.segments[:, LENGTH].sum()) for pool in runs.pools)
 
