@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from saffron.engine.events.schema import Schema
+from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.scan.runs import ScanRuns, scanning
 from saffron.engine.strings import Strings
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import Edge, MatchPlan
 
 
 def fastest(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int = 0, compiled: bool = True) -> QueryRuns:
-    """Graphs under skip-till-any-match where conditions allow it, else runs: of flat plans such as pick their events.
+    """Graphs under skip-till-any-match where conditions allow it, else runs: such as pick their events where only some
+    events begin any.
 
     SaffronError where nothing can run the plan.
     """
@@ -22,6 +24,13 @@ def fastest(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int = 0,
     if is_collapsible(plan):
         return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
     program = compile_program(plan, compiled=compiled)
-    if program.flat:
+    if program.flat and not _all_begin(plan):
         return ScanRuns(scanning(program, compiled=compiled), schema, strings, slot=slot)
     return QueryRuns(program, schema, strings, slot=slot)
+
+
+def _all_begin(plan: MatchPlan) -> bool:
+    """Whether any event that can matter begins a run: there is nothing to pass over."""
+    automaton = Automaton(plan, ())
+    chosen = any(automaton.is_local(condition) for condition in automaton.conditions(0, Edge.BEGIN))
+    return not chosen and len({component.type for component in plan.components}) == 1

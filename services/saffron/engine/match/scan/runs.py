@@ -30,7 +30,7 @@ from saffron.engine.match.query import DTYPES, QueryRuns
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
 from saffron.engine.match.scan import find
 from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT, ScanSource
-from saffron.engine.match.stream import Range, interned, key_matrix
+from saffron.engine.match.stream import NO_SLOT, Range, interned, key_matrix
 
 Ints = NDArray[np.int64]
 
@@ -59,16 +59,33 @@ class ScanRuns(QueryRuns):
         if self.plan.window.slide is not None or self.plan.window.opens is not None:
             masks = np.where(until < instants, masks & ~self.program.begins, masks)
         ordinals = np.arange(self.ordinal + 1, self.ordinal + len(part) + 1)
-        keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
-        if present is not None:
-            masks[~present] = LEFT_OUT
+        keys = self._keys_of(part, masks)
         if dropped is not None:
             masks[dropped] = LEFT_OUT
             ordinals = np.cumsum(~dropped) + self.ordinal
         self.ordinal = int(ordinals[-1])
         self._scan(part, instants, keys, masks, ordinals, until)
 
-    def _scan(self, part: Range, instants: Ints, keys: Ints, masks: Ints, ordinals: Ints, until: Ints) -> None:
+    def _keys_of(self, part: Range, masks: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
+        """`keys`, `which` and `slot_of` of the kernel (see `ScanSource`); events without a key are left out."""
+        name = self.plan.key[0] if len(self.plan.key) == 1 else "ts"
+        column = part.column(name)
+        distinct = len(column.values)
+        if column.kind is not Kind.STRING or 4 * distinct > len(part):
+            keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
+            if present is not None:
+                masks[~present] = LEFT_OUT
+            return keys, np.empty(0, np.int32), np.empty(0, np.int64)
+        which = part.data(name).astype(np.int32, copy=False)
+        if which.min() < 0:
+            masks[which < 0] = LEFT_OUT
+        keys = self.strings.mapping(name, column)[:-1].astype(np.int64).reshape(1, -1)
+        slots = self.keys.slots(keys, np.zeros(distinct, np.bool_))
+        return keys, which, np.append(slots, NO_SLOT)
+
+    def _scan(
+        self, part: Range, instants: Ints, keys: tuple[Any, ...], masks: Ints, ordinals: Ints, until: Ints
+    ) -> None:
         start = int(self.counters[FOUND])
         self.counters[AT] = 0
         progress = np.array([0, self.rows.head], np.int64)
@@ -83,7 +100,7 @@ class ScanRuns(QueryRuns):
             self._make_room(status)
             with np.errstate(all="ignore"):
                 status = self.program.step(
-                    int(self.counters[AT]), len(part), progress, keys, *self.keys.arrays().values(),
+                    int(self.counters[AT]), len(part), progress, *keys, *self.keys.arrays().values(),
                     selected, slots, masks, ordinals, np.require(instants, requirements=("C", "A")), until,
                     *self._state(), node_at, self.touched, self.reached, self.buffer, *columns, *self._pools(),
                 )  # fmt: skip

@@ -20,11 +20,16 @@ COUNT, HEAD = range(2)  # places of `progress`: events kept so far, the row of t
 
 
 class ScanSource(StepSource):
-    """Writes one such kernel: events w of the block, kept ones in `selected` with the slot of their key."""
+    """Writes one such kernel: events w of the block, kept ones in `selected` with the slot of their key.
+
+    Event w has key keys[:, w]; or, where `slot_of` is not empty, keys[:, which[w]], whose slot that has (-1: none yet).
+    """
 
     arrays = (
         ("progress", "int64[::1]"),
         ("keys", "int64[:, ::1]"),
+        ("which", "column(int32)"),
+        ("slot_of", "int64[::1]"),
         ("table", "int64[::1]"),
         ("held", "int64[:, ::1]"),
         ("free", "int64[::1]"),
@@ -58,7 +63,7 @@ class ScanSource(StepSource):
         return [(f"c{n}", f"column({COLUMN_TYPES[kind]})") for n, kind in kinds]
 
     def _prologue(self) -> None:
-        self.out(f"count, head = progress[{COUNT}], progress[{HEAD}]")
+        self.out(f"count, head, coded = progress[{COUNT}], progress[{HEAD}], len(slot_of) > 0")
         super()._prologue()
 
     def _epilogue(self) -> None:
@@ -74,16 +79,19 @@ class ScanSource(StepSource):
         out(f"if {never} or (m & {begins} == 0 and {alive} == 0):")
         out("    w += 1")
         out("    continue")
-        out("place = place_of(keys, w, table, held)")
-        out("slot = table[place]")
+        out("key = np.int64(which[w]) if coded else w")
+        out("slot = slot_of[key] if coded else table[place_of(keys, w, table, held)]")
         out(f"if m & {begins} == 0 and (slot < 0 or {mine} == 0):")
         out("    w += 1")
         out("    continue")
         out("if slot < 0:")
-        out("    slot = make_slot(keys, w, place, table, held, free, numbers)")
-        out("    if slot < 0:")
-        out(f"        status = {GROW_KEYS}")
-        out("        break")
+        with out.block():
+            out("slot = make_slot(keys, key, place_of(keys, key, table, held), table, held, free, numbers)")
+            out("if slot < 0:")
+            out(f"    status = {GROW_KEYS}")
+            out("    break")
+            out("if coded:")
+            out("    slot_of[key] = slot")
         self._contiguity()
         out("row, r, t = head + count, w, now[w]")
 

@@ -1,0 +1,41 @@
+"""The way a plan is run follows from its shape."""
+
+from __future__ import annotations
+
+import pytest
+
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.match.compressed.runs import GraphRuns
+from saffron.engine.match.fastest import fastest
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.scan.runs import ScanRuns
+from saffron.engine.strings import Strings
+from saffron.language import compile_query
+from saffron.language.plan import MatchPlan
+
+SCHEMA = Schema(
+    {"v": Kind.INT, "k": Kind.INT},
+    dict.fromkeys("ABC", ("v", "k")),
+    {"A": frozenset(), "B": frozenset(), "C": frozenset()},
+)
+ANY = "skip-till-any-match"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (GraphRuns, f"SEQ(A a, B+ b[], C c) WHERE {ANY} {{ [k] AND b[i].v > b[i-1].v AND c.v > b[last].v }}"),
+        (GraphRuns, f"SEQ(A a, B b) WHERE {ANY} {{ a.v < b.v AND b.v % 3 = 1 }}"),
+        (ScanRuns, f"SEQ(A a, B+ b[], C c) WHERE {ANY} {{ c.v > a.v }}"),
+        (ScanRuns, f"SEQ(A a, B+ b[]) WHERE {ANY} {{ b[i].v > avg(b[..i-1].v) }}"),
+        (ScanRuns, f"SEQ(A a, B+ b[]) WHERE {ANY} {{ b[i].v > b[i-2].v }}"),
+        (ScanRuns, "SEQ(A+ a[], A b) WHERE a[1].v % 5 = 0"),
+        (ScanRuns, "SEQ(A a, B b)"),
+        (QueryRuns, "SEQ(A+ a[], A b) WHERE [k] AND b.v < a[1].v"),
+        (QueryRuns, "SEQ(A a, B? b, C c)"),
+    ],
+)
+def test_choice(kind: type[QueryRuns], text: str) -> None:
+    plan = compile_query(f"PATTERN {text} WITHIN 10 ms", SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    assert type(fastest(plan, SCHEMA, Strings(), compiled=False)) is kind
