@@ -77,10 +77,12 @@ Windows, output
 24. FIRST and LONGEST: per window and first event; last ties by the order of results.
 25. WITH TIMEOUTS: the runs that wait when their window (or the stream) ends and that no match continued; one for equal
     bindings, waiting for all variables that any of these runs waits for. A run that NOT refused is no match.
-26. INTO: a result stands behind the last event of its match, or, where it is known only when the window closes
-    (trailing NOT, LONGEST), behind the last event of the stream within the window, with the window's last instant as
-    ts (EVENTS windows: the ts of that event). Such events break no contiguity when they are not taken, and open no
-    window.
+26. INTO: a result stands behind the last event of its match, or, where it is known only later, behind the last event
+    of the stream up to that deadline, with the deadline as ts (EVENTS windows: the ts of that event). Known later are
+    LONGEST and matches with a trailing NOT: when the window closes. In a pattern that may end in a NOT, FIRST and
+    CONSUME are too, CONSUME without windows one reach (20) after the last event, which FIRST and LONGEST then add to
+    theirs; and NON-OVERLAP: when the last window that holds the last event closes. Such events break no contiguity
+    when they are not taken, and open no window.
 27. COMPRESSED is ALL: one result for each last event (and window).
 
 Imprecise time (X2)

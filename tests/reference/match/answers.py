@@ -8,14 +8,14 @@ from typing import Any
 
 from saffron.language import tree
 from saffron.language.printer import expression_text
-from tests.reference.match.absence import is_trailing
 from tests.reference.match.conditions import read, references
+from tests.reference.match.deadlines import deadline
 from tests.reference.match.events import Event, events_of
 from tests.reference.match.matches import Match, all_matches
 from tests.reference.match.output import chosen
 from tests.reference.match.question import Question, question
 from tests.reference.match.values import Aggregates, value
-from tests.reference.match.windows import clock, reach
+from tests.reference.match.windows import clock
 
 
 def answers(
@@ -79,10 +79,8 @@ def composed(asked: Question, events: Sequence[Event]) -> list[Event]:
 def _placed(asked: Question, match: Match, events: Sequence[Event]) -> tuple[int, int]:
     """Position and time of a result."""
     last = match.events()[-1]
-    mode = None if asked.query.output is None else asked.query.output.mode
-    if mode != "LONGEST" and not is_trailing(asked, match.bindings):
+    end = deadline(asked, match, events)
+    if end is None:
         return last.seq, last.ts
-    first = match.events()[0]
-    end = clock(asked, first) + reach(asked) if match.window is None else match.window[1] - 1
     behind = [event for event in events if clock(asked, event) <= end][-1]
     return behind.seq, behind.ts if asked.query.within.size.events else end

@@ -1,0 +1,42 @@
+"""When a result is known: with the last event of its match, or when a window has closed (reading 26)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.reference.match.absence import is_trailing
+from tests.reference.match.events import Event
+from tests.reference.match.matches import Match
+from tests.reference.match.question import Question
+from tests.reference.match.shape import Seq, nullable
+from tests.reference.match.windows import clock, reach, windows
+
+
+def deadline(asked: Question, match: Match, events: Sequence[Event]) -> int | None:
+    """The last instant before it is known; None: known with its last event."""
+    mode = "ALL" if asked.query.output is None else asked.query.output.mode
+    consumes = asked.query.consume is not None and asked.query.consume.scope != "none"
+    late = may_trail(asked)
+    first, last = match.events()[0], match.events()[-1]
+    by_first = clock(asked, first) + reach(asked) if match.window is None else match.window[1] - 1
+    if mode == "LONGEST" or (late and mode == "FIRST"):
+        return by_first + (reach(asked) if late and consumes and match.window is None else 0)
+    if late and mode == "NON-OVERLAP":
+        return _latest(asked, last, events)
+    if late and consumes:
+        return clock(asked, last) + reach(asked) if match.window is None else by_first
+    return by_first if is_trailing(asked, match.bindings) else None
+
+
+def may_trail(asked: Question) -> bool:
+    """Whether some match is known only when its window closes: a NOT is the last thing, or only options follow it."""
+    root = asked.pattern.root
+    return isinstance(root, Seq) and any(place and all(map(nullable, root.parts[place:])) for place, _ in root.absent)
+
+
+def _latest(asked: Question, event: Event, events: Sequence[Event]) -> int:
+    """The last instant of the last window that holds an event."""
+    within = asked.query.within
+    if within.opening is None and within.slide is None:
+        return clock(asked, event) + reach(asked)
+    return max(w.bounds[1] - 1 for w in windows(asked, events) if w.bounds is not None and event in w.events)
