@@ -8,7 +8,7 @@ from tests.reference.match.absence import is_trailing
 from tests.reference.match.events import Event
 from tests.reference.match.matches import Match
 from tests.reference.match.question import Question
-from tests.reference.match.shape import Seq, nullable
+from tests.reference.match.shape import Loop, Seq, Shape, Take, nullable
 from tests.reference.match.windows import clock, reach, windows
 
 
@@ -30,8 +30,19 @@ def deadline(asked: Question, match: Match, events: Sequence[Event]) -> int | No
 
 def may_trail(asked: Question) -> bool:
     """Whether some match is known only when its window closes: a NOT is the last thing, or only options follow it."""
-    root = asked.pattern.root
-    return isinstance(root, Seq) and any(place and all(map(nullable, root.parts[place:])) for place, _ in root.absent)
+    return _may_trail(asked.pattern.root)
+
+
+def _may_trail(shape: Shape) -> bool:
+    if isinstance(shape, Take):
+        return False
+    if isinstance(shape, Loop):
+        return _may_trail(shape.body)
+    if not isinstance(shape, Seq):
+        return any(map(_may_trail, shape.parts))
+    rest = [all(map(nullable, shape.parts[place:])) for place in range(len(shape.parts) + 1)]
+    own = any(place and rest[place] for place, _ in shape.absent)
+    return own or any(_may_trail(part) and rest[place] for place, part in enumerate(shape.parts, 1))
 
 
 def _latest(asked: Question, event: Event, events: Sequence[Event]) -> int:
