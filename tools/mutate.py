@@ -172,7 +172,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=300, help="how many mutants, by chance (default 300)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=int, default=15, help="processor time for each of the suites")
+    parser.add_argument("--seconds", type=int, default=30, help="processor time for each of the suites")
     parser.add_argument("--only", help="FILE:LINE, the mutants there")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
