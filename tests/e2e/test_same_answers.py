@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from saffron.engine.events import batch_of_lines
-from saffron.engine.match import kinds
+from saffron.engine.match import fastest
 from saffron.engine.match.program import Program, compile_program
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
@@ -64,7 +64,7 @@ def compile_sparingly(plan: MatchPlan, *, compiled: bool, **options: Any) -> Pro
 def test_every_path_gives_the_same_bytes(
     case: Case, block_events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kinds, "compile_program", compile_sparingly)
+    monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
     queries = {"case": case.sections["query"]}
     answers = replayed(queries, case.events())
     assert answers, "a case without results proves nothing"
@@ -83,7 +83,7 @@ COMPOSED = {
 
 @pytest.mark.parametrize("block_events", [1, 3, 1000])
 def test_results_of_results_go_every_path(block_events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "compile_program", compile_sparingly)
+    monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
     draw, at, lines = random.Random(7), 0, []
     for _ in range(120):
         at += draw.choice([200, 400, 900, 3000])

@@ -21,7 +21,7 @@ def fastest(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int = 0,
     """
     if schema.derived:  # results of other queries among the events
         return QueryRuns(compile_program(plan, compiled=compiled, derived=schema.derived), schema, strings, slot=slot)
-    if is_collapsible(plan):
+    if is_collapsible(plan) and not plan.timeouts:  # graphs have no runs that could time out
         return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
     program = compile_program(plan, compiled=compiled)
     if program.flat and not _all_begin(plan):

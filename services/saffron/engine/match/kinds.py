@@ -11,9 +11,9 @@ from saffron.engine.match import rows, snapshot
 from saffron.engine.match.collapsed import CollapsedMatches
 from saffron.engine.match.compressed.runs import compile_graphs
 from saffron.engine.match.entries import Entries, at_once, joined
+from saffron.engine.match.fastest import fastest
 from saffron.engine.match.graph_results import CollapsedRuns, takes_graphs
 from saffron.engine.match.layout import AT_ONCE, FOUND, LAST_ROW, NODE_TAIL
-from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.selection.found import entries_of
@@ -45,7 +45,7 @@ def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compi
         raise SaffronError(f"query {plan.name}: {message}")
     if takes_graphs(plan):
         return CollapsedRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
-    return QueryRuns(compile_program(plan, compiled=compiled, derived=schema.derived), schema, strings, slot=slot)
+    return fastest(plan, schema, strings, slot=slot, compiled=compiled)
 
 
 def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
