@@ -65,7 +65,7 @@ class Chain:
             checkpoint_every=NO_CHECKPOINTS,
             compiler=compiler,
         )
-        self.matcher = MatchOperator(partition=partition, compiler=compiler)
+        self.matcher = MatchOperator(partition=partition, compiler=compiler, sheds=False)
         self.trends = TrendOperator(partition=partition, compiler=compiler)
         started = time.perf_counter()
         for query in queries:

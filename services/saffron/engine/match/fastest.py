@@ -13,15 +13,24 @@ from saffron.engine.strings import Strings
 from saffron.language.plan import Edge, MatchPlan
 
 
-def fastest(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int = 0, compiled: bool = True) -> QueryRuns:
+def fastest(
+    plan: MatchPlan,
+    schema: Schema,
+    strings: Strings,
+    *,
+    slot: int = 0,
+    compiled: bool = True,
+    sheds: bool = False,
+) -> QueryRuns:
     """Graphs under skip-till-any-match where conditions allow it, else runs: such as pick their events where only some
     events begin any.
 
+    `sheds`: runs are wanted, which can be dropped under load and observed for models; graphs have none.
     SaffronError where nothing can run the plan.
     """
     if schema.derived:  # results of other queries among the events
         return QueryRuns(compile_program(plan, compiled=compiled, derived=schema.derived), schema, strings, slot=slot)
-    if is_collapsible(plan) and not plan.timeouts:  # graphs have no runs that could time out
+    if is_collapsible(plan) and not plan.timeouts and not sheds:  # graphs have no runs that could time out
         return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
     program = compile_program(plan, compiled=compiled)
     if program.flat and not _all_begin(plan):

@@ -25,7 +25,10 @@ from saffron.language.plan import MatchPlan, Plan
 
 
 class MatchOperator(QueryOperator[Standing, Runs]):
-    """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders."""
+    """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders.
+
+    `sheds`: partial matches can be dropped and observed; without it, some plans run on graphs that have none.
+    """
 
     _plans = MatchPlan
     _queries = Standing
@@ -38,7 +41,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         compiled: bool = True,
         compiler: Compiler = compile_text,
         stopwatch: Stopwatch = no_time,
+        sheds: bool = True,
     ) -> None:
+        self._sheds = sheds
         self._stopwatch = stopwatch
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
 
@@ -158,7 +163,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
         schema = with_types(self._schema, standing.derived or {})
-        return start(plan, schema, self._strings, slot=standing.slot, compiled=self._compiled)
+        return start(plan, schema, self._strings, slot=standing.slot, compiled=self._compiled, sheds=self._sheds)
 
     def _pause(self, runs: Runs) -> None:
         pause(runs)
