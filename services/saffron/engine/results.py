@@ -79,6 +79,13 @@ class OrderedResults:
         parts = sorted((part for part in fired if len(part.results)), key=lambda part: part.name)
         self.names = tuple(dict.fromkeys(part.name for part in parts))
         self._parts = [part.results for part in parts]
+        if len(parts) == 1:  # nothing to sort
+            (only,) = self._parts
+            count = len(only)
+            self._part, self._row = np.zeros(count, np.int64), np.arange(count)
+            self.position, self.last_time = only.position, only.last_time
+            self.query: NDArray[np.int32] = np.zeros(count, np.int32)
+            return
         sizes = [len(part) for part in self._parts]
         position = _joined([part.position for part in self._parts])
         order = _order(parts, sizes, position)
@@ -86,7 +93,7 @@ class OrderedResults:
         self.position = position[order]
         self.last_time = _joined([part.last_time for part in self._parts])[order]
         codes = np.array([self.names.index(part.name) for part in parts], np.int32)
-        self.query: NDArray[np.int32] = codes[self._part]
+        self.query = codes[self._part]
 
     def __len__(self) -> int:
         return len(self.query)
@@ -110,8 +117,6 @@ def interleaved(sizes: Sequence[int], order: Ints) -> tuple[Ints, Ints]:
 
 
 def _order(parts: Sequence[Fired], sizes: Sequence[int], position: Ints) -> Ints:
-    if len(parts) == 1:
-        return np.arange(len(position))
     keys = [position]
     if len({part.phase for part in parts}) > 1:
         keys.insert(0, np.repeat([part.phase for part in parts], sizes))

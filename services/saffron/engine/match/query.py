@@ -47,7 +47,7 @@ from saffron.engine.match.runs import LENGTH
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.selection.stored import Stored
 from saffron.engine.match.selection.timeouts import Timeouts
-from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, type_bits
+from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, taken, type_bits
 from saffron.engine.match.windows import NEVER, Windows
 from saffron.engine.strings import Strings
 
@@ -236,8 +236,7 @@ class QueryRuns:
         codes = part.data("type")
         bits = type_bits(column, self.program.type_masks)
         if self.program.classify is None or not bits.any():
-            plain: NDArray[np.int64] = bits[codes]
-            return plain
+            return taken(bits, codes)
         arrays: list[Array] = []
         for name, kind in self.program.classify_names.attributes.items():
             arrays.append(part.data(name))

@@ -111,8 +111,13 @@ def slots_by_code(
     _mark(codes, create, wanted)
     matrix = strings.mapping(name, column)[:-1].astype(np.int64).reshape(1, -1)
     slots = np.append(keys.slots(matrix, wanted[:-1].copy()), NO_SLOT)
+    return taken(slots, codes)
+
+
+def taken(values: NDArray[np.int64], codes: Array) -> NDArray[np.int64]:
+    """[n] the value of each code, which are int32; that of -1 comes last. (NumPy would widen the codes first.)"""
     found = np.empty(len(codes), np.int64)
-    _gather(codes, slots, found)
+    _gather(codes, values, found)
     return found
 
 
