@@ -145,7 +145,9 @@ def test_snapshot_and_restore_between_any_blocks_change_nothing() -> None:
     assert matches > 100
 
 
-def on_a_table(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool) -> QueryRuns:
+def on_a_table(
+    plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool, sheds: bool
+) -> QueryRuns:
     """Runs of a plan that walk its table."""
     program = compile_program(plan, compiled=compiled, general_too=True)
     assert not program.flat
