@@ -24,7 +24,7 @@ demo: setup ## a real data set through every service; complex events on the scre
 
 test: check ## everything that must pass before a change lands: check, then all tests
 	@$(PYTEST) -q -n 2 -m "not kafka"
-	@$(PYTEST) -q -m kafka
+	@$(PYTEST) -q -n 2 --dist loadfile -m kafka
 
 check: setup ## formatting, lint, strict types, import walls
 	@$(BIN)/ruff format --check .
