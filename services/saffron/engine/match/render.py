@@ -8,7 +8,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.events.schema import Kind
 from saffron.engine.match import chains
 from saffron.engine.match.assemble import assemble, digits, identify, seeds
 from saffron.engine.match.entries import Entries
@@ -19,6 +19,7 @@ from saffron.engine.match.returns import evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
 from saffron.engine.match.sequences import bound
 from saffron.engine.match.tails import Tails
+from saffron.engine.match.values import value_at
 
 Ints = NDArray[np.int64]
 
@@ -168,20 +169,8 @@ class Matches:
 
     def _value(self, attribute: str, place: int) -> Any:
         """An attribute of the event at a place of the ring of rows."""
-        column = self._runs.rows.columns.get(column_name(attribute))
-        if column is None:
-            return None
-        value = column[place].item()
-        if attribute == "ts":
-            return value
-        kind = Kind.STRING if attribute == "type" else self._runs.schema.kinds[attribute]
-        if kind is Kind.FLOAT:
-            return None if value != value else value  # noqa: PLR0124  NaN is null
-        if kind is Kind.INT:
-            return None if value == NULL_INT else value
-        if value < 0:
-            return None
-        return self._runs.strings.values[value] if kind is Kind.STRING else bool(value)
+        runs = self._runs
+        return value_at(runs.rows, runs.schema, runs.strings, attribute, place)
 
 
 def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:

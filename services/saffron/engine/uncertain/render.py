@@ -11,11 +11,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.match.assemble import digits, identify, seeds
-from saffron.engine.match.query import column_name
 from saffron.engine.match.returns import evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS
+from saffron.engine.match.values import value_at
 from saffron.engine.uncertain.runs import LATEST, UncertainRuns
 from saffron.engine.uncertain.table import MATCHES, PICKED
 
@@ -115,20 +114,8 @@ class LikelyMatches:
 
     def _value(self, attribute: str, place: int) -> Any:
         """An attribute of the event at a place of the ring of rows; None where it is null."""
-        column = self._runs.rows.columns.get(column_name(attribute))
-        if column is None:
-            return None
-        value = column[place].item()
-        if attribute == "ts":
-            return value
-        kind = Kind.STRING if attribute == "type" else self._runs.schema.kinds[attribute]
-        if kind is Kind.FLOAT:
-            return None if value != value else value  # noqa: PLR0124  NaN is null
-        if kind is Kind.INT:
-            return None if value == NULL_INT else value
-        if value < 0:
-            return None
-        return self._runs.strings.value(value) if kind is Kind.STRING else bool(value)
+        runs = self._runs
+        return value_at(runs.rows, runs.schema, runs.strings, attribute, place)
 
 
 def _split(places: list[int], counts: list[int]) -> list[list[int]]:

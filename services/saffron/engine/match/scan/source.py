@@ -7,7 +7,7 @@ One that begins no run and whose key has none is left out; where no run is alive
 from __future__ import annotations
 
 from saffron.engine.match.layout import begin_bit
-from saffron.engine.match.source import COLUMN_TYPES, StepSource
+from saffron.engine.match.source import ARRAYS, COLUMN_TYPES, StepSource
 from saffron.engine.match.states import CONTIGUOUS
 
 GROW_KEYS = -2
@@ -39,17 +39,7 @@ class ScanSource(StepSource):
         ("masks", "int64[::1]"),
         ("ordinals", "int64[::1]"),
         ("now", "column(int64)"),
-        ("until", "int64[::1]"),
-        ("counters", "int64[::1]"),
-        ("constants", "int64[::1]"),
-        ("ranks", "int64[::1]"),
-        ("node_row", "uint32[::1]"),
-        ("node_before", "uint32[::1]"),
-        ("node_part", "uint8[::1]"),
-        ("node_at", "int64[::1]"),
-        ("touched", "int64[::1]"),
-        ("reached", "int64[::1]"),
-        ("found", "int64[:, ::1]"),
+        *ARRAYS[5:],  # from `until` on
     )
 
     def text(self) -> str:

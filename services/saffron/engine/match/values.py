@@ -1,0 +1,28 @@
+"""An attribute of a stored event as Python has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saffron.engine.events.schema import NULL_INT, Kind, Schema
+from saffron.engine.match.query import column_name
+from saffron.engine.match.rows import Rows
+from saffron.engine.strings import Strings
+
+
+def value_at(rows: Rows, schema: Schema, strings: Strings, attribute: str, place: int) -> Any:
+    """The attribute of the event at a place of the ring of rows; None where it is null or there is no such column."""
+    column = rows.columns.get(column_name(attribute))
+    if column is None:
+        return None
+    value = column[place].item()
+    if attribute == "ts":
+        return value
+    kind = Kind.STRING if attribute == "type" else schema.kinds[attribute]
+    if kind is Kind.FLOAT:
+        return None if value != value else value  # noqa: PLR0124  NaN is null
+    if kind is Kind.INT:
+        return None if value == NULL_INT else value
+    if value < 0:
+        return None
+    return strings.value(value) if kind is Kind.STRING else bool(value)
