@@ -51,9 +51,10 @@ def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
         "partition": _array(rows, "partition", pa.int32()),
     }
     columns |= _matches(rows, plan, schema) if isinstance(plan, MatchPlan) else _trends(rows, plan.group, schema)
-    returned = [(item.name, _types(item.expr)) for item in plan.returns] if isinstance(plan, MatchPlan) else []
-    if not isinstance(plan, MatchPlan):
-        returned = [(aggregate.name, (pa.int64(), pa.string())) for aggregate in plan.aggregates]
+    returned = [
+        (item.name, _types(item.expr) if isinstance(plan, MatchPlan) else (pa.int64(), pa.string()))
+        for item in plan.returns
+    ]
     if returned:
         columns["return"] = _struct(
             {name: _fitting([row.get("return", {}).get(name) for row in rows], types) for name, types in returned},

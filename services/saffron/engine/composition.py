@@ -43,9 +43,7 @@ def with_types(schema: Schema, derived: Derived) -> Schema:
 
 def types_of(plan: Plan) -> frozenset[str]:
     """The event types that a query reads, those that must not be there included."""
-    if isinstance(plan, MatchPlan):
-        return frozenset(component.type for component in plan.components)
-    return frozenset(state.type for state in plan.states)
+    return frozenset(component.type for component in plan.components)
 
 
 def read_by(plan: Plan, derived: Derived) -> Derived:

@@ -46,7 +46,7 @@ class _Cache(FunctionCache):
 
 
 def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
-    """Decorator of a kernel. With a signature it is compiled (or loaded from the cache) at once, else on first call.
+    """Decorator of a kernel, compiled (or loaded from the cache) on its first call; with a signature for that alone.
 
     `options`: of Numba; they stand before those that all kernels have.
     """
@@ -55,11 +55,40 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
         dispatcher = numba.njit(**(_OPTIONS | options))(function)
         dispatcher._cache = _Cache(function)
         if signature is not None:
-            dispatcher.compile(signature)
-            dispatcher.disable_compile()
+            _waiting.append(_Waiting(dispatcher, signature))
         return dispatcher
 
     return made
+
+
+class _Waiting:
+    """A kernel that is compiled for one signature, whatever it is first called with."""
+
+    def __init__(self, dispatcher: Any, signature: object) -> None:
+        self._dispatcher = dispatcher
+        self._signature = signature
+        dispatcher._compile_for_args = self._first_call  # what Numba asks where it finds no machine code
+
+    def _first_call(self, *arguments: Any) -> Any:
+        self.compile()
+        return self._dispatcher(*arguments)
+
+    def compile(self) -> None:
+        if self in _waiting:
+            _waiting.remove(self)
+            del self._dispatcher._compile_for_args
+            self._dispatcher.compile(self._signature)
+            self._dispatcher.disable_compile()
+
+
+_waiting: list[_Waiting] = []
+
+
+def prepare() -> None:
+    """Compile, or load, all kernels with a signature that have not been called yet: a service does so at its start, so
+    that its stream never waits for one of them."""
+    while _waiting:
+        _waiting[0].compile()
 
 
 def inlined(function: Function) -> Any:

@@ -74,7 +74,7 @@ def trend_complexity(plan: TrendPlan) -> Complexity:
     if window.slide is not None and window.slide < window.size:
         windows = -(-window.size // window.slide)
         shared = f"; each event keeps an aggregate for each of its {windows} windows"
-    if any(transition.conditions for transition in plan.transitions):
+    if any(transition.conditions for transition in plan.template.transitions):
         reason = "a condition on adjacent events: each event looks for its predecessors among those before it"
         return Complexity("polynomial", "O(n^2)", reason + shared)
     reason = "no condition on adjacent events: each event adds the running count of the states before it"

@@ -87,8 +87,8 @@ def draw_automaton(states: tuple[State, ...], within: str, title: str) -> str:
 
 def draw_template(plan: TrendPlan, title: str) -> str:
     """The template of an aggregate query."""
-    names = [state.variable for state in plan.states]
-    nodes = [Node(state.variable, state.end, state.start) for state in plan.states]
+    names = [component.variable for component in plan.components]
+    nodes = [Node(names[state.component], state.end, state.start) for state in plan.template.states]
     arrows = [
         Arrow(
             part.source,
@@ -96,11 +96,12 @@ def draw_template(plan: TrendPlan, title: str) -> str:
             "",
             " AND ".join(formula(e, names, conjunct=True) for e in part.conditions) or "true",
         )
-        for part in plan.transitions
+        for part in plan.template.transitions
     ]
     notes = [
-        f"{state.variable}: type = {state.type}" + "".join(f" AND {formula(e, names, conjunct=True)}" for e in local)
-        for state, local in zip(plan.states, plan.local, strict=True)
+        f"{names[state.component]}: type = {plan.components[state.component].type}"
+        + "".join(f" AND {formula(e, names, conjunct=True)}" for e in local)
+        for state, local in zip(plan.template.states, plan.template.local, strict=True)
     ]
     return _draw(nodes, arrows, notes, title)
 

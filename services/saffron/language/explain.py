@@ -181,7 +181,7 @@ def _automaton_json(plan: MatchPlan) -> dict[str, Any]:
 
 
 def _trend_text(plan: TrendPlan) -> list[str]:
-    names = [state.variable for state in plan.states]
+    names = [component.variable for component in plan.components]
     lines = [
         f"aggregate query {plan.name}",
         *_fields(
@@ -196,18 +196,19 @@ def _trend_text(plan: TrendPlan) -> list[str]:
         "",
         "template (GRETA)",
     ]
-    for index, state in enumerate(plan.states):
+    for index, state in enumerate(plan.template.states):
         marks = [word for word, holds in (("start", state.start), ("end", state.end)) if holds]
-        local = "".join(f" AND {formula(expr, names, conjunct=True)}" for expr in plan.local[index])
-        lines.append(f"  {state.variable:<6} type = {state.type}{local}" + (f"  ({', '.join(marks)})" if marks else ""))
-    for transition in plan.transitions:
+        local = "".join(f" AND {formula(expr, names, conjunct=True)}" for expr in plan.template.local[index])
+        taken = plan.components[state.component]
+        lines.append(f"  {taken.variable:<6} type = {taken.type}{local}" + (f"  ({', '.join(marks)})" if marks else ""))
+    for transition in plan.template.transitions:
         conditions = " AND ".join(formula(expr, names, conjunct=True) for expr in transition.conditions) or "true"
         lines.append(f"  {names[transition.source]} -> {names[transition.target]}  {conditions}")
-    return [*lines, "", "returns", *(f"  {aggregate.name}" for aggregate in plan.aggregates)]
+    return [*lines, "", "returns", *(f"  {item.name}" for item in plan.returns)]
 
 
 def _trend_json(plan: TrendPlan) -> dict[str, Any]:
-    names = [state.variable for state in plan.states]
+    names = [component.variable for component in plan.components]
     return {
         "kind": "aggregate",
         **_common(plan, trend_complexity(plan)),
@@ -215,13 +216,13 @@ def _trend_json(plan: TrendPlan) -> dict[str, Any]:
         "strict": plan.strict,
         "states": [
             {
-                "variable": state.variable,
-                "type": state.type,
+                "variable": names[state.component],
+                "type": plan.components[state.component].type,
                 "start": state.start,
                 "end": state.end,
-                "conditions": [formula(expr, names) for expr in plan.local[index]],
+                "conditions": [formula(expr, names) for expr in plan.template.local[index]],
             }
-            for index, state in enumerate(plan.states)
+            for index, state in enumerate(plan.template.states)
         ],
         "transitions": [
             {
@@ -229,9 +230,9 @@ def _trend_json(plan: TrendPlan) -> dict[str, Any]:
                 "to": names[transition.target],
                 "conditions": [formula(expr, names) for expr in transition.conditions],
             }
-            for transition in plan.transitions
+            for transition in plan.template.transitions
         ],
-        "returns": [{"name": part.name, "function": part.function} for part in plan.aggregates],
+        "returns": [{"name": item.name, "expression": formula(item.expr, names, trends=plan)} for item in plan.returns],
     }
 
 

@@ -19,12 +19,17 @@ INDEX = {
 SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL}
 
 
-def formula(expr: plan.Expr, names: Sequence[str], *, conjunct: bool = False) -> str:
-    """The text of an expression; `names[c]` is component c's variable. `conjunct`: fit to stand in a row of ANDs."""
-    return expression_text(_written(expr, names), AND + 1 if conjunct else 1)
+def formula(
+    expr: plan.Expr, names: Sequence[str], *, conjunct: bool = False, trends: plan.TrendPlan | None = None
+) -> str:
+    """The text of an expression; `names[c]` is component c's variable. `conjunct`: fit to stand in a row of ANDs.
+
+    `trends`: whose aggregates and group attributes it reads.
+    """
+    return expression_text(_written(expr, names, trends), AND + 1 if conjunct else 1)
 
 
-def _written(expr: plan.Expr, names: Sequence[str]) -> tree.Expression:
+def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | None) -> tree.Expression:
     """The tree that says the same."""
     match expr:
         case plan.Const(value=value):
@@ -38,16 +43,34 @@ def _written(expr: plan.Expr, names: Sequence[str]) -> tree.Expression:
         case plan.Length(component=component):
             return tree.Reference(names[component], tree.Index.NONE, "len")
         case plan.Unary(operator=operator, operand=operand):
-            return tree.Prefix(operator, _written(operand, names))
+            return tree.Prefix(operator, _written(operand, names, trends))
         case plan.Binary(operator=("and" | "or") as operator):
-            return tree.Logic(operator, tuple(_written(part, names) for part in _row(expr, operator)))
+            return tree.Logic(operator, tuple(_written(part, names, trends) for part in _row(expr, operator)))
         case plan.Binary(operator=operator, left=left, right=right):
-            return tree.Operation(operator, _written(left, names), _written(right, names))
+            return tree.Operation(operator, _written(left, names, trends), _written(right, names, trends))
         case plan.Call(function=function, arguments=arguments):
-            return tree.Call(function, tuple(_written(argument, names) for argument in arguments))
+            return tree.Call(function, tuple(_written(argument, names, trends) for argument in arguments))
         case plan.In(operand=operand, choices=choices):
             literals = tuple(tree.Literal(choice.value) for choice in choices if choice.value is not None)
-            return tree.Membership(_written(operand, names), literals)
+            return tree.Membership(_written(operand, names, trends), literals)
+        case plan.TrendValue(index=index):
+            assert trends is not None
+            return aggregate_call(trends.aggregates[index], names)
+        case plan.GroupValue(index=index):
+            assert trends is not None
+            return tree.Name(trends.group[index])
+
+
+def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree.Call:
+    """COUNT(*), COUNT(A), SUM(A.x), ..."""
+    argument: tree.Expression
+    if aggregate.component is None:
+        argument = tree.Star()
+    elif aggregate.attribute is None:
+        argument = tree.Name(names[aggregate.component])
+    else:
+        argument = tree.Reference(names[aggregate.component], tree.Index.NONE, aggregate.attribute)
+    return tree.Call(aggregate.function, (argument,))
 
 
 def _row(expr: plan.Expr, operator: str) -> list[plan.Expr]:

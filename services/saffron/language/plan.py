@@ -117,7 +117,23 @@ class In:
     choices: tuple[Const, ...]
 
 
-Expr = Const | Attribute | Aggregate | Length | Unary | Binary | Call | In
+@dataclass(frozen=True)
+class TrendValue:
+    """In RETURN and HAVING of an aggregate query: `TrendPlan.aggregates[index]`."""
+
+    index: int
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class GroupValue:
+    """In RETURN and HAVING of an aggregate query: `TrendPlan.group[index]`."""
+
+    index: int
+    kind: Kind
+
+
+Expr = Const | Attribute | Aggregate | Length | Unary | Binary | Call | In | TrendValue | GroupValue
 
 # ---------------------------------------------------------------- parts of a plan
 
@@ -354,60 +370,95 @@ class MatchPlan:
 
 @dataclass(frozen=True)
 class TrendState:
-    """A state of a GRETA template (T2): one occurrence of an event type in the pattern. `variable` is its name."""
+    """A place of the pattern, reached by an event of one component (T2).
 
-    variable: str
-    type: str
+    `start`, `end`: a trend may begin, or end, here. `leading`: negatives (indices into `TrendPlan.negatives`) of which
+    no trend may lie between the window's start and a trend's first event here; `trailing`: between its last event
+    here and the window's end.
+    """
+
+    component: int
     start: bool
     end: bool
+    leading: tuple[int, ...] = ()
+    trailing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Transition:
-    """An adjacency from state `source` to state `target` (T2), both indices into `states`.
+    """An adjacency from state `source` to state `target` (T2), both indices into `states`; one for each pair.
 
-    `conditions`: edge predicates on this pair. They read component `source` as SINGLE (the earlier event) and
-    component `target` as ADJACENT (the later one); where source and target are one state, A.x and NEXT(A).x.
+    `conditions`: edge predicates on this pair (T6). They read the component of `source` as SINGLE (the earlier event),
+    the component of `target` as ADJACENT (the later one), be it the same.
+    `absences`: negatives of which no trend may lie strictly between the two events (T4).
+    `strategy`: what may be skipped between the two events.
+    `ends`: under skip-till-next-match, transitions (indices) of the same source that a trend waits for no longer once
+    this one has taken an event.
     """
 
     source: int
     target: int
     conditions: tuple[Expr, ...]
+    absences: tuple[int, ...] = ()
+    strategy: Strategy = Strategy.ANY
+    ends: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A GRETA template (T2). `local[s]`: conditions on the event of state s alone, its component read as SINGLE."""
+
+    states: tuple[TrendState, ...]
+    transitions: tuple[Transition, ...]
+    local: tuple[tuple[Expr, ...], ...]
 
 
 @dataclass(frozen=True)
 class TrendAggregate:
-    """COUNT(*): function "count", `state` None. (COUNT(E), MIN, MAX, SUM, AVG follow with `state` and `attribute`.)"""
+    """An aggregate over the trends of a window and group (T9): function "count", "min", "max", "sum" or "avg".
 
-    name: str
+    `component` None: COUNT(*). `attribute` and its `kind` None: COUNT(*) and COUNT(E). Of an attribute, null is
+    skipped; "avg" is the sum by the number of values; "min", "max", "avg" of nothing are null, "sum" of nothing is 0.
+    """
+
     function: str
-    state: int | None
+    component: int | None
     attribute: str | None
+    kind: Kind | None
 
 
 @dataclass(frozen=True)
 class TrendPlan:
     """An aggregate query (T1).
 
-    `local[s]`: conditions on a single event of state s (each reads component s as SINGLE).
-    `key`: equivalence attributes and group attributes together (the partition of the graph, T6, T7), none null.
-    `group`: attributes of GROUP BY; counts of the keys of one group are added up.
-    `strict`: TIME STRICT, events with equal ts are never adjacent.
+    `components`: the positive ones in pattern order, then those inside NOTs, each in the order of the text.
+    `template`: of the trends; with AND, of those of its left side.
+    `negatives`: of NOT k, a template whose trends must be absent where k is named. Transitions and states there name
+    later negatives only (T4). Of `sides`: () or, with AND, the templates of the right side and of what both match.
+    `strategy`: of steps for which none is named. `strict`: TIME STRICT, events with equal ts are never adjacent.
+    `key`: equivalence and group attributes together (the partition of the graph, T6, T7), none null.
+    `group`: attributes of GROUP BY; aggregates of the keys of one group are put together.
     `window.slide` is always set or `opens` is (WITHIN alone means SLIDE = WITHIN).
+    `aggregates`: each once; `returns`, `having` compute with them (leaves: TrendValue, GroupValue, Const).
+    `exact`: EXACT, integers of any size.
     """
 
     name: str
     text: str
     stream: str
-    states: tuple[TrendState, ...]
-    transitions: tuple[Transition, ...]
-    local: tuple[tuple[Expr, ...], ...]
+    components: tuple[Component, ...]
+    template: Template
     strategy: Strategy
     strict: bool
     key: tuple[str, ...]
     group: tuple[str, ...]
     window: Window
     aggregates: tuple[TrendAggregate, ...]
+    returns: tuple[ReturnItem, ...]
+    negatives: tuple[Template, ...] = ()
+    sides: tuple[Template, ...] = ()
+    having: Expr | None = None
+    exact: bool = False
 
 
 Plan = MatchPlan | TrendPlan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saffron.engine.events.schema import Kind
 from saffron.language import plan, tree
 from saffron.language.edges import Edges, bind_edges
 from saffron.language.keys import Partial, bind_keys
@@ -59,25 +60,27 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
         name=name,
         text=query_text(query),
         stream=query.stream or plan.DEFAULT_STREAM,
-        states=_states(template, scope),
-        transitions=tuple(
-            plan.Transition(source, target, tuple(edges.edge.get((source, target), ())))
-            for source, target in template.transitions
-        ),
-        local=tuple(tuple(edges.local.get(state, ())) for state in range(len(scope.places))),
+        components=tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places),
+        template=_template(template, edges, scope),
         strategy=strategy,
         strict=query.time is not None and query.time.value == "STRICT",
         key=keys.whole,
         group=tuple(attribute.name for attribute in query.group),
         window=bind_window(query, scope, tumbling=True),
-        aggregates=_aggregates(query, scope),
+        aggregates=(plan.TrendAggregate("count", None, None, None),),
+        returns=_returns(query, scope),
     )
 
 
-def _states(template: Template, scope: Scope) -> tuple[plan.TrendState, ...]:
-    return tuple(
-        plan.TrendState(place.variable, place.type, index == template.start, index == template.end)
-        for index, place in enumerate(scope.places)
+def _template(template: Template, edges: Edges, scope: Scope) -> plan.Template:
+    states = range(len(scope.places))
+    return plan.Template(
+        tuple(plan.TrendState(state, state == template.start, state == template.end) for state in states),
+        tuple(
+            plan.Transition(source, target, tuple(edges.edge.get((source, target), ())))
+            for source, target in template.transitions
+        ),
+        tuple(tuple(edges.local.get(state, ())) for state in states),
     )
 
 
@@ -107,11 +110,11 @@ def _agree(partial: Partial, edges: Edges, scope: Scope) -> None:
             edges.edge.setdefault((source, target), []).append(plan.Binary("=", left, right))
 
 
-def _aggregates(query: tree.Query, scope: Scope) -> tuple[plan.TrendAggregate, ...]:
+def _returns(query: tree.Query, scope: Scope) -> tuple[plan.ReturnItem, ...]:
     """COUNT(*) by name; group attributes, which results show in "group", stand beside it."""
     assert query.returns is not None
     group = [attribute.name for attribute in query.group]
-    found: dict[str, plan.TrendAggregate] = {}
+    found: dict[str, plan.ReturnItem] = {}
     for item in query.returns.items:
         expression = item.expression
         if is_trend_aggregate(expression):
@@ -121,7 +124,7 @@ def _aggregates(query: tree.Query, scope: Scope) -> tuple[plan.TrendAggregate, .
             name = item.alias or expression_text(expression)
             if name in found:
                 raise scope.wrong(f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name.")
-            found[name] = plan.TrendAggregate(name, expression.function, None, None)
+            found[name] = plan.ReturnItem(name, plan.TrendValue(0, Kind.INT))
         else:
             _check_group_item(item, group, scope)
     return tuple(found.values())

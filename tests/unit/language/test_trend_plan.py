@@ -8,7 +8,17 @@ from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.formulas import formula
-from saffron.language.plan import OpenOn, Strategy, TrendAggregate, TrendPlan, TrendState, Window
+from saffron.language.plan import (
+    Component,
+    OpenOn,
+    ReturnItem,
+    Strategy,
+    TrendAggregate,
+    TrendPlan,
+    TrendState,
+    TrendValue,
+    Window,
+)
 from tests.unit.language.samples import LETTERS, STOCK
 
 TAIL = " WITHIN 1 h RETURN COUNT(*)"
@@ -22,9 +32,9 @@ def trend(text: str, schema: Schema = LETTERS) -> TrendPlan:
 
 def conditions(plan: TrendPlan) -> dict[str, list[str]]:
     """Formulas by state (`A`) and by transition (`A -> B`)."""
-    names = [state.variable for state in plan.states]
-    found = {names[index]: [formula(expr, names) for expr in local] for index, local in enumerate(plan.local)}
-    for part in plan.transitions:
+    names = [component.variable for component in plan.components]
+    found = {names[index]: [formula(expr, names) for expr in local] for index, local in enumerate(plan.template.local)}
+    for part in plan.template.transitions:
         found[f"{names[part.source]} -> {names[part.target]}"] = [formula(expr, names) for expr in part.conditions]
     return {place: formulas for place, formulas in found.items() if formulas}
 
@@ -47,10 +57,13 @@ def conditions(plan: TrendPlan) -> dict[str, list[str]]:
 )  # fmt: skip
 def test_templates(pattern: str, states: list[str], transitions: list[str]) -> None:
     plan = trend(f"PATTERN {pattern}{TAIL}")
-    marks = [f"{state.variable}{'<' if state.start else ''}{'>' if state.end else ''}" for state in plan.states]
+    marks = [
+        f"{plan.components[state.component].variable}{'<' if state.start else ''}{'>' if state.end else ''}"
+        for state in plan.template.states
+    ]
     assert marks == states
-    names = [state.variable for state in plan.states]
-    assert [f"{names[part.source]} {names[part.target]}" for part in plan.transitions] == transitions
+    names = [component.variable for component in plan.components]
+    assert [f"{names[part.source]} {names[part.target]}" for part in plan.template.transitions] == transitions
 
 
 def test_query_1_of_greta() -> None:
@@ -59,12 +72,14 @@ def test_query_1_of_greta() -> None:
         "GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds",
         STOCK,
     )
-    assert plan.states == (TrendState("S", "Stock", True, True),)
+    assert plan.components == (Component("S", "Stock", closure=True),)
+    assert plan.template.states == (TrendState(0, start=True, end=True),)
     assert (plan.key, plan.group, plan.strategy, plan.strict) == (
         ("symbol", "sector"), ("sector",), Strategy.ANY, False,
     )  # fmt: skip
     assert plan.window == Window(600_000, False, 10_000, None)
-    assert plan.aggregates == (TrendAggregate("COUNT(*)", "count", None, None),)
+    assert plan.aggregates == (TrendAggregate("count", None, None, None),)
+    assert plan.returns == (ReturnItem("COUNT(*)", TrendValue(0, Kind.INT)),)
     assert conditions(plan) == {"S -> S": ["S.price > NEXT(S).price"]}
 
 
@@ -144,7 +159,7 @@ def test_windows_that_overlap_beyond_all_measure_are_refused() -> None:
 def test_groups_are_part_of_the_key_and_strict_time_is_kept() -> None:
     plan = trend("PATTERN A+ WHERE [k] GROUP BY y, k TIME STRICT WITHIN 1 h RETURN y, k, COUNT(*) AS n, COUNT(*)")
     assert (plan.key, plan.group, plan.strict) == (("k", "y"), ("y", "k"), True)
-    assert [part.name for part in plan.aggregates] == ["n", "COUNT(*)"]
+    assert [item.name for item in plan.returns] == ["n", "COUNT(*)"]
     assert plan.text == (
         "PATTERN A+ WHERE [k] GROUP BY y, k WITHIN 3600000 ms RETURN y, k, COUNT(*) AS n, COUNT(*) TIME STRICT"
     )
@@ -179,6 +194,6 @@ def test_kinds_are_those_of_the_schema() -> None:
     plan = trend("PATTERN A+ WHERE A.k = NEXT(A).k" + TAIL)
     assert {Kind.STRING} == {
         side.kind  # type: ignore[union-attr]
-        for expr in plan.transitions[0].conditions
+        for expr in plan.template.transitions[0].conditions
         for side in (expr.left, expr.right)  # type: ignore[union-attr]
     }

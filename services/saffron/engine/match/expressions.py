@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.language.plan import Aggregate, Attribute, Binary, Call, Const, Expr, In, Length, Unary
+from saffron.language.plan import (
+    Aggregate,
+    Attribute,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    GroupValue,
+    In,
+    Length,
+    TrendValue,
+    Unary,
+)
 
 ARITHMETIC = ("+", "-", "*", "/", "%")
 
@@ -81,6 +93,9 @@ class Writer:
                 return self._call(expr)
             case In():
                 return self._membership(expr)
+            case TrendValue() | GroupValue():
+                message = "no match has aggregates over trends"
+                raise ValueError(message)
 
     def _constant(self, expr: Const) -> Term:
         value = expr.value

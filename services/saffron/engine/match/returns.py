@@ -14,8 +14,10 @@ from saffron.language.plan import (
     Call,
     Const,
     Expr,
+    GroupValue,
     In,
     Length,
+    TrendValue,
     Unary,
     Which,
 )
@@ -53,6 +55,9 @@ def evaluator(expr: Expr, value: Value) -> Evaluate:
         case In():
             member = evaluator(expr.operand, value)
             return lambda bound: any(_compare("=", member(bound), choice.value) for choice in expr.choices)
+        case TrendValue() | GroupValue():
+            message = "no match has aggregates over trends"
+            raise ValueError(message)
 
 
 def _attribute(leaf: Attribute, value: Value) -> Evaluate:

@@ -58,8 +58,8 @@ def states_of(plan: TrendPlan, types: Column) -> Ints:
     """[n] bit s is set where the event has the type of state s."""
     table = np.zeros(len(types.values) + 1, dtype=np.int64)
     for code, name in enumerate(types.values):
-        for s, state in enumerate(plan.states):
-            if state.type == name:
+        for s, state in enumerate(plan.template.states):
+            if plan.components[state.component].type == name:
                 table[code] |= 1 << s
     states: Ints = table[types.data]
     return states

@@ -67,7 +67,7 @@ class TrendQuery:
         self._wiring = wiring_of(plan)
         self._kernels = source.core(compiled=compiled)
         self._conditions = source.conditions(plan, self._needs, compiled=compiled)
-        self._has_local = any(plan.local)
+        self._has_local = any(plan.template.local)
         self._string_words = [place for place, kind in enumerate(self.key_kinds) if kind is Kind.STRING]
         stored = self._needs.attributes[: self._needs.stored]
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]

@@ -64,7 +64,7 @@ class _Writer:
         self._strings = strings
         self._size = plan.window.size
         self._kinds = tuple(zip(plan.group, query.group_kinds, strict=True))
-        self._names = [orjson.dumps(aggregate.name) for aggregate in plan.aggregates]
+        self._names = [orjson.dumps(item.name) for item in plan.returns]
         self._head = b'","query":%b,"partition":%d,"window":[' % (orjson.dumps(plan.name), partition)
         self._seed = hashlib.blake2b(orjson.dumps([plan.text, partition]), digest_size=16)
         self._groups: dict[tuple[int, ...], tuple[bytes, bytes]] = {}

@@ -45,7 +45,9 @@ class Reads:
 def reads(plan: TrendPlan) -> Reads:
     """What the conditions of this plan read."""
     edges = [part for exprs in edge_conditions(plan) for expr in exprs for part in walk(expr)]
-    others = [part for exprs in (*plan.local, opening_condition(plan)) for expr in exprs for part in walk(expr)]
+    others = [
+        part for exprs in (*plan.template.local, opening_condition(plan)) for expr in exprs for part in walk(expr)
+    ]
     earlier = {(a.name, a.kind) for a in edges if isinstance(a, Attribute) and a.which is not Which.ADJACENT}
     parts = edges + others
     rest = {(a.name, a.kind) for a in parts if isinstance(a, Attribute)} - earlier
@@ -56,7 +58,7 @@ def reads(plan: TrendPlan) -> Reads:
 
 def edge_conditions(plan: TrendPlan) -> list[tuple[Expr, ...]]:
     """The conditions of the conditional transitions, numbered as `select` numbers them."""
-    return [transition.conditions for transition in plan.transitions if transition.conditions]
+    return [transition.conditions for transition in plan.template.transitions if transition.conditions]
 
 
 def opening_condition(plan: TrendPlan) -> tuple[Expr, ...]:
@@ -132,7 +134,7 @@ def write(plan: TrendPlan, needs: Reads) -> str:
             f"            chosen[v] = {all_true(exprs, either)}",
         ]
     lines += ["    return", "", "@kernel()", "def keep(states, attributes, ranks):", "    for i in range(len(states)):"]
-    for s, exprs in enumerate(plan.local):
+    for s, exprs in enumerate(plan.template.local):
         if exprs:
             lines += [f"        if (states[i] >> {s}) & 1 and not ({all_true(exprs, current)}):"]
             lines += [f"            states[i] ^= {1 << s}"]

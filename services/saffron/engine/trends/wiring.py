@@ -36,8 +36,10 @@ _FIRST_OPEN = 4
 def check(plan: TrendPlan) -> None:
     """Refuse, with SaffronError, what the arrays cannot hold."""
     window = plan.window
-    if len(plan.states) > MAX_STATES:
-        raise SaffronError(f"the pattern has {len(plan.states)} event types; at most {MAX_STATES} are counted together")
+    if len(plan.template.states) > MAX_STATES:
+        raise SaffronError(
+            f"the pattern has {len(plan.template.states)} event types; at most {MAX_STATES} are counted together"
+        )
     if max(window.size, window.slide or 0) > _LONGEST:
         raise SaffronError(f"a window of {window.size} is longer than any stream; WITHIN takes at most {_LONGEST}")
     if windows_of(window) > MAX_WINDOWS:
@@ -57,12 +59,12 @@ def windows_of(window: Window) -> int:
 
 def summed(plan: TrendPlan) -> list[int]:
     """States that an unconditional transition leaves: their counts are kept as prefix totals."""
-    return sorted({t.source for t in plan.transitions if not t.conditions})
+    return sorted({t.source for t in plan.template.transitions if not t.conditions})
 
 
 def listed(plan: TrendPlan) -> list[int]:
     """States that a conditional transition leaves: their vertices are kept."""
-    return sorted({t.source for t in plan.transitions if t.conditions})
+    return sorted({t.source for t in plan.template.transitions if t.conditions})
 
 
 def totals_of(plan: TrendPlan) -> int:
@@ -85,9 +87,9 @@ def wiring_of(plan: TrendPlan) -> Wiring:
     params[STRICT] = plan.strict
     params[KEY_WIDTH] = len(plan.key)
     params[GROUP_WIDTH] = len(plan.group)
-    states = np.full((len(plan.states), 6), -1, dtype=np.int64)
+    states = np.full((len(plan.template.states), 6), -1, dtype=np.int64)
     totals, lists = summed(plan), listed(plan)
-    for s, state in enumerate(plan.states):
+    for s, state in enumerate(plan.template.states):
         params[STARTS] |= int(state.start) << s
         states[s, IS_START] = state.start
         states[s, IS_END] = state.end
@@ -96,15 +98,15 @@ def wiring_of(plan: TrendPlan) -> Wiring:
         if s in lists:
             states[s, LIST] = lists.index(s)
     numbers: list[int] = []
-    for transition in plan.transitions:
+    for transition in plan.template.transitions:
         numbers.append(max(numbers, default=-1) + 1 if transition.conditions else -1)
-    order = sorted(range(len(numbers)), key=lambda t: plan.transitions[t].target)
+    order = sorted(range(len(numbers)), key=lambda t: plan.template.transitions[t].target)
     transitions = np.zeros((len(order), 2), dtype=np.int64)
     for row, t in enumerate(order):
-        transitions[row, SOURCE] = plan.transitions[t].source
+        transitions[row, SOURCE] = plan.template.transitions[t].source
         transitions[row, CONDITION] = numbers[t]
-    targets = [plan.transitions[t].target for t in order]
-    for s in range(len(plan.states)):
+    targets = [plan.template.transitions[t].target for t in order]
+    for s in range(len(plan.template.states)):
         states[s, ENTERING] = targets.index(s) if s in targets else 0
         states[s, ENTERING_SIZE] = targets.count(s)
     return Wiring(params, states, transitions)

@@ -7,6 +7,6 @@ absences     NOT: whether what must be absent is
 interpreter  the events of one key, one by one: runs, decisions, matches
 story        what became of each event: decisions grouped, of one match or of all;  words: as a table
 
-It shares with the engine the places of a pattern (`match.general.positions`), and nothing else of how runs are kept:
+It shares with the engine the places of a pattern (`language.positions`), and nothing else of how runs are kept:
 plain Python over tuples, checked against the definition. It is for one key at a time.
 """

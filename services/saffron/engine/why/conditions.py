@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from saffron.engine.match.general.checks import Asked
-from saffron.engine.match.general.positions import Position, is_past
 from saffron.engine.why import bindings as taken
 from saffron.engine.why.bindings import Bindings, Bound, loops_around
 from saffron.engine.why.values import Lists, settled, shown, value
 from saffron.language.plan import Binary, Const, MatchPlan
+from saffron.language.positions import Position, is_past
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from saffron.engine.match.general.positions import Edge, Positions
 from saffron.engine.why.absences import Opening, offenders, openings
 from saffron.engine.why.bindings import Bindings, Bound, Event, parts
 from saffron.engine.why.conditions import Conditions, Refusal
 from saffron.engine.windows.bounds import common_windows, run_deadline
 from saffron.errors import InputError
 from saffron.language.plan import MatchPlan, Strategy
+from saffron.language.positions import Edge, Positions
 
 MOST_RUNS = 20_000
 

@@ -11,7 +11,19 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.language.plan import Expr, Strategy, Transition, TrendAggregate, TrendPlan, TrendState, Window
+from saffron.language.plan import (
+    Component,
+    Expr,
+    ReturnItem,
+    Strategy,
+    Template,
+    Transition,
+    TrendAggregate,
+    TrendPlan,
+    TrendState,
+    TrendValue,
+    Window,
+)
 from tests.reference.trends import Leaf, Pattern, Plus
 
 KINDS = {"k": Kind.STRING, "g": Kind.INT, "x": Kind.FLOAT, "n": Kind.INT, "f": Kind.BOOL, "h": Kind.FLOAT}
@@ -66,18 +78,22 @@ def plan_of(
         name=name,
         text=f"{text_of(pattern)} {window} {key} {group} {strict} {local} {edge}",
         stream="events",
-        states=tuple(TrendState(f"v{s.number}", s.type, start=s.number == first, end=s.number == last) for s in states),
-        transitions=tuple(
-            Transition(source, target, (edge[source, target],) if (source, target) in edge else ())
-            for source, target in sorted(transitions)
+        components=tuple(Component(f"v{s.number}", s.type, closure=False) for s in states),
+        template=Template(
+            tuple(TrendState(s.number, start=s.number == first, end=s.number == last) for s in states),
+            tuple(
+                Transition(source, target, (edge[source, target],) if (source, target) in edge else ())
+                for source, target in sorted(transitions)
+            ),
+            tuple((local[s.number],) if s.number in local else () for s in states),
         ),
-        local=tuple((local[s.number],) if s.number in local else () for s in states),
         strategy=Strategy.ANY,
         strict=strict,
         key=key,
         group=group,
         window=window,
-        aggregates=(TrendAggregate("COUNT(*)", "count", None, None),),
+        aggregates=(TrendAggregate("count", None, None, None),),
+        returns=(ReturnItem("COUNT(*)", TrendValue(0, Kind.INT)),),
     )
 
 

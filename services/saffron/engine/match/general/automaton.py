@@ -8,9 +8,9 @@ from functools import cached_property
 
 from saffron.engine.match.automaton import Feature, State, What, aggregate_features, leaves, support
 from saffron.engine.match.general.checks import Asked
-from saffron.engine.match.general.positions import Gap
 from saffron.engine.match.general.table import Builder, Table
 from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Which
+from saffron.language.positions import Gap
 
 _OWN = -1
 """The component of what a run carries for itself."""

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.general.checks import Asked
-from saffron.engine.match.general.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
 from saffron.errors import SaffronError
 from saffron.language.plan import Absent, Loop, MatchPlan, Shape, Strategy, Take
+from saffron.language.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
 
 MAX_TABLE_STATES = 5_000
 START_STATE = 0
