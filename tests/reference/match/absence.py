@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from tests.reference.match.conditions import violated
+from tests.reference.match.conditions import pairs_hold, violated
 from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.question import Question, adjacent, distinct_differ, in_order, keys_agree
 from tests.reference.match.shape import Both, Either, Loop, Seq, Shape, Take, leaves_of
@@ -120,6 +120,8 @@ def _occurs(asked: Question, gap: Gap, candidates: list[Event], bindings: Bindin
 def _fits(asked: Question, gap: Gap, found: Bindings, bindings: Bindings, events: Sequence[Event]) -> bool:
     whole = (*bindings, *found)
     if not in_order(asked, found) or not keys_agree(asked, whole) or not distinct_differ(asked, found):
+        return False
+    if not pairs_hold(asked.pairs, found):
         return False
     if any(violated(one, whole, lambda _: True, asked.functions) for one in asked.absent):
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from saffron.language import tree
@@ -28,6 +29,36 @@ class Condition:
     taking: tuple[Leaf, ...]
     finished: tuple[Leaf, ...]
     focus: Leaf | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A.x beside NEXT(B).x, as aggregate queries write it: asked of each event of `earlier` (a component's number) and
+    the event taken directly after it, where that is one of `later`.
+    """
+
+    expression: tree.Expression
+    earlier: int
+    later: int
+
+
+def pairs_hold(pairs: Sequence[Pair], bindings: Bindings) -> bool:
+    return not any(
+        value(pair.expression, _PairReader(before, after)) is not True
+        for before, after in pairwise(bindings)
+        for pair in pairs
+        if (pair.earlier, pair.later) == (before.leaf, after.leaf)
+    )
+
+
+@dataclass(frozen=True)
+class _PairReader:
+    before: Bound
+    after: Bound
+
+    def __call__(self, expression: tree.Reference | tree.Next) -> Any:
+        bound = self.after if isinstance(expression, tree.Next) else self.before
+        return bound.event.get(str(expression.attribute))
 
 
 def references(expression: tree.Expression) -> Iterator[tree.Reference]:

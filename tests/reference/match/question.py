@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from saffron.language import tree
 from saffron.language.parser import parse
-from tests.reference.match.conditions import Condition, condition
+from tests.reference.match.conditions import Condition, Pair, condition
 from tests.reference.match.events import Bindings, Event
 from tests.reference.match.shape import Leaf, Pattern, shape_of
 from tests.reference.match.values import Aggregates, compared
@@ -35,6 +35,7 @@ class Question:
 
     `partition`: attributes that every positive component is asked to agree on.
     `begins`, `continues`: the strategy while waiting for a component (x), and between its events (x[i]).
+    `pairs`: conditions on adjacent events (aggregate queries).
     `loose`: closures whose events have no order among themselves (imprecise time, uncorrelated).
     """
 
@@ -49,6 +50,7 @@ class Question:
     strict_time: bool
     functions: Aggregates = field(default_factory=dict)
     loose: frozenset[int] = frozenset()
+    pairs: tuple[Pair, ...] = ()
 
 
 def question(query: tree.Query | str, functions: Aggregates | None = None, *, default: str = NEXT) -> Question:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.reference.match.conditions import violated
+from tests.reference.match.conditions import pairs_hold, violated
 from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.positions import Edge, State, begin, left, onward
 from tests.reference.match.question import (
@@ -80,6 +80,8 @@ def _allowed(asked: Question, taken: Bindings, state: State) -> bool:
     if event.type != asked.pattern.leaves[number].type:
         return False
     if not in_order(asked, taken[-2:]):
+        return False
+    if not pairs_hold(asked.pairs, taken[-2:]):
         return False
     if not keys_agree(asked, taken) or not distinct_differ(asked, taken):
         return False

@@ -120,7 +120,7 @@ def nullable(shape: Shape) -> bool:
 
 def shape_of(pattern: tree.Pattern) -> Pattern:
     """Raises ValueError for a NOT out of place."""
-    builder = _Builder(_names(pattern))
+    builder = _Builder(names_of(pattern))
     root = builder.shape(pattern, (), outermost=True)
     leaves = sorted(builder.leaves, key=lambda leaf: leaf.number)
     return Pattern(
@@ -138,7 +138,7 @@ def _components(pattern: tree.Pattern, absent: bool = False) -> Iterator[tuple[t
             yield from _components(part, absent)
 
 
-def _names(pattern: tree.Pattern) -> dict[int, tuple[int, str]]:
+def names_of(pattern: tree.Pattern) -> dict[int, tuple[int, str]]:
     """id of the tree's event -> number and variable; those inside NOT are numbered and named last."""
     components = sorted(_components(pattern), key=lambda pair: pair[1])
     taken = {event.variable for event, _ in components if event.variable}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, product
 
+from tests.reference.match.conditions import pairs_hold
 from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.question import Question, distinct_differ, in_order, keys_agree
 from tests.reference.match.runs import complete
@@ -71,6 +72,6 @@ def any_matches(asked: Question, events: list[Event]) -> set[Bindings]:
         for chosen in combinations(events, size):
             for way in derived(asked.pattern.root, chosen):
                 fits = in_order(asked, way) and keys_agree(asked, way) and distinct_differ(asked, way)
-                if fits and complete(asked, way):
+                if fits and pairs_hold(asked.pairs, way) and complete(asked, way):
                     found.add(way)
     return found

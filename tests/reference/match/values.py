@@ -16,12 +16,12 @@ BUILT_IN = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 SCALARS = ("abs", "sqrt", "least", "greatest")
 
 
-def value(expression: tree.Expression, leaf: Callable[[tree.Reference | tree.Call], Any]) -> Any:
+def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
     """`leaf` gives the value of a reference, and of an aggregate over one."""
     match expression:
         case tree.Literal(value=literal):
             return literal
-        case tree.Reference():
+        case tree.Reference() | tree.Next():
             return leaf(expression)
         case tree.Call(function=function, arguments=arguments):
             if function not in SCALARS:

@@ -1,0 +1,150 @@
+"""Random aggregate queries over the whole grammar, as text, and streams for them; seeded."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.language.parser import parse
+from saffron.language.tree import Conjunction
+from tests.reference.match import generate as match
+from tests.reference.match.question import ANY, NEXT, PARTITION, STRICT
+from tests.reference.match.random_patterns import Patterns, Variable
+from tests.reference.match.shape import Both, Pattern, shape_of
+from tests.reference.trends.asked import absences
+from tests.reference.trends.order import follows
+from tests.reference.trends.random_conditions import Conditions
+
+TYPES = "ABCD"
+
+
+class TrendPatterns(Patterns):
+    """Patterns with AND only outermost, ANY without DISTINCT, and NOTs inside NOTs."""
+
+    def root(self, depth: int) -> str:
+        if self.rng.random() < 0.06:
+            return self._both(depth)
+        return super().root(depth)
+
+    def _both(self, depth: int) -> str:
+        """Each type once in a side, so that a trend is one sequence of events."""
+        whole, parts = self.types, []
+        for _ in range(2):
+            self.types, self.most = whole, len(self.variables) + 3
+            parts.append(f"({self._side(min(depth, 1))})")
+        self.types = whole
+        return " AND ".join(parts)
+
+    def _side(self, depth: int) -> str:
+        kinds = self.rng.sample("ABC", self.rng.choice([1, 2, 2, 3]))
+        parts = []
+        for index, kind in enumerate(kinds):
+            self.types = kind
+            if index and self.rng.random() < 0.15:
+                parts.append(f"NOT {self._event('', (), absent=True)}")
+            parts.append(self._pattern(0, (), absent=False))
+        text = f"SEQ({', '.join(parts)})"
+        return f"{text}+" if depth and not any("?" in part or "*" in part for part in parts[:1]) else text
+
+    def _group(self, depth: int, loops: tuple[int, ...], absent: bool) -> str:
+        roll = self.rng.random()
+        if roll < 0.7:
+            return self._sequence(depth, loops, outermost=False, absent=absent)
+        if roll < 0.92:
+            return " OR ".join(self._pattern(depth, loops, absent) for _ in range(2))
+        return self._any(loops, absent)
+
+    def _negation(self, loops: tuple[int, ...]) -> str:
+        roll = self.rng.random()
+        if roll < 0.55:
+            return f"NOT {self._event(self.rng.choice(['', '', '', '+']), loops, absent=True)}"
+        first, last = (self._event(self.rng.choice(["", "", "+"]), loops, absent=True) for _ in range(2))
+        if roll < 0.8:
+            return f"NOT SEQ({first}, {last})"
+        return f"NOT SEQ({first}, NOT {self._event('', loops, absent=True)}, {last})"
+
+    def _any(self, loops: tuple[int, ...], absent: bool) -> str:
+        return super()._any(loops, absent).split(" DISTINCT")[0]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A pattern as text, its components, and which of them may directly follow which."""
+
+    text: str
+    shape: Pattern
+    variables: tuple[Variable, ...]
+    edges: tuple[tuple[int, int], ...]
+
+
+def pattern(rng: random.Random) -> Made:
+    """`edges`: numbers into `shape.leaves`; those inside NOTs too."""
+    made = TrendPatterns(rng, rng.choice([1, 2, 2, 3, 3, 4]), rng.choice(["AB", "ABC", "ABC", TYPES]))
+    text = made.root(rng.choice([0, 1, 1, 2, 2, 3]))
+    written = parse(f"PATTERN {text} WITHIN 1 ms").pattern
+    shape = shape_of(written)
+    sides = shape.root.parts if isinstance(written, Conjunction) and isinstance(shape.root, Both) else (shape.root,)
+    edges = {pair for part in (*sides, *absences(shape.root)) for pair in follows(part)}
+    return Made(text, shape, tuple(made.variables), tuple(sorted(edges)))
+
+
+def query(rng: random.Random, *, strategy: str | None = None) -> str:
+    """The text of an aggregate query. `strategy`: for all components."""
+    made = pattern(rng)
+    conditions = Conditions(rng, made.shape, made.edges)
+    chosen = _strategies(rng, made) if strategy is None else strategy
+    keys = _keys(rng, made, chosen)
+    where = " AND ".join(filter(None, [keys, *conditions.some()]))
+    group = rng.choice(["", "", "", "k", "g", "k, g"])
+    items, having = conditions.returned([name for name in group.split(", ") if name], pairs=" AND (" in made.text)
+    parts = [
+        f"RETURN {items}",
+        f"PATTERN {made.text}",
+        " ".join(filter(None, ["WHERE" if chosen or where else "", chosen, f"{{ {where} }}" if where else ""])),
+        f"GROUP BY {group}" if group else "",
+        f"HAVING {having}" if having else "",
+        match.window(rng),
+        rng.choice(["", "", "TIME STRICT", "TIME ORDERED"]),
+    ]
+    return " ".join(filter(None, parts))
+
+
+def case(rng: random.Random, **options: Any) -> tuple[str, list[dict[str, Any]]]:
+    """A query and a stream of 5 to 10 events for it."""
+    text = query(rng, **options)
+    return text, stream(rng, text, rng.randrange(5, 11))
+
+
+def stream(rng: random.Random, text: str, size: int) -> list[dict[str, Any]]:
+    """Events for a query: mostly of its types, in the order of its components; keys often agree."""
+    named = re.findall(r"([A-D])\S* v\d", text)
+    events = match.stream(rng, size)
+    common = rng.choice([0.3, 0.7, 1.0])
+    at = 0
+    for event in events:
+        event["type"] = named[at % len(named)] if rng.random() < 0.8 else rng.choice(TYPES)
+        at += rng.choice([0, 0, 1, 1, 2])
+        for name, value in (("k", 1), ("g", "a")):
+            if rng.random() < common:
+                event[name] = value
+    return events
+
+
+def _strategies(rng: random.Random, made: Made) -> str:
+    roll = rng.random()
+    if roll < 0.5:
+        return rng.choice(["", "", ANY])
+    if roll < 0.9:
+        return rng.choice([NEXT, NEXT, STRICT, PARTITION])
+    return match.strategies(rng, made.variables, None)
+
+
+def _keys(rng: random.Random, made: Made, chosen: str) -> str:
+    """[attr], now and then of one type only; partition contiguity tells what is next by a key of all types."""
+    if PARTITION in chosen:
+        return rng.choice(["[k]", "[g]", "[k, g]"])
+    kind = rng.choice([variable.type for variable in made.variables if not variable.absent])
+    outside = any(variable.absent and variable.type == kind for variable in made.variables)
+    return rng.choice(["", "", "", "[k]", "[g]", "[g, k]", "" if outside or "AND" in made.text else f"[{kind}.k]"])
