@@ -23,8 +23,8 @@ Readings, beyond those of tests/reference/match, which hold here too
     to them, and are refused. NOT P+ is NOT P, whatever NEXT(P) asks.
  8. A leading NOT looks from the window's first event on (OPEN ON: the opener), a trailing one to its last.
  9. Contiguity counts each event of the window in order of (ts, arrival), also under TIME STRICT: of two events at one
-    time neither can follow the other, and each separates the other from what comes next. What a NOT rules out is a
-    skip-till-any-match trend, strictly between by ts under TIME STRICT.
+    time neither can follow the other, and the one that arrived later stands between the other and what comes next. What
+    a NOT rules out is a skip-till-any-match trend, strictly between by ts under TIME STRICT.
 10. COUNT(E.x) counts the events of E with x not null; AVG is SUM over that count. SUM of nothing is 0, MIN, MAX, AVG
     of nothing are null, and what is computed with null is null. Aggregates are over the trends of all keys of a group.
 11. HAVING is asked once a group has a trend; null is not true. Group attributes in RETURN stand in "group" alone.
