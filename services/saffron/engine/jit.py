@@ -18,8 +18,13 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numba
+from llvmlite.binding import add_symbol
+from numba.core import types
 from numba.core.caching import FunctionCache
+from numba.core.cgutils import get_or_insert_function
 from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import lower_builtin
+from numba.core.typing.templates import builtin_registry, make_concrete_template
 from numba.extending import register_jitable
 
 from saffron.engine.stamp import stamp
@@ -62,23 +67,28 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
 
 
 class _Waiting:
-    """A kernel that is compiled for one signature, whatever it is first called with."""
+    """A kernel that is compiled for one signature, whatever it is first called with, and by whom."""
 
     def __init__(self, dispatcher: Any, signature: object) -> None:
         self._dispatcher = dispatcher
         self._signature = signature
-        dispatcher._compile_for_args = self._first_call  # what Numba asks where it finds no machine code
+        dispatcher._compile_for_args = self._called  # what Numba asks where it finds no machine code
+        dispatcher.get_call_template = self._typed  # and where another kernel calls this one
 
-    def _first_call(self, *arguments: Any) -> Any:
+    def _called(self, *_: Any) -> Any:
+        """What is to be called instead, with the same arguments."""
         self.compile()
-        return self._dispatcher(*arguments)
+        return self._dispatcher
+
+    def _typed(self, arguments: Any, keywords: Any) -> Any:
+        self.compile()
+        return self._dispatcher.get_call_template(arguments, keywords)
 
     def compile(self) -> None:
-        if self in _waiting:
-            _waiting.remove(self)
-            del self._dispatcher._compile_for_args
-            self._dispatcher.compile(self._signature)
-            self._dispatcher.disable_compile()
+        _waiting.remove(self)
+        del self._dispatcher._compile_for_args, self._dispatcher.get_call_template
+        self._dispatcher.compile(self._signature)
+        self._dispatcher.disable_compile()
 
 
 _waiting: list[_Waiting] = []
@@ -96,8 +106,50 @@ def inlined(function: Function) -> Any:
     return numba.njit(**_OPTIONS, forceinline=True, _nrt=False)(function)
 
 
+def separate(signature: Any) -> Callable[[Function], Function]:
+    """Decorator of a part of kernels that is compiled once, at import: they call it by its address.
+
+    For what is long and seldom called: compiled into each kernel, such parts would take most of the compiler's time.
+    """
+
+    def made(function: Function) -> Function:
+        dispatcher = numba.njit(**_OPTIONS, _nrt=False)(function)
+        dispatcher._cache = _Cache(function)
+        dispatcher.compile(signature)
+        machine = dispatcher.overloads[signature.args]
+        path = function.__code__.co_filename
+        symbol = f"{function.__module__}.{function.__qualname__}.{stamp(function.__module__, path)}"
+        add_symbol(symbol, machine.library.get_pointer_to_function(machine.fndesc.llvm_func_name))
+
+        template = make_concrete_template(symbol, key=function, signatures=[signature])
+        builtin_registry.register_global(function, types.Function(template))
+
+        @lower_builtin(function, *signature.args)  # type: ignore[untyped-decorator]
+        def _call(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+            convention = context.call_conv
+            kind = convention.get_function_type(called.return_type, called.args)
+            callee = get_or_insert_function(builder.module, kind, symbol)
+            return convention.call_function(builder, callee, called.return_type, called.args, arguments)[1]
+
+        return function
+
+    return made
+
+
 jitable: Any = register_jitable
 """Marks a function that kernels compile into themselves; it stays plain Python for everyone else."""
+
+
+def _generated(signature: object = None, **options: object) -> Callable[[Function], Any]:
+    """As `kernel`, compiled at once if it has a signature: who loads it does so where nobody waits. Makes no arrays."""
+
+    def made(function: Function) -> Any:
+        dispatcher = kernel(signature, **({"_nrt": False} | options))(function)
+        if signature is not None:
+            _waiting[-1].compile()
+        return dispatcher
+
+    return made
 
 
 def _plain(signature: object = None, **options: object) -> Callable[[Function], Function]:
@@ -140,7 +192,7 @@ def load(
 
 
 def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
-    names: dict[str, Any] = {"kernel": kernel, "inlined": inlined}
+    names: dict[str, Any] = {"kernel": _generated, "inlined": inlined}
     if not compiled:
         names = {"kernel": _plain, "inlined": _plain()}
     for helper in helpers:

@@ -68,6 +68,7 @@ class ResultService:
     ) -> None:
         kernels = user_cache_directory() / "kernels"
         jit.use_directory(kernels)
+        jit.prepare()
         self._kind = kind
         self._log = log
         self._settings = settings

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 import orjson
 
+from saffron.engine import jit
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.runtime.config import Settings
@@ -37,6 +39,8 @@ class WindowingService:
     """All chains of this member. A `Service` of `runtime.service`."""
 
     def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
+        jit.prepare()
+        prepare_decoder()
         self._log = log
         self._settings = settings
         self._metrics = metrics

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from saffron.engine import jit
@@ -43,6 +44,29 @@ def add(x):
 @kernel(error_model="python")
 def divide(x, y):
     return x / y
+""",
+    "parts.py": """from numba import int64
+
+from saffron.engine.jit import kernel, separate
+
+
+@separate(int64(int64[::1], int64))
+def total(values, least):
+    found = 0
+    for value in values:
+        if value >= least:
+            found += value
+    return found
+
+
+@kernel(int64(int64[::1]))
+def twice(values):
+    return total(values, 2) * 2
+
+
+@kernel(int64(int64[::1]))
+def four_times(values):
+    return twice(values) * 2
 """,
     "other.py": "",
 }
@@ -135,3 +159,30 @@ def test_only_what_stands_at_the_head_of_a_module_counts(root: Path) -> None:
         stamp("pack.lazy", str(where / "pack" / "lazy.py")) for where in (root, later(root, "other.py", "NEW = 1\n"))
     )
     assert before == after
+
+
+def test_a_part_that_is_compiled_by_itself_is_called_by_kernels_new_and_cached(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.array([1, 2, 3])
+    for found in (0, 1):
+        parts = imported(root if found == 0 else later(root), "parts", monkeypatch)
+        assert parts.total(values, 2) == 5
+        assert (parts.twice(values), sum(parts.twice.stats.cache_hits.values())) == (10, found)
+    source = "from numba import int64\n@kernel(int64(int64[::1]))\ndef most(values):\n    return total(values, 1)\n"
+    monkeypatch.setattr(jit, "_directory", root)
+    for compiled in (True, False):
+        assert jit.load(source, helpers=(parts,), compiled=compiled).most(values) == 6
+
+
+def test_kernels_with_a_signature_wait_until_they_are_called_or_prepared(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = imported(root, "parts", monkeypatch)
+    assert not parts.twice.overloads
+    assert parts.four_times(np.array([2], np.int64)) == 8
+    assert len(parts.twice.signatures) == 1  # compiled for its own signature, whoever calls it
+    parts = imported(root, "parts", monkeypatch)
+    jit.prepare()
+    assert len(parts.twice.signatures) == len(parts.four_times.signatures) == 1
+    assert parts.twice(np.array([2], np.int64)) == 4

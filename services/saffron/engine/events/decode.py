@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column
 from saffron.engine.events.exact import DAY, Bad, Event, Mark, decode_exactly
-from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.scan import scan_events
 from saffron.engine.events.scan_tables import Cells, cells_for, fields_of, grown, scratch_for, strings_for, texts
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
@@ -108,6 +108,11 @@ class Decoder:
                 self._scratch,
             )
         return cells, texts(strings, len(cells.codes))
+
+
+def prepare_decoder() -> None:
+    """Compile the scanner, or load it: a service does so at its start, so that its first event does not wait."""
+    Decoder(Schema({}, {}, {})).decode(batch_of_values([b"{}"], times=np.zeros(1, np.int64)))
 
 
 class _Draft:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import boolean, float64, int64, uint32, void
 from numba.extending import register_jitable
+
+from saffron.engine.jit import separate
 
 BASE, BEGIN, LENGTH, CAPACITY, OLDEST = range(5)  # columns of `segments`
 DEADLINE, START = range(2)  # first rows of `ints`
@@ -18,6 +21,8 @@ TOP = 60  # spare[TOP]: lanes from here on were never used
 WANTED = 61  # spare[WANTED]: lanes that the last failed `reserve` asked for
 CLASSES = 64
 LANES = 8  # kernels read and write so many lanes at once: a pool is a multiple of that
+
+_FLOATS, _INTS, _HEADS, _SEGMENTS, _SPARE = float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1]
 
 
 @register_jitable
@@ -30,6 +35,40 @@ def size_class(lanes: int) -> int:
 
 
 @register_jitable
+def give_back(ints: Any, segments: Any, spare: Any, slot: int) -> None:
+    """Put a key's lanes on the list of free segments of their size."""
+    capacity = segments[slot, CAPACITY]
+    if capacity > 0:
+        chosen = size_class(capacity)
+        ints[DEADLINE, segments[slot, BASE]] = spare[chosen]
+        spare[chosen] = segments[slot, BASE] + 1
+        segments[slot, CAPACITY] = 0
+
+
+@separate(void(_FLOATS, _INTS, _HEADS, int64, int64, int64))
+def slide(floats: Any, ints: Any, heads: Any, source: int, target: int, length: int) -> None:
+    """Copy lanes [source, source + length) to target on (downwards, or where they do not overlap)."""
+    for lane in range(length):
+        heads[target + lane] = heads[source + lane]
+    for row in range(ints.shape[0]):
+        for lane in range(length):
+            ints[row, target + lane] = ints[row, source + lane]
+    for row in range(floats.shape[0]):
+        for lane in range(length):
+            floats[row, target + lane] = floats[row, source + lane]
+
+
+@register_jitable
+def move(floats: Any, ints: Any, heads: Any, source: int, target: int) -> None:
+    """Copy one run to another lane."""
+    heads[target] = heads[source]
+    for row in range(ints.shape[0]):
+        ints[row, target] = ints[row, source]
+    for row in range(floats.shape[0]):
+        floats[row, target] = floats[row, source]
+
+
+@separate(boolean(_FLOATS, _INTS, _HEADS, _SEGMENTS, _SPARE, int64, int64))
 def reserve(floats: Any, ints: Any, heads: Any, segments: Any, spare: Any, slot: int, more: int) -> bool:
     """Make room for `more` runs of a key; False (nothing changed) if the pool must grow by spare[WANTED] lanes."""
     begin, length, capacity = segments[slot, BEGIN], segments[slot, LENGTH], segments[slot, CAPACITY]
@@ -59,41 +98,7 @@ def reserve(floats: Any, ints: Any, heads: Any, segments: Any, spare: Any, slot:
     return True
 
 
-@register_jitable
-def give_back(ints: Any, segments: Any, spare: Any, slot: int) -> None:
-    """Put a key's lanes on the list of free segments of their size."""
-    capacity = segments[slot, CAPACITY]
-    if capacity > 0:
-        chosen = size_class(capacity)
-        ints[DEADLINE, segments[slot, BASE]] = spare[chosen]
-        spare[chosen] = segments[slot, BASE] + 1
-        segments[slot, CAPACITY] = 0
-
-
-@register_jitable
-def slide(floats: Any, ints: Any, heads: Any, source: int, target: int, length: int) -> None:
-    """Copy lanes [source, source + length) to target on (downwards, or where they do not overlap)."""
-    for lane in range(length):
-        heads[target + lane] = heads[source + lane]
-    for row in range(ints.shape[0]):
-        for lane in range(length):
-            ints[row, target + lane] = ints[row, source + lane]
-    for row in range(floats.shape[0]):
-        for lane in range(length):
-            floats[row, target + lane] = floats[row, source + lane]
-
-
-@register_jitable
-def move(floats: Any, ints: Any, heads: Any, source: int, target: int) -> None:
-    """Copy one run to another lane."""
-    heads[target] = heads[source]
-    for row in range(ints.shape[0]):
-        ints[row, target] = ints[row, source]
-    for row in range(floats.shape[0]):
-        floats[row, target] = floats[row, source]
-
-
-@register_jitable
+@separate(int64(_FLOATS, _INTS, _HEADS, _SEGMENTS, int64, int64))
 def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
     """Drop the runs whose window is over, keeping the order of the others; how many are left."""
     length = segments[slot, LENGTH]
