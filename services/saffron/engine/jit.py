@@ -192,14 +192,13 @@ def load(
 
 
 def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
-    names: dict[str, Any] = {"kernel": _generated, "inlined": inlined}
-    if not compiled:
-        names = {"kernel": _plain, "inlined": _plain()}
+    names: dict[str, Any] = {}
     for helper in helpers:
         for name, value in vars(helper).items():
             if not name.startswith("_"):
                 names[name] = value.py_func if isinstance(value, Dispatcher) and not compiled else value
-    return names
+    decorators = {"kernel": _generated, "inlined": inlined} if compiled else {"kernel": _plain, "inlined": _plain()}
+    return names | decorators
 
 
 def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
