@@ -16,9 +16,13 @@ from saffron.cli.standing import Standing, next_version, read_standing, removed,
 from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
 from saffron.engine.composition import bind_together, makers_first
+from saffron.engine.why.story import to_dict
+from saffron.engine.why.telling import TOLD
+from saffron.engine.why.words import lines
 from saffron.errors import SaffronError
 from saffron.language import explain_text
 from saffron.runtime.config import Settings
+from saffron.runtime.recent import Question, why_now
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -37,7 +41,7 @@ class QueryRefused(SaffronError):
 
 @app.callback()
 def query() -> None:
-    """Standing queries: check, add, list, show, pause, resume, replace, remove."""
+    """Standing queries: check, add, list, show, why, pause, resume, replace, remove."""
 
 
 @app.command()
@@ -140,6 +144,40 @@ def show(name: Name, *, system: options.System, json: options.AsJson = False) ->
     print(explain_text(bind_text(view["text"], None, name).plan))
     rows = [(one["service"], one["partition"], one["state"], one["position"]) for one in view["services"]]
     console.print_table(("service", "partition", "state", "position"), rows)
+
+
+@app.command()
+@options.of_system
+def why(
+    name: Name,
+    asked: Annotated[
+        str, typer.Argument(metavar="KEY|ID", help="A key as ATTR=VALUE (or '*'), or the beginning of a result's id.")
+    ],
+    events: Annotated[int, typer.Option(min=1, help="How many of the key's newest events to tell of.")] = TOLD,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Tell why a match came, or why not: what became of each event, and which condition refused it.
+
+    It looks at the newest events that the matcher was given; `saffron replay --why` looks at files.
+
+    Examples:
+
+        saffron query why rally symbol=IBM
+
+        saffron query why rally 9f2c41d7
+    """
+    with connection(system.connected()) as client:
+        text = str(_existing(read_standing(client), name).row["text"])
+        stream = bind_text(text, None, name).plan.stream
+        question = Question(name, text, stream, asked, events)
+        answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
+    if json:
+        console.print_json(to_dict(answer.story))
+        return
+    print("\n".join(lines(answer.story)))
+    console.say(f"told from the newest {answer.events:,} events of partition {answer.partition}")
 
 
 @app.command()

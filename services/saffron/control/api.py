@@ -15,7 +15,12 @@ from saffron.control.checks import Checked, Partitions, Refused, check, check_pa
 from saffron.control.guard import PAGE_HEADERS, answer
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
+from saffron.engine.why.story import to_dict
+from saffron.engine.why.telling import TOLD
+from saffron.engine.why.words import lines
+from saffron.errors import InputError
 from saffron.runtime.health import Health
+from saffron.runtime.recent import Answer, Question
 from saffron.runtime.topics import Topics
 
 _MOST_RESULTS = 200
@@ -28,18 +33,21 @@ _PAGE = {
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
 """Writes one message (topic, key, value) and returns when the broker has it."""
+Why = Callable[[Question], Answer]
+"""Tells why, or why not, from the newest events; waits for the broker."""
 
 
 class Api:
     """The handlers. One event loop; what waits for the broker runs in threads."""
 
     def __init__(
-        self, tables: Tables, topics: Topics, send: Send, tail: Tail, partitions: Partitions, health: Health
+        self, tables: Tables, topics: Topics, send: Send, tail: Tail, why: Why, partitions: Partitions, health: Health
     ) -> None:
         self._tables = tables
         self._topics = topics
         self._send = send
         self._tail = tail
+        self._why = why
         self._partitions = partitions
         self._health = health
         self._writing = asyncio.Lock()
@@ -54,6 +62,7 @@ class Api:
             web.put(one, self.replace_query),
             web.delete(one, self.remove_query),
             web.post(one + "/{op:pause|resume}", self.change_query),
+            web.get(one + "/why", self.why),
             web.post("/api/check", self.check_query),
             web.get("/api/streams", self.streams),
             web.get("/api/models", self.models),
@@ -75,6 +84,34 @@ class Api:
         view = self._tables.query(name)
         checked = check(view["text"], name, self._tables.stream, self._tables.queries.texts())
         return answer({**view, "plan": checked.explanation()})
+
+    async def why(self, request: web.Request) -> web.Response:
+        """?ask=symbol=IBM, or ?ask=ID; &events=N tells of so many of the key's newest events."""
+        view = self._tables.query(self._known(request))
+        checked = check(view["text"], view["name"], self._tables.stream, self._tables.queries.texts())
+        asked = request.query.get("ask", "")
+        if not asked:
+            raise Refused(
+                400,
+                "ask",
+                "say what to explain: ?ask=ATTR=VALUE for a key, ?ask=* for a query without "
+                "one, or ?ask=ID for a result",
+            )
+        told = _count(request.query.get("events", str(TOLD)))
+        question = Question(checked.name, view["text"], checked.plan.stream, asked, told)
+        try:
+            answered = await asyncio.to_thread(self._why, question)
+        except InputError as error:
+            raise Refused(404, "why", str(error)) from error
+        story = answered.story
+        return answer(
+            {
+                **to_dict(story),
+                "text": "\n".join(lines(story)),
+                "partition": answered.partition,
+                "looked_at": {"events": answered.events, "since": answered.since},
+            }
+        )
 
     async def check_query(self, request: web.Request) -> web.Response:
         body = await _body(request, {"text", "name"})

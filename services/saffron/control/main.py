@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import signal
 from collections.abc import AsyncIterator
@@ -23,6 +24,7 @@ from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.own_modules import import_modules
+from saffron.runtime.recent import why_now
 from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
@@ -48,7 +50,8 @@ async def _serve(settings: Settings) -> int:
         await asyncio.to_thread(_require_topics, log, tables.topics)
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
-            api = Api(tables, topics, feed.send, tail, log.partitions, health)
+            why = functools.partial(why_now, log, topics, settings.group("control-why"))
+            api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
             async with _site(api, settings) as url:
                 health.detail("url", url)
                 _LOG.info("control: %s", url)

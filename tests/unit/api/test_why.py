@@ -79,7 +79,7 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
     results = saffron.replay(MATCHES, EVENTS)
     with pytest.raises(InputError, match=r"no event has user = 'bop'; there are ann, bob. Did you mean 'bob'\?"):
         results.why("user=bop")
-    with pytest.raises(InputError, match="the key of peaks is asked for as --why user=VALUE; got 'n=1'"):
+    with pytest.raises(InputError, match="the key of peaks is asked for as user=VALUE; got 'n=1'"):
         results.why("n=1")
     with pytest.raises(InputError, match="none of the 2 results has an id that begins with 'ffffff'"):
         results.why("ffffff")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ from saffron.errors import UnavailableError
 from saffron.runtime.health import Health
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.recent import why_now
 from saffron.runtime.topics import Topics, topic_specs
 
 TOPICS = Topics("p.")
@@ -51,7 +53,8 @@ class World:
         asyncio.run(self._run(talk))
 
     async def _run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
-        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), self.log.partitions, self.health)
+        why = partial(why_now, self.log, TOPICS, "why")
+        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), why, self.log.partitions, self.health)
         application = web.Application(middlewares=guards("127.0.0.1", self.token))
         application.add_routes(api.routes())
         async with TestClient(TestServer(application)) as client:
@@ -302,5 +305,19 @@ def test_the_token_guards_the_api_but_not_health() -> None:
         assert (await ask("GET", "/api/queries", headers={"Authorization": "Bearer secret"}))[0] == 200
         assert (await ask("GET", "/healthz"))[0] == 200
         assert (await ask("GET", "/"))[0] == 200
+
+    world.run(talk)
+
+
+def test_why_says_what_is_missing(world: World) -> None:
+    add(world.tables, "rally")
+
+    async def talk(ask: Ask) -> None:
+        status, said = await ask("GET", "/api/queries/rally/why")
+        assert (status, said["error"]["kind"]) == (400, "ask")
+        assert "?ask=ATTR=VALUE" in said["error"]["message"]
+        status, said = await ask("GET", "/api/queries/rally/why?ask=symbol=IBM")
+        assert (status, said["error"]["message"]) == (404, "no events have come on stream 'events' yet")
+        assert (await ask("GET", "/api/queries/other/why?ask=*"))[0] == 404
 
     world.run(talk)

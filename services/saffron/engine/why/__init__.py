@@ -6,6 +6,7 @@ conditions   which conditions an event can break, and the refusals of those that
 absences     NOT: whether what must be absent is
 interpreter  the events of one key, one by one: runs, decisions, matches
 story        what became of each event: decisions grouped, of one match or of all;  words: as a table
+telling      the story of a key or of a match, out of the blocks of a stream
 
 It shares with the engine the places of a pattern (`language.positions`), and nothing else of how runs are kept:
 plain Python over tuples, checked against the definition. It is for one key at a time.

@@ -1,0 +1,159 @@
+"""Why, asked of the running system: a story told from the newest blocks of `admitted`, where the matcher reads them.
+
+The log keeps what the matcher saw, events that were shed left out, so the story is of what it had to decide upon. How
+far back it can go is bounded (`MOST_BLOCKS` a partition): a question may not cost more than a few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from saffron.engine.aggregates import registered
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.why.story import Story
+from saffron.engine.why.telling import TOLD, is_key, key_of, tell_key, tell_match
+from saffron.errors import InputError
+from saffron.language import bind
+from saffron.language.plan import MatchPlan
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.tags import valid_blocks
+from saffron.runtime.topics import Topics
+
+MOST_BLOCKS = 256
+"""Blocks looked at, of each partition: its newest ones."""
+MOST_RESULTS = 100_000
+"""Results among which an id is looked for, of each partition: its newest ones."""
+_POLL_SECONDS = 0.05
+_POLLS = 100
+_BATCH = 5000
+
+
+@dataclass(frozen=True)
+class Question:
+    """`asked`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id; `told`: events of a key."""
+
+    query: str
+    text: str
+    stream: str
+    asked: str
+    told: int = TOLD
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`partition`: where the events are. `events`: how many of all keys were looked at; `since`: ts of the first."""
+
+    story: Story
+    partition: int
+    events: int
+    since: int | None
+
+
+def why_now(log: Log, topics: Topics, group: str, question: Question) -> Answer:
+    """The story of a key or a match among the newest events. InputError: it is not there, or cannot be told."""
+    consumer = log.consumer(group, committed_only=True, client_id="why")
+    try:
+        if is_key(question.asked):
+            return _of_key(log, consumer, topics, question)
+        return _of_match(log, consumer, topics, question)
+    finally:
+        consumer.close()
+
+
+def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
+    """The key's events are in one partition; which one only the producer knows, so all are looked at."""
+    refused: InputError | None = None
+    for place in _places(log, topics.admitted_of(question.stream)):
+        blocks = _blocks(consumer, place)
+        if not any(len(block.columns) for block in blocks):
+            continue
+        plan = _plan(question, blocks)
+        try:
+            story = tell_key(plan, key_of(plan, question.asked, _schema(blocks).kinds), blocks, question.told)
+            return _answer(story, place, blocks)
+        except InputError as error:
+            refused = refused or error
+    raise refused or InputError(f"no events have come on stream {question.stream!r} yet")
+
+
+def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
+    result = _result(log, consumer, topics, question)
+    place = TopicPartition(topics.admitted_of(question.stream), int(result["partition"]))
+    blocks = _blocks(consumer, place)
+    return _answer(tell_match(_plan(question, blocks), result, blocks), place, blocks)
+
+
+def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
+    filled = [block.columns for block in blocks if len(block.columns)]
+    return Answer(story, place.partition, sum(map(len, filled)), int(filled[0].ts[0]) if filled else None)
+
+
+def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
+    wanted = b'{"id":"' + question.asked.lower().encode()
+    for place in _places(log, topics.complex_events):
+        for record in _newest(consumer, place, MOST_RESULTS):
+            if record.value is not None and record.value.startswith(wanted):
+                result: dict[str, Any] = orjson.loads(record.value)
+                if result["query"] == question.query:
+                    return result
+    raise InputError(
+        f"none of the newest results of {question.query} has an id that begins with {question.asked!r}; "
+        "ask for a key (symbol=IBM), or for an id as `saffron tail` prints it"
+    )
+
+
+def _plan(question: Question, blocks: list[Block]) -> MatchPlan:
+    plan = bind(
+        question.text, _schema(blocks), name=question.query, lenient=True, aggregates=frozenset(registered())
+    ).plan
+    if not isinstance(plan, MatchPlan):
+        raise InputError(f"{plan.name} counts trends and binds no events: only matches are explained")
+    return plan
+
+
+def _schema(blocks: list[Block]) -> Schema:
+    """What the blocks' columns say of the stream: enough to read values by their kinds."""
+    kinds: dict[str, Kind] = {}
+    names: dict[str, None] = {}
+    for block in blocks:
+        kinds |= {name: column.kind for name, column in block.columns.attributes.items()}
+        names |= dict.fromkeys(block.columns.type.values)
+    return Schema(kinds, dict.fromkeys(names, tuple(kinds)), {})
+
+
+# ---------------------------------------------------------------- the ends of topics
+
+
+def _places(log: Log, topic: str) -> Iterator[TopicPartition]:
+    return (TopicPartition(topic, one) for one in range(log.partitions(topic) or 0))
+
+
+def _blocks(consumer: Consumer, place: TopicPartition) -> list[Block]:
+    """The newest blocks in order, each once, those of owners that were replaced left out."""
+    found: list[Block] = []
+    for record in valid_blocks(_newest(consumer, place, MOST_BLOCKS)):
+        block = decode_block(record.value or b"")
+        if found and block.counter < found[-1].next_counter:
+            continue  # written again by a new owner
+        found.append(block)
+    return found
+
+
+def _newest(consumer: Consumer, place: TopicPartition, count: int) -> list[Record]:
+    low, high = consumer.watermarks(place)
+    if high <= low:
+        return []
+    consumer.assign({place: max(low, high - count)})
+    found: list[Record] = []
+    for _ in range(_POLLS):
+        records = consumer.poll(_BATCH, _POLL_SECONDS)
+        found += records
+        if not records and consumer.at_end(place):
+            break
+    return found
