@@ -1,0 +1,40 @@
+"""Of the random aggregate queries, those that are left out: the one list of it, by what the errors say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from saffron.errors import QueryError
+
+FOR_GOOD: tuple[str, ...] = (
+    "events that must agree lie apart in the trend",
+    "does not always directly follow",
+    "never directly follows",
+    "skip-till-next-match is not known",
+    "skip-till-next-match cannot count trends",
+    "skip-till-next-match would select the same event in two ways",
+)
+"""Refused because no graph of adjacent events can answer them."""
+
+NOT_YET: tuple[str, ...] = ("this version does not",)
+"""What is still to come."""
+
+
+class Twinless(NamedTuple):
+    """Why the matches of a query's twin cannot be asked of the matcher."""
+
+    pairs: str = "AND counts pairs of trends"
+    next: str = "NEXT on events that are not always adjacent has no form in match queries"
+    openers: str = "two windows with the same bounds"
+    nested: str = "a NOT inside a NOT"
+
+
+TWINLESS = Twinless()
+
+
+def reason(error: QueryError, text: str) -> str:
+    """The entry that an error falls under; an error that nobody foresaw is a failure."""
+    for entry in (*FOR_GOOD, *NOT_YET):
+        if entry in str(error):
+            return entry
+    raise AssertionError(f"{text}\n{error}")

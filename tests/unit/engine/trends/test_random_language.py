@@ -1,0 +1,101 @@
+"""Random aggregate queries over the whole grammar, from their text to their results, against the definition.
+
+Kernels run as plain Python, but for some hundred cases. A case is named by its seed (`language.case(seed)`); a failure
+shows the seed, the text and the events. `make nightly` asks many more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count, islice
+
+import pytest
+
+from saffron.engine import jit
+from saffron.engine.trends import source
+from tests.reference.trends import generate
+from tests.reference.trends.results import answers
+from tests.unit.engine.trends.language import Case, blocks, case, found_lines, run, same
+from tests.unit.engine.trends.matched import answers_by_matches, why_not
+from tests.unit.engine.trends.refused import FOR_GOOD, NOT_YET, TWINLESS
+
+CHUNK = 100
+SEEDS, NIGHTLY = 3_000, 30_000
+"""Seeds asked; at least two thirds of them are queries that the binder takes."""
+
+TWINS = range(50_000, 50_400)
+COMPILED, STREAMS = 6, 25
+"""Queries that are asked of compiled kernels, and the streams for each."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`first`: the seeds from there on, CHUNK of them."""
+    if "first" in metafunc.fixturenames:
+        seeds = NIGHTLY if metafunc.config.getoption("nightly") else SEEDS
+        metafunc.parametrize("first", range(0, seeds, CHUNK))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Some hundred generated sources stay out of the user's cache; the loops that all share come from there."""
+    source.core(compiled=True)
+    before = jit._directory
+    jit.use_directory(tmp_path_factory.mktemp("kernels"))
+    yield
+    jit.use_directory(before)
+
+
+def cases(seeds: Iterable[int]) -> Iterator[Case]:
+    yield from (made for made in map(case, seeds) if isinstance(made, Case))
+
+
+def check(made: Case, found: list[bytes]) -> None:
+    expected = answers(made.asked, made.events)
+    lines = found_lines(found)
+    assert same(lines, expected), f"{made}\nfound {lines}\nexpected {expected}"
+
+
+def cuts(made: Case) -> list[int]:
+    return [made.rng.randrange(len(made.events)) for _ in range(made.rng.randrange(1, 5))]
+
+
+def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(first: int) -> None:
+    for made in cases(range(first, first + CHUNK)):
+        found = run(blocks(made))
+        check(made, found)
+        pieces = blocks(made, cuts(made))
+        assert run(pieces, restart=made.rng.randrange(len(pieces))) == found, str(made)
+
+
+def test_compiled_kernels_give_the_same() -> None:
+    for made in islice(cases(count(60_000)), COMPILED):
+        for _ in range(STREAMS):
+            events = generate.stream(made.rng, made.text, made.rng.randrange(5, 11))
+            other = replace(made, events=events)
+            check(other, run(blocks(other, cuts(other)), compiled=True))
+
+
+def test_an_aggregate_is_that_of_the_matches_that_the_matcher_finds() -> None:
+    """The twin law, with saffron on both sides."""
+    left_out: Counter[str] = Counter()
+    compared = with_trends = 0
+    for made in cases(TWINS):
+        why = why_not(made)
+        if why is not None:
+            left_out[why] += 1
+            continue
+        expected = answers_by_matches(made)
+        lines = found_lines(run(blocks(made)))
+        assert same(lines, expected), f"{made}\nfound {lines}\nexpected {expected}"
+        compared += 1
+        with_trends += bool(lines)
+    assert set(left_out) <= set(TWINLESS)
+    assert with_trends > compared // 3
+
+
+def test_few_queries_are_refused() -> None:
+    """Each by an entry of the one list; none of what has been promised for later."""
+    made = Counter(one if isinstance(one, str) else "taken" for one in map(case, range(SEEDS)))
+    assert set(made) <= {"taken", *FOR_GOOD, *NOT_YET}
