@@ -88,19 +88,16 @@ def replay(
         disorder=held,
         partitions=partitions,
         key=key,
+        warn=lambda warning: console.say(f"warning: {warning}"),
     )
     sink = _sink(count)
     with DeadLetterFile(dead_letters, strict) as letters:
-        try:
-            chunks = read_events(events, schema=known, stdin=sys.stdin.buffer)
-            for merged in run.results(chunk.batch for chunk in chunks):
-                letters.write(run.dead_letters())
-                sink.take(merged)
+        chunks = read_events(events, schema=known, stdin=sys.stdin.buffer)
+        for merged in run.results(chunk.batch for chunk in chunks):
             letters.write(run.dead_letters())
-            sink.close(run.names)
-        finally:
-            for warning in run.warnings:
-                console.say(f"warning: {warning}")
+            sink.take(merged)
+        letters.write(run.dead_letters())
+        sink.close(run.names)
     sys.stdout.flush()
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)

@@ -12,7 +12,7 @@ from saffron.engine.composition import bound, standing_plans
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema import Schema
 from saffron.errors import QueryError, SaffronError
-from saffron.language import compile_query, explain_svg, explain_text, is_name
+from saffron.language import Bound, bind, explain_svg, explain_text, is_name
 from saffron.language.plan import MatchPlan, Plan
 
 MOST_CHARACTERS = 65_536
@@ -37,14 +37,16 @@ class Checked:
 
     name: str
     plan: Plan
+    warnings: tuple[str, ...] = ()
 
     def explanation(self) -> dict[str, Any]:
-        """What the API says of the plan; `svg` draws the automaton or the template."""
+        """What the API says of the plan; `svg` draws it; `warnings` are those of `explain`."""
         kind = "match" if isinstance(self.plan, MatchPlan) else "trend"
         return {
             "name": self.name,
             "kind": kind,
             "stream": self.plan.stream,
+            "warnings": list(self.warnings),
             "explain": explain_text(self.plan),
             "svg": explain_svg(self.plan),
         }
@@ -75,17 +77,29 @@ def check(
         )
     schema = None if row.get("schema") is None else from_json_schema(row["schema"])
     others = {other: one for other, one in standing.items() if other != plan.name}
+    warnings: tuple[str, ...] = ()
+
+    def compiled(text: str, schema: Schema | None, name: str) -> Plan:
+        nonlocal warnings
+        found = _bound(text, schema, name)
+        warnings = found.warnings
+        return found.plan
+
     try:
-        plan = bound(_compile, text, schema, plan.name, standing_plans(_compile, others, schema, plan.stream))
+        plan = bound(compiled, text, schema, plan.name, standing_plans(_compile, others, schema, plan.stream))
     except QueryError:
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    return Checked(plan.name, plan)
+    return Checked(plan.name, plan, warnings)
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:
-    return compile_query(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
+    return _bound(text, schema, name).plan
+
+
+def _bound(text: str, schema: Schema | None, name: str) -> Bound:
+    return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
 
 
 def check_partitions(plan: Plan, row: Mapping[str, Any], partitions: Partitions) -> None:

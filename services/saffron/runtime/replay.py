@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from saffron.runtime.murmur2 import partition_of
 class Replay:
     """Queries over one stream of events.
 
+    `warn`: told of each warning before a query is started, so that nobody waits for one that will not end.
     Once results have begun: `names`, `plans` and `warnings` of the queries, and `schema`, the one given or inferred.
     """
 
@@ -41,6 +42,7 @@ class Replay:
         disorder: int = 0,
         partitions: int = 1,
         key: str | None = None,
+        warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")
         self.names: list[str] = []
@@ -53,6 +55,7 @@ class Replay:
         self.disorder = disorder
         self.partitions = partitions
         self._key = key
+        self._warn = warn
         self._chains: list[Chain] = []
         self._results: Counter[str] = Counter()
         self._peak = 0
@@ -115,6 +118,8 @@ class Replay:
         texts = [(query.name, query.text) for query in self.queries]
         for query, bound in zip(self.queries, bind_together(texts, schema, self._bind), strict=True):
             self.warnings += bound.warnings
+            for warning in bound.warnings:
+                self._warn(warning)
             name = bound.plan.name
             if name in self.names:
                 raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")

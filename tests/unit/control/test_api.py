@@ -321,3 +321,15 @@ def test_why_says_what_is_missing(world: World) -> None:
         assert (await ask("GET", "/api/queries/other/why?ask=*"))[0] == 404
 
     world.run(talk)
+
+
+def test_what_may_cost_too_much_is_said_with_the_check(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        text = "QUERY many PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { [k] } WITHIN 1 hour"
+        status, said = await ask("POST", "/api/check", {"text": text})
+        assert status == 200
+        assert any("exponential" in warning for warning in said["warnings"])
+        status, said = await ask("POST", "/api/check", {"text": TEXT})
+        assert (status, said["warnings"]) == (200, [])
+
+    world.run(talk)
