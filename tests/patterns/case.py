@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SECTIONS = ("query", "events", "matches", "trends", "results", "explain", "error")
+SECTIONS = ("query", "beside", "aggregates", "events", "matches", "trends", "results", "explain", "error")
 _EVENT = re.compile(r"(?P<type>[A-Za-z_$]\w*)@(?P<ts>-?\d+)(?:\((?P<attributes>[^)]*)\))?")
 
 
@@ -21,6 +21,11 @@ class Case:
 
     def lines(self, section: str) -> list[str]:
         return [line.strip() for line in self.sections[section].splitlines() if line.strip()]
+
+    def beside(self) -> dict[str, str]:
+        """The other standing queries by name, in the order in which they were added."""
+        texts = [text.strip() for text in self.sections.get("beside", "").split("\n\n") if text.strip()]
+        return {text.split()[1]: text for text in texts}
 
     def events(self) -> bytes:
         """The events as NDJSON."""

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
+from saffron.engine.aggregates import registered
 from saffron.engine.events import batch_of_lines, infer_schema
-from saffron.engine.events.schema import END_OF_TIME
+from saffron.engine.events.schema import END_OF_TIME, Schema
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query, explain_text
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, Plan
+from tests.patterns.aggregates import known
 from tests.patterns.case import Case, read_case
 
 CASES = [read_case(path) for path in sorted(Path(__file__).parent.glob("*.case"))]
@@ -33,13 +35,23 @@ def results(case: Case, block_events: int, restarts: bool) -> list[dict[str, Any
     """The case's results through windowing and the engine that its plan asks for, kernels run as Python."""
     query, events = case.sections["query"], batch_of_lines(case.events())
     schema = infer_schema([events])
-    plan = compile_query(query, schema, name="case")
-    windowing = WindowingOperator(0, "events", schema, max_block_events=block_events)
-    windowing.query(plan.name, {"name": plan.name, "version": 1, "op": "add", "text": query, "from": "now"})
-    windowing.ingest(events)
-    windowing.advance_watermark(END_OF_TIME, end=True)
-    kind = MatchOperator if isinstance(plan, MatchPlan) else TrendOperator
-    return list(_run(windowing, lambda: kind(partition=0, compiled=False), restarts))
+    with known(case.sections.get("aggregates", "").split()):
+        plan = plan_of(case, None)
+        name = plan.name
+        windowing = WindowingOperator(0, "events", schema, max_block_events=block_events)
+        for other, text in {**case.beside(), name: query}.items():
+            windowing.query(other, {"name": other, "version": 1, "op": "add", "text": text, "from": "now"})
+        windowing.ingest(events)
+        windowing.advance_watermark(END_OF_TIME, end=True)
+        kind = MatchOperator if isinstance(plan, MatchPlan) else TrendOperator
+        found = list(_run(windowing, lambda: kind(partition=0, compiled=False), restarts))
+    return [result for result in found if result["query"] == name]
+
+
+def plan_of(case: Case, schema: Schema | None) -> Plan:
+    """The case's query, bound as the services bind it."""
+    text = case.sections["query"]
+    return compile_query(text, schema, name="case", lenient=schema is None, aggregates=frozenset(registered()))
 
 
 def _run(windowing: WindowingOperator, make: Make, restarts: bool) -> Iterator[dict[str, Any]]:
