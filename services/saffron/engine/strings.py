@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import orjson
@@ -69,6 +69,21 @@ class Strings:
         self._pins[value] -= 1
         if not self._pins[value]:
             del self._pins[value]
+
+    def pin_constants(self, constants: Sequence[str | int | float]) -> NDArray[np.int64]:
+        """int64 [n] a query's constants as kernels read them: codes of strings, pinned; integers; bits of floats."""
+        codes = np.zeros(len(constants), np.int64)
+        for place, value in enumerate(constants):
+            if isinstance(value, float):
+                codes[place : place + 1].view(np.float64)[0] = value
+            else:
+                codes[place] = self.pin(value) if isinstance(value, str) else value
+        return codes
+
+    def unpin_constants(self, constants: Sequence[str | int | float]) -> None:
+        for value in constants:
+            if isinstance(value, str):
+                self.unpin(value)
 
     def mapping(self, name: str, column: Column) -> NDArray[np.int32]:
         """int32 [distinct + 1]: the column's own code -> ours; the last entry serves code -1, null."""

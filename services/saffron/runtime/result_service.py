@@ -81,7 +81,7 @@ class ResultService:
             self._topics,
             kind.service,
             kind.operator,
-            Warming(kernels, settings.aggregates) if warm is None else warm(kernels),
+            Warming(kernels, kind.operator, settings.aggregates) if warm is None else warm(kernels),
             Statuses(self._producer, self._topics),
             trends=kind.trends,
             has_schema=self._streams.has_schema,

@@ -1,15 +1,19 @@
 """Compiles a query's kernels in a process of its own, so that the stream never waits: threads would stall each other.
 
-    python -m saffron.runtime.warm < request.json
+    python -m saffron.runtime.warm KERNELS OPERATOR MODULES
 
-The child applies one block with the query and an event of each type; the kernels that this makes end in Numba's cache
-on disk, from which the service then loads them in milliseconds.
+The child reads requests, a line each; it applies one block with the query and an event of each type, and says so. The
+kernels that this makes end in Numba's cache on disk, from which the service then loads them in milliseconds. It stays
+for the next request, so that a query whose kernels are known does not wait for a new process to import everything.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
+import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -28,6 +32,8 @@ from saffron.engine.events.schema_record import schema_from_record
 from saffron.runtime.own_modules import import_modules
 
 _LOG = logging.getLogger(__name__)
+_DONE = b"done\n"
+_REQUESTS = 100  # of one child: machine code is never unloaded
 _DTYPES = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
 _NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: np.nan, Kind.BOOL: -1, Kind.STRING: NULL_CODE}
 
@@ -74,14 +80,16 @@ class Warmer(Protocol):
 
 
 class Warming:
-    """Compiles requests one after the other, each in a child; `step` never waits."""
+    """Compiles requests one after the other, in a child; `step` never waits."""
 
-    def __init__(self, kernels: Path, modules: str = "") -> None:
-        """`kernels`: where they are kept. `modules`: what the child imports first (`own_modules`)."""
-        self._kernels = kernels
-        self._modules = modules
+    def __init__(self, kernels: Path, operator: str, modules: str = "") -> None:
+        """`kernels`: where they are kept. `operator`: as in requests to come; it and `modules` (`own_modules`) are
+        imported before the first."""
+        self._command = [sys.executable, "-m", "saffron.runtime.warm", str(kernels), operator, modules]
         self._waiting: list[Request] = []
-        self._running: tuple[Request, subprocess.Popen[bytes]] | None = None
+        self._running: Request | None = None
+        self._asked = 0
+        self._child = self._start()
 
     def ask(self, request: Request) -> None:
         """Compile this; if an older version of the query still waits, it need not be compiled any more."""
@@ -92,36 +100,57 @@ class Warming:
         """Requests that are done. One that failed is done, too: the operator itself says what is wrong with it."""
         done: list[Request] = []
         if self._running is not None:
-            request, child = self._running
-            status = child.poll()
-            if status is None:
+            if not self._answered(0.0):
                 return done
-            if status != 0:
-                _LOG.warning("compiling query %s ahead of time failed (status %d)", request.name, status)
+            self._settle(self._running)
+            done.append(self._running)
             self._running = None
-            done.append(request)
         if self._waiting:
-            self._start(self._waiting.pop(0))
+            self._send(self._waiting.pop(0))
         return done
 
     def wait(self, seconds: float) -> None:
         """Wait for the child at work, if there is one."""
         if self._running is not None:
-            self._running[1].wait(seconds)
+            self._answered(seconds)
 
     def close(self) -> None:
-        if self._running is not None:
-            self._running[1].kill()
-            self._running[1].wait()
-            self._running = None
+        self._end()
+        self._running = None
 
-    def _start(self, request: Request) -> None:
-        command = [sys.executable, "-m", "saffron.runtime.warm", str(self._kernels), self._modules]
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        assert child.stdin is not None
-        child.stdin.write(orjson.dumps(request))
-        child.stdin.close()
-        self._running = (request, child)
+    # ------------------------------------------------------------ the child
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._asked = 0
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def _end(self) -> None:
+        self._child.kill()
+        self._child.communicate()
+
+    def _answered(self, seconds: float) -> bool:
+        """Whether there is an answer to read, or the end of all answers."""
+        return bool(select.select([self._child.stdout], [], [], seconds)[0])
+
+    def _send(self, request: Request) -> None:
+        if self._asked == _REQUESTS:
+            self._end()
+            self._child = self._start()
+        self._asked += 1
+        self._running = request
+        assert self._child.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # the child is gone: `step` finds no answer
+            self._child.stdin.write(orjson.dumps(request) + b"\n")
+            self._child.stdin.flush()
+
+    def _settle(self, request: Request) -> None:
+        assert self._child.stdout is not None
+        answer = self._child.stdout.readline()
+        if answer != _DONE:
+            _LOG.warning("compiling query %s ahead of time failed: %s", request.name, answer.decode().strip() or "gone")
+        if not answer:
+            self._end()
+            self._child = self._start()
 
 
 def _one_of_each(schema: Schema) -> Columns:
@@ -136,10 +165,21 @@ def _one_of_each(schema: Schema) -> Columns:
 
 
 def main() -> None:
-    """The child: one request on standard input; its arguments are the directory of kernels, and modules to import."""
+    """The child: requests on standard input; its arguments are those of `Warming`."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever else is printed is no answer
     jit.use_directory(Path(sys.argv[1]))
-    import_modules(sys.argv[2])
-    request = Request(**orjson.loads(sys.stdin.buffer.read()))
+    import_modules(sys.argv[3])
+    importlib.import_module(sys.argv[2].partition(":")[0])
+    for line in sys.stdin.buffer:
+        try:
+            _compile(Request(**orjson.loads(line)))
+            answers.write(_DONE)
+        except Exception as error:  # the query's fault or ours: either way the next one is compiled
+            answers.write(f"{type(error).__name__}: {error}".replace("\n", " ").encode() + b"\n")
+
+
+def _compile(request: Request) -> None:
     module, _, name = request.operator.partition(":")
     operator = getattr(importlib.import_module(module), name)(partition=0, stream=request.stream)
     results = operator.apply(request.block())

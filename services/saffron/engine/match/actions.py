@@ -137,7 +137,7 @@ class Actions:
         return RunReader(self.automaton, self.names, state, current, lane, wide)
 
     def _conditions(self, component: int, edge: Edge, read: RunReader) -> str | None:
-        writer = Writer(read, self.names.string)
+        writer = Writer(read, self.names.constant)
         text = "True"
         for condition in self.automaton.conditions(component, edge):
             if self.automaton.is_local(condition):

@@ -46,7 +46,7 @@ def opening_test(plan: MatchPlan) -> dict[int, list[Expr]]:
 
 def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None:
     """The module of the kernel that takes away the bits whose conditions fail; None where there are none."""
-    writer = Writer(EventReader(names), names.string)
+    writer = Writer(EventReader(names), names.constant)
     if not tests:
         return None
     written = {bit: [writer.condition(expr) for expr in exprs] for bit, exprs in tests.items()}

@@ -1,5 +1,8 @@
 """Conditions as Python text for kernels. Built from checked plan parts only: numbers by repr, names by position.
 
+Numbers and strings stand in the kernel's array of constants, so that queries that differ in nothing else share their
+machine code; but for what a remainder is of, by which LLVM divides faster if it knows it.
+
 The text has no short cuts (`&` for and), so that it can be asked of eight runs at once (`lanes`). Nulls are sentinels
 (`schema.Kind`), and every comparison with one is false; so is one between kinds (`plan.Binary`).
 """
@@ -55,8 +58,8 @@ class Reader(Protocol):
     def length(self, leaf: Length) -> Term: ...
 
 
-Constants = Callable[[str], int]
-"""string -> its place in the kernel's array of constants"""
+Constants = Callable[[str | int | float], int]
+"""constant -> its place in the kernel's array of constants"""
 
 
 class Writer:
@@ -106,10 +109,8 @@ class Writer:
         if isinstance(value, str):
             return Term(f"constants[{self._constants(value)}]", Kind.STRING, False)
         if isinstance(value, int) and -(2**63) < value < 2**63:
-            return Term(repr(value) if value >= 0 else f"({value!r})", Kind.INT, False)
-        number = float(value)
-        text = repr(number) if math.isfinite(number) else f"float({str(number)!r})"
-        return Term(text if number >= 0 else f"({text})", Kind.FLOAT, False)
+            return Term(f"constants[{self._constants(value)}]", Kind.INT, False)
+        return Term(f"real_at(constants, {self._constants(float(value))})", Kind.FLOAT, False)
 
     def _truth(self, term: Term) -> str:
         if term.truth:
@@ -138,7 +139,7 @@ class Writer:
             return Term(f"{'quotient8' if wide else 'quotient'}({a}, {b})", Kind.FLOAT, wide=wide)
         if expr.operator == "%":
             self.narrow |= wide
-            return Term(f"remainder({a}, {b})", Kind.FLOAT, wide=wide)
+            return Term(f"remainder({a}, {_divisor(expr.right) or b})", Kind.FLOAT, wide=wide)
         return Term(f"({a} {expr.operator} {b})", Kind.FLOAT, wide=wide)
 
     def _comparison(self, operator: str, left: Term, right: Term) -> str:
@@ -192,6 +193,13 @@ class Writer:
         operand = self.term(expr.operand)
         tests = [self._comparison("=", operand, self._constant(choice)) for choice in expr.choices]
         return _condition(" | ".join(f"({test})" for test in tests) or "False", operand)
+
+
+def _divisor(expr: Expr) -> str:
+    """The text of a number that stands in the query; "" for all else."""
+    value = expr.value if isinstance(expr, Const) else None
+    literal = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return repr(float(value)) if literal else ""  # type: ignore[arg-type]
 
 
 def _condition(text: str, *operands: Term) -> Term:

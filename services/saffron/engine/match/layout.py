@@ -56,19 +56,21 @@ def place(state: int, counter: int) -> int:
 
 @dataclass
 class Names:
-    """The attributes and strings that a kernel uses, in the order in which it first used them."""
+    """The attributes that a kernel uses, in the order in which it first used them, and its array of constants.
+
+    Every use of a constant has a place of its own: queries of one shape have the same text, whatever is equal in them.
+    """
 
     attributes: dict[str, Kind] = field(default_factory=dict)
-    strings: list[str] = field(default_factory=list)
+    constants: list[str | int | float] = field(default_factory=list)
 
     def attribute(self, name: str, kind: Kind) -> int:
         self.attributes.setdefault(name, kind)
         return list(self.attributes).index(name)
 
-    def string(self, value: str) -> int:
-        if value not in self.strings:
-            self.strings.append(value)
-        return self.strings.index(value)
+    def constant(self, value: str | float) -> int:
+        self.constants.append(value)
+        return len(self.constants) - 1
 
 
 def null_text(kind: Kind) -> str:

@@ -94,17 +94,13 @@ class QueryRuns:
         self.timeouts = Timeouts(*program.tables[:2], windows=self.windows.own) if self.plan.timeouts else None
         self.decided: list[Entries] = []  # of the block at hand, before the query was paused in it
         self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
-        self.texts = (*program.step_names.strings, *program.classify_names.strings)
-        self.step_constants = self._pin(program.step_names.strings)
-        self.classify_constants = self._pin(program.classify_names.strings)
-
-    def _pin(self, texts: Iterable[str]) -> NDArray[np.int64]:
-        return np.array([self.strings.pin(text) for text in texts], np.int64)
+        self.step_constants = strings.pin_constants(program.step_names.constants)
+        self.classify_constants = strings.pin_constants(program.classify_names.constants)
 
     def close(self) -> None:
         """Let go of what the operator's strings hold for this query."""
-        for text in self.texts:
-            self.strings.unpin(text)
+        for names in (self.program.step_names, self.program.classify_names):
+            self.strings.unpin_constants(names.constants)
 
     @property
     def found(self) -> NDArray[np.int64]:

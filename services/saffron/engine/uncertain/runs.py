@@ -60,15 +60,11 @@ class UncertainRuns:
         self.rows = Rows(own | {f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()})
         self.keys = Keys(len(self.plan.key))
         self.touched = np.full(8, -1, np.int64)
-        self.texts = (*program.search_names.strings, *program.classify_names.strings)
-        self._search_constants = self._pin(program.search_names.strings)
-        self._classify_constants = self._pin(program.classify_names.strings)
+        self._search_constants = strings.pin_constants(program.search_names.constants)
+        self._classify_constants = strings.pin_constants(program.classify_names.constants)
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
         self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
-
-    def _pin(self, texts: Iterable[str]) -> Ints:
-        return np.array([self.strings.pin(text) for text in texts], np.int64)
 
     def _shape(self) -> tuple[Shape, Mapping[str, int]]:
         plan, times = self.plan, self.schema.times
@@ -106,8 +102,8 @@ class UncertainRuns:
 
     def close(self) -> None:
         """Let go of what the operator's strings hold for this query."""
-        for text in self.texts:
-            self.strings.unpin(text)
+        for names in (self.program.search_names, self.program.classify_names):
+            self.strings.unpin_constants(names.constants)
 
     @property
     def found(self) -> Ints:

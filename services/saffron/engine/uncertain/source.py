@@ -78,7 +78,7 @@ def _branches(automaton: Automaton, names: Names, edge: Edge) -> Lines:
         texts = []
         for condition in automaton.conditions(component, edge):
             if not automaton.is_local(condition):
-                writer = Writer(_PathReader(names, condition), names.string)
+                writer = Writer(_PathReader(names, condition), names.constant)
                 text = writer.condition(condition.expr)
                 back = automaton.look_back(condition)
                 texts.append(f"(top - first[{component}] < {back}) or ({text})" if back > 1 else text)

@@ -149,7 +149,7 @@ class GraphSource:
         conditions = [(one, edge) for one in self.automaton.conditions(c, edge) if not self.automaton.is_local(one)]
         if edge is Edge.BEGIN:
             conditions += [(one, Edge.PROCEED) for one in self.automaton.conditions(source, Edge.PROCEED)]
-        tests = [Writer(_PairReader(self.names, one), self.names.string).condition(one.expr) for one, _ in conditions]
+        tests = [Writer(_PairReader(self.names, one), self.names.constant).condition(one.expr) for one, _ in conditions]
         out(f"if edges + n{source} > len(before):")
         out("    full = True")
         out("    break")
@@ -163,7 +163,7 @@ class GraphSource:
     def _finish(self, out: Lines) -> None:
         """Keep the nodes from which the last event's own node can be reached, if that one was made at all."""
         proceeds = self.automaton.conditions(self.last, Edge.PROCEED)
-        tests = [Writer(_PairReader(self.names, one), self.names.string).condition(one.expr) for one in proceeds]
+        tests = [Writer(_PairReader(self.names, one), self.names.constant).condition(one.expr) for one in proceeds]
         out("i = window[0]")
         ended = f"nodes > start and component[nodes - 1] == {self.last} and place[nodes - 1] == i"
         out(f"if {ended}{''.join(f' and {test}' for test in tests)}:")

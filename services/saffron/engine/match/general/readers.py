@@ -98,7 +98,7 @@ class LaneReader:
 
 def condition(asked: Asked, read: LaneReader) -> str:
     """The text of a check that holds where a component is not bound or there is nothing to look back at."""
-    text = Writer(read, read.names.string).condition(asked.expr)
+    text = Writer(read, read.names.constant).condition(asked.expr)
     negated = read.rows or {}
     elsewhere = [c for c in asked.reads if c != read.taken and c not in negated]
     mask = sum(1 << c for c in elsewhere if c not in asked.taking)
