@@ -45,7 +45,7 @@ class Finding:
 def prepare(plan: MatchPlan, schema: Schema) -> Runs:
     """What finds the matches of a plan, compiled: as graphs where it can (none is listed then, all are counted)."""
     if is_uncertain(plan, schema) or plan.output is Output.NON_OVERLAP:
-        return start(plan, schema, Strings(), slot=0, compiled=True)
+        return start(plan, schema, Strings(), slot=0, compiled=True, sheds=False)
     return fastest(plan, schema, Strings())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -15,6 +15,11 @@ class Lines:
 
     def __call__(self, line: str) -> None:
         self._lines.append("    " * self._depth + line)
+
+    def all(self, lines: Iterable[str]) -> None:
+        """Add lines."""
+        for line in lines:
+            self(line)
 
     @contextmanager
     def block(self, levels: int = 1) -> Iterator[None]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from saffron.engine.jit import Function, load
 from saffron.engine.match import arithmetic
-from saffron.engine.match.compressed import useful
+from saffron.engine.match.compressed import groups, useful
 from saffron.engine.match.compressed.graphs import Graphs
-from saffron.engine.match.compressed.source import DONE, MORE_NODES, GraphSource
+from saffron.engine.match.compressed.slots import Slots
+from saffron.engine.match.compressed.source import DONE, MORE_EDGES, MORE_NODES, MORE_ROOM, GraphSource
 from saffron.engine.match.layout import Names
 from saffron.language.plan import MatchPlan
 
@@ -25,18 +26,23 @@ _SMALLEST = 1024
 
 @dataclass(frozen=True)
 class Builder:
-    """The kernel of a plan for which `is_collapsible` holds. `names`: columns and strings that it reads."""
+    """The kernel of a plan for which `is_collapsible` holds.
+
+    `names`: columns and strings that it reads. `slots`: how many its nodes have at most, by which those of one event
+    and component are told apart.
+    """
 
     plan: MatchPlan
     graphs: Function
     names: Names
+    slots: int
 
 
 def builder(plan: MatchPlan, *, compiled: bool = True) -> Builder:
     """Compile the kernel; `compiled` False: the same as plain Python, for tests."""
     names = Names()
-    module = load(GraphSource(plan, names).text(), helpers=(arithmetic, useful), compiled=compiled)
-    return Builder(plan, module.graphs, names)
+    module = load(GraphSource(plan, names).text(), helpers=(arithmetic, useful, groups), compiled=compiled)
+    return Builder(plan, module.graphs, names, Slots(plan).most)
 
 
 @dataclass(frozen=True)
@@ -63,30 +69,29 @@ def build(made: Builder, past: Past, ends: Ints, lows: Ints) -> Graphs:
     ends, lows: int64 [n], rows ascending. Rows of the same key after an end do not matter.
     """
     capacity, components = len(past.clock), len(made.plan.components)
-    scratch = (
-        np.empty(capacity, np.int64),
-        np.empty((components, capacity), np.int64),
-        np.empty(components * capacity + 1, np.int64),
-        np.empty(components * capacity + 1, np.int64),
-    )
     kept, first_node = np.empty(len(ends), np.int64), np.zeros(len(ends) + 1, np.int64)
     nodes: list[Any] = [np.empty(_SMALLEST, dtype) for dtype in (np.uint8, np.int64, np.bool_, np.int64)]
     before = np.empty(_SMALLEST, np.int32)
-    state = np.zeros(4, np.int64)
+    window, room = np.empty(capacity, np.int64), components * capacity
+    scratch = _scratch(made, room, components)
+    state = np.zeros(5, np.int64)
     nodes[3][0] = 0
     status = -1
     columns = [past.columns[name] for name in made.names.attributes]
     while status != DONE:
         if status == MORE_NODES:
             nodes = [np.concatenate([array, np.empty_like(array)]) for array in nodes]
-        elif status > 0:
+        elif status == MORE_EDGES:
             before = np.concatenate([before, np.empty_like(before)])
+        elif status == MORE_ROOM:
+            room *= 2
+            scratch = _scratch(made, room, components)
         with np.errstate(all="ignore"):
             status = made.graphs(
                 state, ends, lows, past.tail, past.clock, past.masks, past.links, past.constants, past.ranks,
-                *scratch, kept, first_node, *nodes, before, *columns,
+                kept, first_node, *nodes, before, window, *scratch, *columns,
             )  # fmt: skip
-    count, edges, graphs, _ = state.tolist()
+    count, edges, graphs, *_ = state.tolist()
     component, place, root, first_before = nodes
     return Graphs(
         components=components,
@@ -98,3 +103,19 @@ def build(made: Builder, past: Past, ends: Ints, lows: Ints) -> Graphs:
         first_before=first_before[: count + 1],
         before=before[:edges],
     )
+
+
+def _scratch(made: Builder, room: int, components: int) -> list[Ints]:
+    """What the kernel needs while it builds a graph of up to `room` nodes."""
+
+    def empty(*shape: int) -> Ints:
+        return np.empty(shape, np.int64)
+
+    arrays = [empty(components, room), empty(room + 1), empty(room + 1)]
+    if made.slots:
+        table = 1 << (2 * room).bit_length()
+        seen = np.zeros(room, np.int64)
+        arrays += [empty(room, made.slots), empty(table), np.zeros(table, np.int64), seen]
+        arrays += [empty(room) for _ in range(4)]
+        arrays += [empty(2, room), empty(made.slots), empty(3)]
+    return arrays

@@ -54,7 +54,7 @@ class Graphs:
     @property
     def shared(self) -> bool:
         """Whether a graph has an event that may be bound to two components."""
-        return bool(paths.shared(self.first_node, self.place))
+        return bool(paths.shared(self.first_node, self.component, self.place))
 
     def sizes(self) -> tuple[int, int, int]:
         """How many matches there are, how many events they bind, and how many beginnings of matches (themselves too).

@@ -10,12 +10,12 @@ from saffron.engine.jit import kernel
 _GRAPHS = (int64[::1], boolean[::1], int64[::1], int32[::1])
 
 
-@kernel(boolean(int64[::1], int64[::1]))
-def shared(first_node, place):  # type: ignore[no-untyped-def]
-    """Whether some event has two nodes in a graph."""
+@kernel(boolean(int64[::1], uint8[::1], int64[::1]))
+def shared(first_node, component, place):  # type: ignore[no-untyped-def]
+    """Whether some event has nodes of two components in a graph."""
     for graph in range(len(first_node) - 1):
         for node in range(first_node[graph] + 1, first_node[graph + 1]):
-            if place[node] == place[node - 1]:
+            if place[node] == place[node - 1] and component[node] != component[node - 1]:
                 return True
     return False
 

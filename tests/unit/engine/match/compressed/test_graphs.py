@@ -15,6 +15,7 @@ from saffron.engine.match.compressed.counting import counted
 from saffron.engine.match.compressed.graphs import Graph, Graphs
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.shape import is_collapsible
+from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.rows import SEQ
 from saffron.engine.match.sequences import bound
 from saffron.engine.match.stream import Range
@@ -25,8 +26,9 @@ from tests.unit.engine.match import cases
 Parts = tuple[tuple[int, ...], ...]
 
 
-def collapsible(rng: random.Random) -> MatchPlan:
-    while not is_collapsible(plan := cases.plan(rng, Strategy.ANY)):
+def collapsible(rng: random.Random, *, slots: bool) -> MatchPlan:
+    """A random plan that graphs take; `slots`: one of those whose nodes have some, else as it comes."""
+    while not is_collapsible(plan := cases.plan(rng, Strategy.ANY)) or (slots and not Slots(plan).most):
         pass
     return plan
 
@@ -75,18 +77,19 @@ def graphs_of(graphs: Graphs) -> list[Graph]:
     return [graphs[number] for number in range(len(graphs))]
 
 
-def case(seed: int) -> tuple[MatchPlan, list[dict[str, Any]], list[int]]:
+def case(seed: int, *, slots: bool = False) -> tuple[MatchPlan, list[dict[str, Any]], list[int]]:
     rng = random.Random(seed)
-    plan = collapsible(rng)
+    plan = collapsible(rng, slots=slots)
     events = cases.stream(rng, rng.randrange(1, 13), rng.choice(["AABBC", "AB"]))
     return plan, events, [rng.randrange(len(events)) for _ in range(rng.randrange(4))]
 
 
+@pytest.mark.parametrize("slots", [False, True])
 @pytest.mark.parametrize("part", range(4))
-def test_graphs_hold_the_matches_of_the_definition(part: int) -> None:
-    matched = 0
-    for seed in range(75 * part, 75 * part + 75):
-        plan, events, cuts = case(seed)
+def test_graphs_hold_the_matches_of_the_definition(part: int, slots: bool) -> None:
+    matched, size = 0, 200 if slots else 75
+    for seed in range(size * part, size * part + size):
+        plan, events, cuts = case(seed, slots=slots)
         definition = wanted(plan, events)
         runs = GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())
         found, by_window = [], []
@@ -106,8 +109,8 @@ def test_graphs_hold_the_matches_of_the_definition(part: int) -> None:
 
 
 def test_compiled_kernels_do_the_same() -> None:
-    for seed in range(1000, 1004):
-        plan, events, cuts = case(seed)
+    for seed in range(1000, 1006):
+        plan, events, cuts = case(seed, slots=seed % 3 > 0)
         pairs = zip(
             blocks(plan, events, cuts, GraphRuns(compile_graphs(plan), cases.SCHEMA, Strings())),
             blocks(plan, events, cuts, GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())),

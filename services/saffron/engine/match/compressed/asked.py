@@ -1,0 +1,166 @@
+"""Where a graph can ask the conditions of a plan: what each reads of a node's path, the end being known (X3, X4).
+
+A graph is built towards an end that is fixed, so a condition is asked as soon as all else that it reads is bound. What
+it reads of events that are no neighbours, nodes have to tell apart: their slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.match.automaton import leaves
+from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Expr, Length, MatchPlan, Scope, Which
+
+Leaf = Attribute | Aggregate | Length
+
+
+class Held(Enum):
+    """What a slot holds of a component: an event, or a number."""
+
+    FIRST = 0
+    LAST = 1  # of a component that is no closure: its one event
+    BACK = 2  # the k-th event before the last one
+    MIN = 3  # the first event with the least value
+    MAX = 4
+    LENGTH = 5
+    NUMBER = 6  # how many were not null
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One thing that nodes of equal events are told apart by. `name`: of MIN, MAX and NUMBER; `back`: k of BACK."""
+
+    component: int
+    held: Held
+    name: str = ""
+    kind: Kind = Kind.INT
+    back: int = 0
+
+    @property
+    def order(self) -> tuple[int, int, str, int]:
+        return self.component, self.held.value, self.name, self.back
+
+
+class Event(Enum):
+    """An event that is at hand wherever it is read."""
+
+    HERE = "j"  # being bound
+    BEFORE = "i"  # bound just before
+    END = "e"  # the last one of all matches of the graph
+
+
+class Step(Enum):
+    """What is being done when a condition is asked."""
+
+    START = 0  # the graph's end is known
+    BEGIN = 1  # the first event of the component is bound after one of the component before
+    TAKE = 2
+    FINISH = 3  # the end has been bound
+
+
+@dataclass(frozen=True)
+class Question:
+    """A condition, and where it is asked."""
+
+    condition: Condition
+    step: Step
+    component: int
+
+    def place(self, leaf: Leaf, plan: MatchPlan) -> Event | Slot | None:
+        """Where it finds what it reads; None: nowhere."""
+        if _is_end(leaf, self.condition, plan):
+            return Event.END
+        own = leaf.component == self.component
+        if own and self.step is Step.BEGIN:
+            return Event.HERE if isinstance(leaf, Attribute) else None
+        if own and self.step is Step.TAKE:
+            return _while_taking(leaf)
+        neighbour = self.step is Step.BEGIN and leaf.component == self.component - 1
+        return _bound(leaf, plan, neighbour=neighbour)
+
+
+def _while_taking(leaf: Leaf) -> Event | Slot | None:
+    """Of the closure that takes one more event."""
+    which = _which(leaf)
+    if which is Which.CURRENT:
+        return Event.HERE
+    if which is Which.FIRST:
+        return Slot(leaf.component, Held.FIRST)
+    if which is Which.PREVIOUS:
+        back = leaf.back if isinstance(leaf, Attribute) else 1
+        return Event.BEFORE if back == 1 else Slot(leaf.component, Held.BACK, back=back - 1)
+    return _folded(leaf) if isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE else None
+
+
+def _bound(leaf: Leaf, plan: MatchPlan, *, neighbour: bool) -> Event | Slot | None:
+    """Of a component that is complete; `neighbour`: its last event is the one bound just before."""
+    which = _which(leaf)
+    if which is None:
+        closed = isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.scope is Scope.CLOSED)
+        return _folded(leaf) if closed else None
+    if which is Which.FIRST and plan.components[leaf.component].closure:
+        return Slot(leaf.component, Held.FIRST)
+    if which not in (Which.FIRST, Which.LAST, Which.SINGLE):
+        return None
+    return Event.BEFORE if neighbour else Slot(leaf.component, Held.LAST)
+
+
+def _which(leaf: Leaf) -> Which | None:
+    """Which one event is read; None if all are."""
+    if isinstance(leaf, Attribute):
+        return leaf.which
+    if isinstance(leaf, Aggregate) and leaf.name is not None:
+        if leaf.function == "first":
+            return Which.FIRST
+        if leaf.function == "last":
+            return Which.LAST if leaf.scope is Scope.CLOSED else Which.PREVIOUS
+    return None
+
+
+def _folded(leaf: Leaf) -> Slot | None:
+    """What all events of a list come to: values that are one event's, or counts. Sums have too many values."""
+    if isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.name is None):
+        return Slot(leaf.component, Held.LENGTH)
+    if not isinstance(leaf, Aggregate) or leaf.name is None or leaf.kind is None:
+        return None
+    held = {"min": Held.MIN, "max": Held.MAX, "count": Held.NUMBER}.get(leaf.function)
+    return None if held is None else Slot(leaf.component, held, leaf.name, leaf.kind)
+
+
+def _is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
+    """Whether it reads the event that ends the match."""
+    last = len(plan.components) - 1
+    if leaf.component != last or condition.component != last or isinstance(leaf, Length):
+        return False
+    if plan.components[last].closure:
+        return condition.edge is Edge.PROCEED and _which(leaf) is Which.LAST
+    return True
+
+
+def question(condition: Condition, plan: MatchPlan) -> Question:
+    """A condition where it can be asked first."""
+    others = [leaf for leaf in leaves(condition.expr) if not _is_end(leaf, condition, plan)]
+    last = len(plan.components) - 1
+    if not others:
+        return Question(condition, Step.START, last)
+    if len(others) == sum(1 for _ in leaves(condition.expr)):
+        if condition.edge is Edge.TAKE:
+            return Question(condition, Step.TAKE, condition.component)
+        return _behind(condition, condition.component - (condition.edge is Edge.BEGIN), last)
+    latest = max(leaf.component for leaf in others)
+    known = (_which(leaf) in (Which.FIRST, Which.SINGLE) for leaf in others if leaf.component == latest)
+    return Question(condition, Step.BEGIN, latest) if all(known) else _behind(condition, latest, last)
+
+
+def _behind(condition: Condition, component: int, last: int) -> Question:
+    """Asked when a component is complete."""
+    if component == last:
+        return Question(condition, Step.FINISH, last)
+    return Question(condition, Step.BEGIN, component + 1)
+
+
+def read(expr: Expr, asked: Question, plan: MatchPlan) -> list[Event | Slot | None]:
+    """The places of all that an expression reads."""
+    return [asked.place(leaf, plan) for leaf in leaves(expr)]

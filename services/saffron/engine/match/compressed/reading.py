@@ -1,0 +1,143 @@
+"""What conditions read of a graph while it is built, as text of its kernel; and what nodes are told apart by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.match.automaton import Automaton
+from saffron.engine.match.compressed.asked import Event, Held, Leaf, Question, Slot, Step
+from saffron.engine.match.compressed.slots import Slots
+from saffron.engine.match.expressions import Term, Writer
+from saffron.engine.match.layout import Names, null_text
+from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan
+
+
+@dataclass(frozen=True)
+class _PathReader:
+    """Events at places of the ring of rows: j at hand, i bound before it, e the last; `values`: the texts of slots."""
+
+    plan: MatchPlan
+    names: Names
+    question: Question
+    values: Sequence[tuple[Slot, str]]
+
+    def attribute(self, leaf: Attribute) -> Term:
+        text = value_at(self.names, leaf.name, leaf.kind, self._place(leaf))
+        return Term(text, leaf.kind, leaf.name not in ("ts", "type"))
+
+    def aggregate(self, leaf: Aggregate) -> Term:
+        if leaf.name is None or leaf.kind is None:
+            return Term(self._place(leaf), Kind.INT, False)
+        place = self._place(leaf)
+        if leaf.function == "count":
+            return Term(f"float({place})", Kind.FLOAT, False)
+        value = value_at(self.names, leaf.name, leaf.kind, place)
+        if leaf.function in ("min", "max"):
+            null = null_text(leaf.kind)
+            value = f"({value} if {place} >= 0 else {null if leaf.kind is Kind.FLOAT else f'np.int64({null})'})"
+        return Term(value, leaf.kind)
+
+    def length(self, leaf: Length) -> Term:
+        return Term(self._place(leaf), Kind.INT, False)
+
+    def _place(self, leaf: Leaf) -> str:
+        place = self.question.place(leaf, self.plan)
+        if isinstance(place, Event):
+            return place.value
+        return next(text for slot, text in self.values if slot == place)
+
+
+def value_at(names: Names, name: str, kind: Kind, place: str) -> str:
+    """An attribute of the event at a place."""
+    text = f"c{names.attribute(name, kind)}[{place}]"
+    return text if kind is Kind.FLOAT else f"np.int64({text})"
+
+
+class Tests:
+    """Texts of the conditions of a plan, and of the slots of new nodes; `names` then says what they read."""
+
+    def __init__(self, slots: Slots, names: Names) -> None:
+        self.slots = slots
+        self.plan = slots.plan
+        self.names = names
+        self._automaton = Automaton(slots.plan, ())
+
+    def at(self, step: Step, component: int) -> list[str]:
+        """What must hold at a step; node x is the one that is extended, or `key` has the slots of the end's own."""
+        if step is Step.FINISH:
+            values = [(slot, f"key[{k}]") for k, slot in enumerate(self.slots.of[component])]
+        else:
+            values = self._values(component - (step is Step.BEGIN))
+        return [self._test(one, values) for one in self.slots.asked(step, component)]
+
+    def _values(self, component: int) -> list[tuple[Slot, str]]:
+        """The slots of the node that is extended."""
+        return [(slot, f"held[x, {k}]") for k, slot in enumerate(self.slots.of[component])] if component >= 0 else []
+
+    def _test(self, question: Question, values: Sequence[tuple[Slot, str]]) -> str:
+        reader = _PathReader(self.plan, self.names, question, values)
+        text = Writer(reader, self.names.constant).condition(question.condition.expr)
+        back = self._automaton.look_back(question.condition)
+        if back < 2:
+            return f"({text})"
+        held = next(text for slot, text in values if slot.held is Held.BACK and slot.back == back - 1)
+        return f"(({held} < 0) | ({text}))"  # where there is nothing to look back at, it holds
+
+    def opened(self, component: int) -> Iterator[str]:
+        """The slots of a node whose component begins with event j, event i before it."""
+        values = dict(self._values(component - 1))
+        for slot in self.slots.of[component]:
+            if slot.component == component:
+                yield self._initial(slot)
+            elif slot.component == component - 1 and slot.held is Held.LAST:
+                yield "i"
+            else:
+                yield values[slot]
+
+    def taken(self, component: int) -> Iterator[str]:
+        """The slots of a node whose closure has taken event j, event i before it."""
+        values = dict(self._values(component))
+        for slot, old in values.items():
+            yield old if slot.component != component else self._moved(slot, old, values)
+
+    def kept(self, step: Step, component: int) -> bool:
+        """Whether all slots of the new node are those of the one that it extends."""
+        source = component - (step is Step.BEGIN)
+        new = self.opened(component) if step is Step.BEGIN else self.taken(component)
+        return source >= 0 and list(new) == [text for _, text in self._values(source)]
+
+    def _initial(self, slot: Slot) -> str:
+        match slot.held:
+            case Held.FIRST:
+                return "j"
+            case Held.LENGTH:
+                return "1"
+            case Held.NUMBER:
+                return f"(1 if {self._present(slot)} else 0)"
+            case Held.MIN | Held.MAX:
+                return f"(j if {self._present(slot)} else -1)"
+            case _:
+                return "-1"
+
+    def _moved(self, slot: Slot, old: str, values: dict[Slot, str]) -> str:
+        match slot.held:
+            case Held.LENGTH:
+                return f"{old} + 1"
+            case Held.NUMBER:
+                return f"{old} + (1 if {self._present(slot)} else 0)"
+            case Held.BACK if slot.back == 1:
+                return "i"
+            case Held.BACK:
+                return values[Slot(slot.component, Held.BACK, back=slot.back - 1)]
+            case Held.MIN | Held.MAX:
+                sign = "<" if slot.held is Held.MIN else ">"
+                new, best = (value_at(self.names, slot.name, slot.kind, place) for place in ("j", old))
+                return f"(j if {self._present(slot)} and ({old} < 0 or {new} {sign} {best}) else {old})"
+            case _:
+                return old
+
+    def _present(self, slot: Slot) -> str:
+        value = value_at(self.names, slot.name, slot.kind, "j")
+        return f"{value} == {value}" if slot.kind is Kind.FLOAT else f"{value} != {null_text(slot.kind)}"

@@ -1,0 +1,87 @@
+"""Queries whose conditions are postponed (SASE++ X3, X4): graphs and runs have the definition's matches and ids."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
+from saffron.engine.match.compressed.slots import Slots
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.strings import Strings
+from saffron.language import compile_query
+from saffron.language.plan import MatchPlan
+from tests.unit.engine.match import cases
+from tests.unit.engine.match.compressed.test_graphs import blocks, listed, wanted
+
+# Of each pattern and condition the class (X4); `slots`: the most that a node has.
+QUERIES = [
+    ("SEQ(A a, B+ b[], C c)", "a.k = c.k AND a.f <= c.f AND b[i].x >= b[i-1].x", 0),
+    ("SEQ(A a, B+ b[], C c)", "a.k = c.k AND b[i].x >= max(b[..i-1].x)", 1),
+    ("SEQ(C z, A a, B+ b[], A d, C e)", "a.k = d.k AND d.x > a.x", 1),
+    ("SEQ(A a, B+ b[], C c)", "c.x < max(b[].x)", 1),
+    ("SEQ(A a, B+ b[], C c)", "c.x < max(b[].x) AND c.f > min(b[].f)", 2),
+    ("SEQ(A a, B+ b[], A c, C d)", "c.f <= min(b[].f) AND d.x > a.x", 1),
+    ("SEQ(A a, B+ b[], C c)", "b[i].x > a.x AND c.x + a.x > 2", 1),
+    ("SEQ(A a, B+ b[])", "b[i].x > b[i-2].x AND b[last].x > a.x", 1),
+    ("SEQ(A+ a[], B+ b[])", "b[i].f >= a[1].f AND a.len + b.len = 4", 3),
+    ("SEQ(A+ a[], B b, C+ c[])", "c[last].x > b.x AND count(a[].f) = 2 AND c[1].k = a[last].k", 1),
+    ("SEQ(B+ b[])", "b[last].x = b[1].x AND max(b[].x) > b[1].x AND b.len >= 3", 3),
+]
+
+
+def plan_of(pattern: str, conditions: str, more: str = "WITHIN 18 ms") -> MatchPlan:
+    made = compile_query(
+        f"PATTERN {pattern} WHERE skip-till-any-match {{ {conditions} }} {more}", cases.SCHEMA, name="q"
+    )
+    assert isinstance(made, MatchPlan)
+    return made
+
+
+def streams(number: int) -> list[list[dict[str, Any]]]:
+    rng = random.Random(number)
+    return [cases.stream(rng, rng.randrange(6, 14), "AABBBCC") for _ in range(16)]
+
+
+@pytest.mark.parametrize("number", range(len(QUERIES)))
+def test_graphs_have_the_matches_of_the_definition(number: int) -> None:
+    pattern, conditions, slots = QUERIES[number]
+    made, matched = plan_of(pattern, conditions), 0
+    assert Slots(made).most == slots
+    program = compile_graphs(made, compiled=False)
+    for events in streams(number):
+        runs = GraphRuns(program, cases.SCHEMA, Strings())
+        found = [match for after in blocks(made, events, [len(events) // 2], runs) for match in listed(after)]
+        assert found == [parts for _, parts in wanted(made, events)]
+        matched += len(found)
+    assert matched
+
+
+@pytest.mark.parametrize("number", range(len(QUERIES)))
+@pytest.mark.parametrize("output", ["", "OUTPUT NON-OVERLAP", "OUTPUT LONGEST", "CONSUME b"])
+def test_results_are_those_of_runs(number: int, output: str) -> None:
+    pattern, conditions, _ = QUERIES[number]
+    made = plan_of(pattern, conditions, f"WITHIN 18 ms {output}")
+    controls = (cases.schema_control(), cases.query_control("add"))
+    for events in streams(number)[:4]:
+        results = []
+        for sheds in (True, False):
+            run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: made, sheds=sheds)
+            results.append(cases.results(run, cases.blocks(events, [3], {"q": ()}, controls)))
+        assert results[0] == results[1]
+
+
+def test_a_graph_outgrows_the_room_that_it_was_given() -> None:
+    """More nodes than events: each B once for each A before it."""
+    made = plan_of("SEQ(A a, B+ b[], A c, C d)", "a.x = c.x AND b[i].f > b[i-1].f", "WITHIN 2000 ms")
+    events = [
+        {"seq": n, "ts": n, "type": kind, "x": n % 140, "f": -n, "s": None, "t": None, "k": None, "g": None}
+        for n, kind in enumerate("A" * 60 + "B" * 80 + "A" * 60 + "C")
+    ]
+    runs = GraphRuns(compile_graphs(made, compiled=False), cases.SCHEMA, Strings())
+    *_, after = blocks(made, events, [], runs)
+    graphs = after.graphs()
+    assert graphs.counts() == [60 * 80]
+    assert len(graphs.place) == 60 + 60 * 80 + 60 + 1
