@@ -13,6 +13,7 @@ from saffron.language.complexity import match_complexity
 from saffron.language.match_plan import bind_match
 from saffron.language.parser import parse
 from saffron.language.plan import MatchPlan, Output, Plan
+from saffron.language.refusals import refuse_unrun
 from saffron.language.scope import Scope
 from saffron.language.tree import Query
 from saffron.language.trend_plan import bind_trend, is_aggregate
@@ -54,6 +55,8 @@ def bind(
     plan = binder(tree, scope, tree.name or name)
     if isinstance(plan, MatchPlan):
         _warn_of_cost(plan, tree, scope)
+    else:
+        refuse_unrun(tree, plan, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)
     return Bound(plan, tuple(scope.warnings), weight)
 

@@ -33,7 +33,7 @@ from saffron.language.tree import (
 
 CLAUSES = (
     "query", "from", "pattern", "where", "group", "group-by", "having", "within", "return", "output", "consume",
-    "confidence", "time", "weight",
+    "confidence", "time", "weight", "exact",
 )  # fmt: skip
 STRATEGIES = ("strict-contiguity", "partition-contiguity", "skip-till-next-match", "skip-till-any-match")
 MODES = ("ALL", "NON-OVERLAP", "COMPRESSED", "FIRST", "LONGEST")
@@ -249,6 +249,12 @@ def parse_time(cursor: Cursor) -> Setting:
     if token is None:
         cursor.fail("expected ORDERED or STRICT after TIME")
     return Setting(token.value.upper(), span=Span(token.start, token.end))
+
+
+def parse_exact(cursor: Cursor) -> Setting:
+    """The clause is its keyword."""
+    token = cursor.tokens[cursor.index - 1]
+    return Setting("EXACT", span=Span(token.start, token.end))
 
 
 def parse_weight(cursor: Cursor) -> Setting:

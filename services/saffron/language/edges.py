@@ -1,19 +1,28 @@
-"""Conditions of an aggregate query: on one event of a state, or on a pair of adjacent events (T1, T6)."""
+"""Conditions of an aggregate query: on one event, or on two that are adjacent in a trend (T1, T6).
+
+GRETA sees an event and those right before it, never a whole trend. What a match query says of events that always are
+adjacent is understood, too: a[i-1] beside a[i], a.x beside b.x. All else is refused, with what can be asked instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 
+from saffron.errors import QueryError
 from saffron.language import plan, tree
+from saffron.language.layout import Leaf
 from saffron.language.plan import Which
-from saffron.language.refusals import not_yet
 from saffron.language.rewrite import mapped
 from saffron.language.scope import Scope
-from saffron.language.template import Template
 from saffron.language.tree import Index
+from saffron.language.trend_layout import Part, TrendLayout
 from saffron.language.typed import Typed, attribute, bind_condition
+from saffron.language.walks import Walk, pairs
+
+MATCH_INSTEAD = "Or match the pattern: RETURN without COUNT(*) and its like."
 
 
 class Role(Enum):
@@ -34,83 +43,238 @@ ROLES = {
     Index.FIRST: Role.FIRST,
     Index.LAST: Role.LAST,
 }
+EACH = {Role.EVENT, Role.CURRENT}
 
 
 @dataclass(frozen=True)
 class Use:
-    state: int
+    component: int
     role: Role
     span: tree.Span
 
 
 @dataclass
-class Edges:
-    """Conditions found so far: `local[state]`, and `edge[transition]`."""
+class Conditions:
+    """Found so far: of each event of a component, of each pair of adjacent events, of each trend as a whole."""
 
-    template: Template
     local: dict[int, list[plan.Expr]] = field(default_factory=dict)
     edge: dict[tuple[int, int], list[plan.Expr]] = field(default_factory=dict)
+    always: list[plan.Expr] = field(default_factory=list)
 
 
-def bind_edges(expressions: tuple[tree.Expression, ...], template: Template, scope: Scope) -> Edges:
-    """Every conjunct but the keys, on its state or its transition."""
-    edges = Edges(template)
+def bind_edges(
+    expressions: tuple[tree.Expression, ...], layout: TrendLayout, walks: dict[Part, Walk], scope: Scope
+) -> Conditions:
+    """Every conjunct but the keys."""
+    binder = _Binder(layout, walks, scope)
     for expression in expressions:
         if not isinstance(expression, tree.Key):
-            _bind(expression, edges, scope)
-    return edges
+            binder.bind(expression)
+    return binder.found
 
 
-def _bind(expression: tree.Expression, edges: Edges, scope: Scope) -> None:
-    uses: list[Use] = []
-    expr = bind_condition(expression, scope, lambda leaf: _leaf(leaf, scope, uses))
-    states = {use.state for use in uses}
-    roles = {use.role for use in uses}
-    if not roles:
-        edges.local.setdefault(edges.template.start, []).append(expr)
-    elif len(states) == 1 and roles <= {Role.EVENT, Role.CURRENT}:
-        (state,) = states
-        edges.local.setdefault(state, []).append(mapped(expr, _reading(lambda _: Which.SINGLE)))
-    elif Role.NEXT in roles:
-        _pair_by_next(expression, expr, uses, edges, scope)
-    elif Role.PREVIOUS in roles:
-        _pair_by_index(expression, expr, uses, edges, scope)
-    else:
-        _pair_by_order(expression, expr, uses, edges, scope)
+class _Binder:
+    def __init__(self, layout: TrendLayout, walks: dict[Part, Walk], scope: Scope) -> None:
+        self.layout, self.walks, self.scope = layout, walks, scope
+        self.found = Conditions()
+
+    def bind(self, expression: tree.Expression) -> None:
+        uses: list[Use] = []
+        expr = bind_condition(expression, self.scope, lambda leaf: self._leaf(leaf, uses))
+        components = sorted({use.component for use in uses})
+        roles = {use.role for use in uses}
+        if not components:
+            self.found.always.append(expr)
+            return
+        self._check_one_part(components, expression)
+        if len(components) == 1 and roles <= EACH:
+            local = self.found.local.setdefault(components[0], [])
+            local.append(mapped(expr, _reading(lambda _: Which.SINGLE)))
+        elif Role.NEXT in roles:
+            self._by_next(expression, expr, uses)
+        elif len(components) == 1:
+            self._by_index(expression, expr, uses)
+        else:
+            self._by_order(expression, expr, uses, components)
+
+    # ------------------------------------------------------------ references
+
+    def _leaf(self, expression: tree.Expression, uses: list[Use]) -> Typed:
+        """A reference as an attribute that remembers its role: NEXT and a[i] as they are, all else as SINGLE."""
+        scope = self.scope
+        if isinstance(expression, tree.Next):
+            return self._attribute(expression.variable, expression.attribute, Role.NEXT, expression, uses)
+        if isinstance(expression, tree.Call):
+            hint = f"Compare adjacent events: A.x < NEXT(A).x. {MATCH_INSTEAD}"
+            message = f"{expression.function} runs over the events of one trend, which is never built"
+            raise scope.refused(message, expression.span, hint)
+        if isinstance(expression, tree.Name):
+            raise scope.wrong(f"{expression.name[:40]} stands alone", expression.span, "Write whose it is, as in A.x.")
+        assert isinstance(expression, tree.Reference)
+        if expression.index not in ROLES or expression.attribute is None:
+            hint = "Conditions on trends read A.x and NEXT(A).x."
+            raise scope.wrong("a list of events where one value is asked for", expression.span, hint)
+        if expression.back > 1:
+            name = expression.variable
+            hint = f"Adjacent events are one apart: {name}[i-1], {name}[i]. {MATCH_INSTEAD}"
+            message = f"{name}[i-{expression.back}] and {name}[i] are not adjacent in a trend"
+            raise scope.refused(message, expression.span, hint)
+        return self._attribute(expression.variable, expression.attribute, ROLES[expression.index], expression, uses)
+
+    def _attribute(self, variable: str, name: str, role: Role, expression: tree.Expression, uses: list[Use]) -> Typed:
+        component = self.scope.component(variable, expression.span)
+        place = self.scope.places[component]
+        if role not in (Role.EVENT, Role.NEXT) and not place.closure:
+            hint = f"Write {place.variable}.{name}."
+            raise self.scope.wrong(f"{place.variable} is one event, not a closure", expression.span, hint)
+        if role is Role.EVENT and place.closure and name.lower() == "len" and not self._has(place.type, name):
+            hint = f"A trend of two or more: {place.type}{{2,}} {place.variable}. {MATCH_INSTEAD}"
+            raise self.scope.refused(f"{variable}.len counts the events of one trend", expression.span, hint)
+        uses.append(Use(component, role, expression.span))
+        which = {Role.NEXT: Which.ADJACENT, Role.CURRENT: Which.CURRENT, Role.PREVIOUS: Which.PREVIOUS}
+        found = self.scope.attribute(place.type, name, expression.span)
+        return attribute(found, component, which.get(role, Which.SINGLE), int(role is Role.PREVIOUS))
+
+    def _has(self, type_name: str, name: str) -> bool:
+        return self.scope.schema is not None and name in self.scope.schema.types.get(type_name, ())
+
+    def _check_one_part(self, components: list[int], expression: tree.Expression) -> None:
+        parts = [self.layout.part_of(component) for component in components]
+        other = next((at for at, part in enumerate(parts) if part is not parts[0]), None)
+        if other is None:
+            return
+        one, two = (self.scope.places[components[at]].variable for at in (0, other))
+        negated = [part for part in parts if part in self.layout.negatives]
+        if not negated:
+            hint = "Write a condition for each side."
+            raise self.scope.refused(f"{one} and {two} stand on two sides of an AND", expression.span, hint)
+        if len(negated) == len(parts):
+            hint = "Write a condition for each NOT; directly neighbouring ones are one NOT."
+            raise self.scope.refused("a condition on the events of two NOTs", expression.span, hint)
+        hint = f"Ask for a value that all events have in common: [x]. {MATCH_INSTEAD}"
+        message = f"{two} stands inside a NOT, which is looked for once for all trends, not for each {one}"
+        raise self.scope.refused(message, expression.span, hint)
+
+    # ------------------------------------------------------------ two adjacent events
+
+    def _by_next(self, expression: tree.Expression, expr: plan.Expr, uses: list[Use]) -> None:
+        """A.x op NEXT(B).x: wherever an event of B comes right after one of A."""
+        later = {use.component for use in uses if use.role is Role.NEXT}
+        earlier = {use.component for use in uses if use.role in EACH}
+        if len(earlier) != 1 or len(later) != 1 or {use.role for use in uses} - EACH - {Role.NEXT}:
+            hint = "It names one event and the one that follows it: A.x < NEXT(B).x."
+            if not earlier:
+                name = self.scope.places[uses[0].component].variable
+                hint = f"Beside NEXT stands the earlier event; a condition on each event reads {name}.x."
+            raise self.scope.wrong("a condition with NEXT is about two adjacent events", expression.span, hint)
+        one, two = earlier.pop(), later.pop()
+        if (one, two) not in self._adjacent(one):
+            raise self._apart(one, two, "never", expression)
+        self._add(one, two, expr, lambda node: node.which is Which.ADJACENT)
+
+    def _by_index(self, expression: tree.Expression, expr: plan.Expr, uses: list[Use]) -> None:
+        """a[i].x op a[i-1].x, where these always are adjacent."""
+        component, roles = uses[0].component, {use.role for use in uses}
+        place = self.scope.places[component]
+        if not roles <= {Role.CURRENT, Role.PREVIOUS}:
+            role = Role.FIRST if Role.FIRST in roles else Role.LAST if Role.LAST in roles else Role.EVENT
+            use = next(use for use in uses if use.role is role)
+            raise self._one_of_a_list(use, place.type, place.variable)
+        found = pairs(self._walk(component), component, component)
+        if found.apart:
+            name = place.variable
+            hint = f"Write {name}.x < NEXT({name}).x for adjacent events of {name}."
+            message = f"{name}[i-1] may belong to an earlier round of the group, and is not adjacent to {name}[i]"
+            raise self.scope.refused(message, expression.span, hint)
+        self._add(component, component, expr, lambda node: node.which is Which.CURRENT)
+
+    def _one_of_a_list(self, use: Use, type_name: str, name: str) -> QueryError:
+        written = self.scope.text[use.span.start : use.span.end][:60]
+        if use.role is Role.EVENT:
+            hint = f"Write {name}[i].x, or with NEXT: {name}.x < NEXT({name}).x."
+            return self.scope.refused(f"which {name} is {written} beside {name}[i-1]?", use.span, hint)
+        first = use.role is Role.FIRST
+        row = f"{type_name} {name}1, {type_name}* {name}" if first else f"{type_name}* {name}, {type_name} {name}1"
+        hint = f"Make it a component of its own: SEQ({row}), and write {name}1.x. {MATCH_INSTEAD}"
+        message = (
+            f"{written} is the {'first' if first else 'last'} of a trend's {name}: GRETA knows adjacent events only"
+        )
+        return self.scope.refused(message, use.span, hint)
+
+    def _by_order(self, expression: tree.Expression, expr: plan.Expr, uses: list[Use], components: list[int]) -> None:
+        """a.x op b.x, where b directly follows a whenever a trend, or an iteration of the group, has both."""
+        if len(components) > 2:
+            hint = "Write a condition for each pair of adjacent events: A.x < NEXT(B).x."
+            raise self.scope.refused("a condition on three events or more", expression.span, hint)
+        one, two = components
+        leaves = self.layout.layout.leaves
+        for use in uses:
+            self._check_named(use, leaves, one if use.component == two else two)
+        roles = {use.component: use.role for use in uses}
+        iterated = Role.CURRENT in roles.values()
+        if len({(use.component, use.role) for use in uses}) > 2 or (iterated and set(roles.values()) - EACH):
+            hint = f"Write it with NEXT, on one pair of adjacent events. {MATCH_INSTEAD}"
+            raise self.scope.refused("a condition on several events of one list", expression.span, hint)
+        loops = frozenset(leaves[one].loops) if iterated else frozenset()
+        walk = self._walk(one)
+        ways = {(one, two): pairs(walk, one, two, loops), (two, one): pairs(walk, two, one, loops)}
+        direct = [pair for pair, found in ways.items() if found.direct]
+        wrong_end = any(roles[a] is Role.FIRST or roles[b] is Role.LAST for a, b in direct)
+        lists = any(role in (Role.FIRST, Role.LAST) for role in roles.values())
+        if (
+            any(found.apart or (found.direct and found.foreign) for found in ways.values())
+            or wrong_end
+            or (lists and len(direct) > 1)
+        ):
+            raise self._apart(one, two, "not always", expression)
+        if not direct:
+            names = " and ".join(self.scope.places[component].variable for component in components)
+            self.scope.warn(f"no trend has both {names}: the condition always holds", expression.span)
+        for earlier, later in direct:
+            self._add(earlier, later, expr, partial(_is_of, later))
+
+    def _check_named(self, use: Use, leaves: tuple[Leaf, ...], other: int) -> None:
+        place, name = self.scope.places[use.component], self.scope.places[other].variable
+        if use.role is Role.PREVIOUS:
+            hint = f"Write it with NEXT: {place.variable}.x < NEXT({name}).x."
+            raise self.scope.refused(f"{place.variable}[i-1] and {name} are not adjacent", use.span, hint)
+        if place.closure and use.role is Role.EVENT:
+            hint = f"Write it with NEXT, for adjacent ones: {place.variable}.x < NEXT({name}).x; "
+            hint += f"{place.variable}[last].x is that of the last one."
+            message = f"which {place.variable} is {self.scope.text[use.span.start : use.span.end][:60]} beside {name}?"
+            raise self.scope.refused(message, use.span, hint)
+        if use.role is Role.CURRENT and leaves[use.component].loops != leaves[other].loops:
+            hint = f"Write it with NEXT, for adjacent ones: {place.variable}.x < NEXT({name}).x."
+            message = f"{place.variable}[i] and {name} are not always adjacent"
+            raise self.scope.refused(message, use.span, hint)
+
+    # ------------------------------------------------------------ what the pattern says
+
+    def _walk(self, component: int) -> Walk:
+        return self.walks[self.layout.part_of(component)]
+
+    def _adjacent(self, component: int) -> list[tuple[int, int]]:
+        walk = self._walk(component)
+        return sorted({(place[0], step.target[0]) for place in walk.stances for step in walk.steps(place)})
+
+    def _add(self, earlier: int, later: int, expr: plan.Expr, is_later: Callable[[plan.Attribute], bool]) -> None:
+        read = mapped(expr, _reading(lambda node: Which.ADJACENT if is_later(node) else Which.SINGLE))
+        self.found.edge.setdefault((earlier, later), []).append(read)
+
+    def _apart(self, one: int, two: int, how: str, expression: tree.Expression) -> QueryError:
+        names = [place.variable for place in self.scope.places]
+        adjacent = self._adjacent(one)
+        listed = ", ".join(f"{names[a]} then {names[b]}" for a, b in adjacent[:20]) or "none"
+        if (one, two) not in adjacent and (two, one) not in adjacent:
+            how = "never"
+        message = f"{names[two]} {'does not always' if how == 'not always' else 'never'} directly follow"
+        message += f"{'' if how == 'not always' else 's'} {names[one]} in a trend"
+        hint = f"Adjacent are: {listed}. Write the condition with NEXT, on one of these pairs."
+        return self.scope.refused(message, expression.span, hint)
 
 
-def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
-    """A reference as an attribute that remembers its role: NEXT and a[i] as they are, all else as SINGLE."""
-    if isinstance(expression, tree.Next):
-        return _attribute(expression.variable, expression.attribute, Role.NEXT, expression, scope, uses)
-    if isinstance(expression, tree.Call):
-        hint = "Compare adjacent events: A.x < NEXT(A).x."
-        raise not_yet(scope, "aggregates over a trend's events in WHERE", expression, hint)
-    if isinstance(expression, tree.Name):
-        raise scope.wrong(f"{expression.name[:40]} stands alone", expression.span, "Write whose it is, as in A.x.")
-    assert isinstance(expression, tree.Reference)
-    if expression.index not in ROLES or expression.attribute is None:
-        hint = "Conditions on trends read A.x and NEXT(A).x."
-        raise scope.wrong("a list of events where one value is asked for", expression.span, hint)
-    if expression.back > 1:
-        hint = "Adjacent events are one apart: a[i-1]."
-        raise not_yet(scope, "conditions on events that are not adjacent", expression, hint)
-    return _attribute(expression.variable, expression.attribute, ROLES[expression.index], expression, scope, uses)
-
-
-def _attribute(
-    variable: str, name: str, role: Role, expression: tree.Expression, scope: Scope, uses: list[Use]
-) -> Typed:
-    state = scope.component(variable, expression.span)
-    place = scope.places[state]
-    if role not in (Role.EVENT, Role.NEXT) and not place.closure:
-        hint = f"Write {place.variable}.{name}."
-        raise scope.wrong(f"{place.variable} is one event, not a closure", expression.span, hint)
-    uses.append(Use(state, role, expression.span))
-    which = {Role.NEXT: Which.ADJACENT, Role.CURRENT: Which.CURRENT, Role.PREVIOUS: Which.PREVIOUS}.get(
-        role, Which.SINGLE
-    )
-    return attribute(scope.attribute(place.type, name, expression.span), state, which, int(role is Role.PREVIOUS))
+def _is_of(component: int, node: plan.Attribute) -> bool:
+    return node.component == component
 
 
 def _reading(which: Callable[[plan.Attribute], Which]) -> Callable[[plan.Expr], plan.Expr]:
@@ -120,93 +284,3 @@ def _reading(which: Callable[[plan.Attribute], Which]) -> Callable[[plan.Expr], 
         return replace(node, which=which(node), back=0) if isinstance(node, plan.Attribute) else node
 
     return leaf
-
-
-def _pair_by_next(expression: tree.Expression, expr: plan.Expr, uses: list[Use], edges: Edges, scope: Scope) -> None:
-    """A.x op NEXT(B).x: on the transition from A to B."""
-    later = {use.state for use in uses if use.role is Role.NEXT}
-    earlier = {use.state for use in uses if use.role in (Role.EVENT, Role.CURRENT)}
-    if len(earlier) != 1 or len(later) != 1 or {use.role for use in uses} - {Role.EVENT, Role.CURRENT, Role.NEXT}:
-        hint = "It names one event and the one that follows it: A.x < NEXT(B).x."
-        if not earlier:
-            name = scope.places[uses[0].state].variable
-            hint = f"Beside NEXT stands the earlier event; a condition on each event reads {name}.x."
-        raise scope.wrong("a condition with NEXT is about two adjacent events", expression.span, hint)
-
-    def side(node: plan.Attribute) -> Which:
-        return Which.ADJACENT if node.which is Which.ADJACENT else Which.SINGLE
-
-    _add(earlier.pop(), later.pop(), mapped(expr, _reading(side)), expression, edges, scope)
-
-
-def _pair_by_index(expression: tree.Expression, expr: plan.Expr, uses: list[Use], edges: Edges, scope: Scope) -> None:
-    """a[i].x op a[i-1].x, as match queries write it: on the transition from A to A."""
-    states = {use.state for use in uses}
-    roles = {use.role for use in uses}
-    if len(states) != 1 or not roles <= {Role.CURRENT, Role.PREVIOUS}:
-        hint = "Write it with NEXT: A.x < NEXT(A).x."
-        raise not_yet(scope, "this form of condition on a trend", expression, hint)
-    (state,) = states
-    if _returns_through_others(state, edges.template):
-        name = scope.places[state].variable
-        hint = f"Write {name}.x < NEXT({name}).x for adjacent events of {name}."
-        message = f"{name}[i-1] may belong to an earlier round of the group, and is not adjacent to {name}[i]"
-        raise scope.refused(message, expression.span, hint)
-
-    def side(node: plan.Attribute) -> Which:
-        return Which.ADJACENT if node.which is Which.CURRENT else Which.SINGLE
-
-    _add(state, state, mapped(expr, _reading(side)), expression, edges, scope)
-
-
-def _returns_through_others(state: int, template: Template) -> bool:
-    """Whether a trend can leave `state` and come back to it."""
-    seen = {target for source, target in template.transitions if source == state and target != state}
-    queue = list(seen)
-    while queue:
-        at = queue.pop()
-        for source, target in template.transitions:
-            if source == at and target not in seen:
-                seen.add(target)
-                queue.append(target)
-    return state in seen
-
-
-def _pair_by_order(expression: tree.Expression, expr: plan.Expr, uses: list[Use], edges: Edges, scope: Scope) -> None:
-    """a.x op b.x, as match queries write it, where b always directly follows a: a single or last event, then a
-    single or first one, outside of repeated groups."""
-    states = sorted({use.state for use in uses})
-    if len(states) != 2 or not all(_is_end(use, states[0], scope) for use in uses):
-        hint = "Conditions on trends are about one event (A.x > 1) or two adjacent ones (A.x < NEXT(B).x)."
-        raise not_yet(scope, "this form of condition on a trend", expression, hint)
-    earlier, later = states
-    if (earlier, later) not in edges.template.transitions or _returns_through_others(earlier, edges.template):
-        raise _not_adjacent(earlier, later, expression, edges, scope)
-
-    def side(node: plan.Attribute) -> Which:
-        return Which.ADJACENT if node.component == later else Which.SINGLE
-
-    _add(earlier, later, mapped(expr, _reading(side)), expression, edges, scope)
-
-
-def _is_end(use: Use, earlier: int, scope: Scope) -> bool:
-    """A single event, the last one of the earlier closure, or the first one of the later closure."""
-    if not scope.places[use.state].closure:
-        return use.role is Role.EVENT
-    return use.role is (Role.LAST if use.state == earlier else Role.FIRST)
-
-
-def _add(source: int, target: int, expr: plan.Expr, expression: tree.Expression, edges: Edges, scope: Scope) -> None:
-    if (source, target) not in edges.template.transitions:
-        raise _not_adjacent(source, target, expression, edges, scope)
-    edges.edge.setdefault((source, target), []).append(expr)
-
-
-def _not_adjacent(source: int, target: int, expression: tree.Expression, edges: Edges, scope: Scope) -> Exception:
-    names = [place.variable for place in scope.places]
-    pairs = ", ".join(f"{names[a]} then {names[b]}" for a, b in edges.template.transitions[:20]) or "none"
-    message = f"{names[target]} does not always directly follow {names[source]} in a trend"
-    if (source, target) not in edges.template.transitions:
-        message = f"{names[target]} never directly follows {names[source]} in a trend"
-    hint = f"Adjacent are: {pairs}. Write the condition with NEXT, on one of these pairs."
-    return scope.refused(message, expression.span, hint)

@@ -27,6 +27,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
     "confidence": (("confidence",), clauses.parse_confidence),
     "time": (("time",), clauses.parse_time),
     "weight": (("weight",), clauses.parse_weight),
+    "exact": (("exact",), clauses.parse_exact),
 }
 """Clause -> the fields of Query that it fills, and what parses it."""
 

@@ -10,9 +10,9 @@ reached, a run for each; in a repetition that has ended an iteration a run sits:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from saffron.language.plan import Absent, Choice, InOrder, Loop, Shape, Take, Together
 
@@ -28,8 +28,7 @@ class Gap:
     left: Components
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """A component that may take the next event, and the position afterwards.
 
     `again`: it begins a further iteration of a repetition (the strategy for x[i] governs it, not the one for x).
@@ -45,8 +44,7 @@ class Edge:
     gaps: tuple[Gap, ...] = ()
 
 
-@dataclass(frozen=True)
-class Stance:
+class Stance(NamedTuple):
     """`over`: the pattern may be over here; `trailing`: what must be absent from its last events on."""
 
     edges: tuple[Edge, ...]
@@ -73,11 +71,12 @@ def components_of(shape: Shape) -> Components:
 
 @dataclass
 class Positions:
-    """The stances of one pattern, remembered."""
+    """The stances of one pattern, remembered by the identity of its shapes (to hash a shape is to walk all of it)."""
 
     root: Shape
-    _begun: dict[Shape, tuple[Stance, ...]] = field(default_factory=dict)
-    _gone: dict[tuple[Shape, Position], tuple[Stance, ...]] = field(default_factory=dict)
+    _begun: dict[int, tuple[Stance, ...]] = field(default_factory=dict)
+    _gone: dict[tuple[int, Position], tuple[Stance, ...]] = field(default_factory=dict)
+    _inside: dict[int, Components] = field(default_factory=dict)
 
     def first(self) -> tuple[Stance, ...]:
         """Before anything is taken."""
@@ -89,15 +88,24 @@ class Positions:
 
     def begin(self, shape: Shape) -> tuple[Stance, ...]:
         """Where the shape is reached: a stance for each choice, none of which sits."""
-        if shape not in self._begun:
-            self._begun[shape] = tuple(dict.fromkeys(self._begin(shape)))
-        return self._begun[shape]
+        found = self._begun.get(id(shape))
+        if found is None:
+            found = self._begun[id(shape)] = tuple(dict.fromkeys(self._begin(shape)))
+        return found
 
     def onward(self, shape: Shape, position: Position) -> tuple[Stance, ...]:
         """Where something of the shape has been taken."""
-        if (shape, position) not in self._gone:
-            self._gone[shape, position] = tuple(dict.fromkeys(self._onward(shape, position)))
-        return self._gone[shape, position]
+        place = id(shape), position
+        found = self._gone.get(place)
+        if found is None:
+            found = self._gone[place] = tuple(dict.fromkeys(self._onward(shape, position)))
+        return found
+
+    def _components(self, shape: Shape) -> Components:
+        found = self._inside.get(id(shape))
+        if found is None:
+            found = self._inside[id(shape)] = components_of(shape)
+        return found
 
     def _begin(self, shape: Shape) -> Iterator[Stance]:
         match shape:
@@ -131,7 +139,7 @@ class Positions:
     def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
         """A SEQ whose parts before `index` are over; `absent`: NOTs met since the event before."""
         if index == len(seq.parts):
-            yield replace(_OVER, trailing=(Gap(absent, left),)) if absent else _OVER
+            yield _OVER._replace(trailing=(Gap(absent, left),)) if absent else _OVER
             return
         part = seq.parts[index]
         if isinstance(part, Absent):
@@ -151,7 +159,7 @@ class Positions:
 
     def _then(self, seq: InOrder, index: int, stances: Iterable[Stance]) -> Iterator[Stance]:
         """Stances of a part of a SEQ that has taken something, with what follows where the part may be over."""
-        left = components_of(seq.parts[index])
+        left = self._components(seq.parts[index])
         for stance in stances:
             inside = _within(stance, _at(index))
             if not stance.over:
@@ -161,7 +169,7 @@ class Positions:
             if not stance.sits:
                 yield from following
                 continue
-            leaving = tuple(replace(edge, holds=False) for after in following for edge in after.edges)
+            leaving = tuple(edge._replace(holds=False) for after in following for edge in after.edges)
             over = [after for after in following if after.over]
             yield Stance(inside.edges + leaving, bool(over), sits=True, trailing=over[0].trailing if over else ())
 
@@ -176,7 +184,7 @@ class Positions:
             if loop.high is None or number < loop.high:
                 # The run sits in the innermost repetition: only of that one is an event that continues it never
                 # ignored.
-                left = components_of(loop.body)
+                left = self._components(loop.body)
                 again = (
                     _added(
                         _behind(_iteration(loop, one, _counted(loop, number + 1), fresh=True), left, ()),
@@ -184,7 +192,7 @@ class Positions:
                     )
                     for one in self.begin(loop.body)
                 )
-                further = tuple(replace(edge, again=True, holds=not stance.sits) for one in again for edge in one.edges)
+                further = tuple(edge._replace(again=True, holds=not stance.sits) for one in again for edge in one.edges)
             yield Stance(inside.edges + further, number >= loop.low, stance.sits or bool(further), stance.trailing)
 
     def _together(self, both: Together, position: Position) -> Iterator[Stance]:
@@ -199,8 +207,7 @@ class Positions:
             ]
             for stances in product(*ways):
                 edges = tuple(
-                    replace(
-                        edge,
+                    edge._replace(
                         position=(*position[:i], edge.position, *position[i + 1 :]),
                         holds=edge.holds and stance.sits,
                     )
@@ -213,9 +220,9 @@ class Positions:
                 if any(stance.sits for stance in stances):
                     yield Stance(edges, all(stance.over for stance in stances), True, trailing)
                 elif edges:
-                    yield from (Stance((replace(edge, holds=True),), over=False, sits=False) for edge in edges)
+                    yield from (Stance((edge._replace(holds=True),), over=False, sits=False) for edge in edges)
                 else:
-                    yield replace(_OVER, trailing=trailing)
+                    yield _OVER._replace(trailing=trailing)
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
@@ -232,7 +239,7 @@ def is_past(shape: Shape, position: Position | None, component: int) -> bool:
 
 
 def _within(stance: Stance, wrap: Callable[[Position], Position]) -> Stance:
-    return replace(stance, edges=tuple(replace(edge, position=wrap(edge.position)) for edge in stance.edges))
+    return stance._replace(edges=tuple(edge._replace(position=wrap(edge.position)) for edge in stance.edges))
 
 
 def _at(index: int) -> Callable[[Position], Position]:
@@ -249,13 +256,13 @@ def _behind(stance: Stance, left: Components, absent: tuple[int, ...]) -> Stance
         outer = (Gap(absent, left),) if absent else ()
         return outer + tuple(gap if gap.left else Gap(gap.absences, left) for gap in edge.gaps)
 
-    return replace(stance, edges=tuple(replace(edge, gaps=gaps(edge)) for edge in stance.edges))
+    return stance._replace(edges=tuple(edge._replace(gaps=gaps(edge)) for edge in stance.edges))
 
 
 def _added(stance: Stance, gaps: tuple[Gap, ...]) -> Stance:
     """A stance before which gaps are still open."""
-    edges = tuple(replace(edge, gaps=gaps + edge.gaps) for edge in stance.edges)
-    return replace(stance, edges=edges, trailing=gaps + stance.trailing)
+    edges = tuple(edge._replace(gaps=gaps + edge.gaps) for edge in stance.edges)
+    return stance._replace(edges=edges, trailing=gaps + stance.trailing)
 
 
 def _counted(loop: Loop, number: int) -> int:
@@ -265,11 +272,10 @@ def _counted(loop: Loop, number: int) -> int:
 
 def _iteration(loop: Loop, stance: Stance, number: int, *, fresh: bool) -> Stance:
     edges = tuple(
-        replace(
-            edge,
+        edge._replace(
             position=(number, edge.position),
             begins=edge.begins | {loop.number} if fresh else edge.begins,
         )
         for edge in stance.edges
     )
-    return replace(stance, edges=edges)
+    return stance._replace(edges=edges)

@@ -57,6 +57,7 @@ def query_text(query: Query, *, named: bool = False) -> str:
         f"CONFIDENCE >= {number_text(query.confidence.value)}" if query.confidence else "",
         f"TIME {query.time.value}" if query.time else "",
         f"WEIGHT {number_text(query.weight.value)}" if query.weight else "",
+        "EXACT" if query.exact else "",
     ]
     return " ".join(part for part in parts if part)
 

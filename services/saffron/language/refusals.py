@@ -5,35 +5,24 @@ Stage "plan" in all of them. A clause that later versions run is taken out of he
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from saffron.errors import QueryError
-from saffron.language.plan import Strategy
-from saffron.language.printer import TREND_FUNCTIONS, expression_text
+from saffron.language.plan import Strategy, TrendPlan
+from saffron.language.printer import expression_text
 from saffron.language.scope import Scope
 from saffron.language.tree import (
-    AnyOf,
     Call,
-    Conjunction,
-    Disjunction,
     Event,
     Expression,
-    Index,
     Name,
     Negation,
     Pattern,
     Query,
     Reference,
     Repeat,
-    Sequence,
     Star,
 )
-
-
-def is_trend_aggregate(expression: Expression) -> bool:
-    """COUNT(*), COUNT(A), SUM(A.x) and so on: an aggregate over all trends, told by its lack of brackets."""
-    if not isinstance(expression, Call) or expression.function not in TREND_FUNCTIONS or len(expression.arguments) != 1:
-        return False
-    argument = expression.arguments[0]
-    return isinstance(argument, Star | Name) or (isinstance(argument, Reference) and argument.index is Index.NONE)
 
 
 def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> QueryError:
@@ -43,8 +32,11 @@ def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> Q
 def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
     """Raise for the first clause that this version does not run."""
     output, consume = query.output, query.consume
-    if query.having is not None:
-        raise _having(query.having, scope, aggregate)
+    if not aggregate and query.having is not None:
+        raise _having(query.having, scope)
+    if not aggregate and query.exact is not None:
+        hint = "Leave it out: the numbers of one match are always exact."
+        raise scope.refused("EXACT belongs to aggregate queries (COUNT(*) in RETURN)", query.exact.span, hint)
     if output is not None and output.mode != "ALL" and aggregate:
         hint = "Leave OUTPUT out: all matches."
         raise scope.refused(f"this version does not run OUTPUT {output.mode} yet", output.span, hint)
@@ -89,40 +81,45 @@ def refuse_imprecise(query: Query, scope: Scope) -> None:
         raise scope.refused(message, query.consume.span, hint)
 
 
-def _having(having: Expression, scope: Scope, aggregate: bool) -> QueryError:
-    if aggregate:
-        return not_yet(scope, "HAVING", having, "Leave it out and filter the results by what RETURN names.")
+def _having(having: Expression, scope: Scope) -> QueryError:
     hint = "Write it into WHERE: a condition on finished lists, such as b.len > 3 or avg(b[].x) > 5."
     return scope.refused("HAVING belongs to aggregate queries (COUNT(*) in RETURN)", having.span, hint)
 
 
-def refuse_pattern(pattern: Pattern, scope: Scope) -> None:
-    """Raise for the first part of an aggregate query's pattern that this version does not run."""
-    match pattern:
-        case Event():
-            return
-        case Sequence(parts=parts):
-            for part in parts:
-                refuse_pattern(part, scope)
-        case Repeat(pattern=inner, low=1, high=None):
-            refuse_pattern(inner, scope)
-        case Repeat(low=low, high=high):
-            hint = "Write A+ for one or more; for two, three, ... write the component as often."
-            sign = {(0, None): "*", (0, 1): "?"}.get((low, high), "{n,m}")
-            raise not_yet(scope, f"'{sign}' in an aggregate query", pattern, hint)
-        case Negation():
-            hint = "Leave the negated component out, or match the pattern without COUNT(*)."
-            raise not_yet(scope, "NOT in an aggregate query", pattern, hint)
-        case Conjunction():
-            hint = "Add one query for each order: SEQ(A, B) and SEQ(B, A)."
-            raise not_yet(scope, "AND in an aggregate query", pattern, hint)
-        case Disjunction():
-            raise not_yet(scope, "OR in an aggregate query", pattern, "Add one query for each side.")
-        case AnyOf():
-            hint = "Add a query for each choice, or list the components in a SEQ."
-            raise not_yet(scope, "ANY in an aggregate query", pattern, hint)
+def refuse_unrun(query: Query, plan: TrendPlan, scope: Scope) -> None:
+    """Raise for the first part of an aggregate query that its engine does not run yet; asked of a whole plan."""
+    if plan.negatives:
+        negation = next(part for part in _parts(query.pattern) if isinstance(part, Negation))
+        hint = "Leave the negated component out, or match the pattern without COUNT(*)."
+        raise not_yet(scope, "NOT in an aggregate query", negation, hint)
+    if plan.sides:
+        hint = "Add one query for each order: SEQ(A, B) and SEQ(B, A)."
+        raise not_yet(scope, "AND in an aggregate query", query.pattern, hint)
+    for use in query.strategies:
+        if use.name != Strategy.ANY.value:
+            hint = "Leave it out, or write skip-till-any-match."
+            raise scope.refused(f"this version does not count trends by {use.name} yet", use.span, hint)
+    assert query.returns is not None
+    for item in query.returns.items:
+        expression = item.expression
+        if isinstance(expression, Call) and not isinstance(expression.arguments[0], Star):
+            raise not_yet(scope, expression_text(expression), expression, "Count the trends: COUNT(*).")
+        if not isinstance(expression, Call | Name | Reference):
+            hint = "Return COUNT(*) by itself, and compute with it where it is used."
+            raise not_yet(scope, "computing with aggregates", expression, hint)
+    if query.having is not None:
+        hint = "Leave it out and filter the results by what RETURN names."
+        raise not_yet(scope, "HAVING", query.having, hint)
+    if query.exact is not None:
+        hint = "Leave it out: counts are exact up to 2^63, and say so."
+        raise scope.refused("this version does not run EXACT yet", query.exact.span, hint)
 
 
-def refuse_trend_aggregate(call: Call, scope: Scope) -> QueryError:
-    """Aggregates other than COUNT(*)."""
-    return not_yet(scope, expression_text(call), call, "Count the trends: COUNT(*).")
+def _parts(pattern: Pattern) -> Iterator[Pattern]:
+    """A pattern and all that is in it, in the order of the text."""
+    yield pattern
+    if isinstance(pattern, Repeat | Negation):
+        yield from _parts(pattern.pattern)
+    elif not isinstance(pattern, Event):
+        for part in pattern.parts:
+            yield from _parts(part)

@@ -1,4 +1,4 @@
-"""The shape of a match query's pattern: components numbered, NOTs taken out, repetitions and choices made explicit."""
+"""The shape of a pattern: components numbered, NOTs taken out, repetitions and choices made explicit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Loops = tuple[int, ...]
 
 def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
     """The layout of a pattern; QueryError (stage "plan") for a NOT out of place."""
-    builder = _Builder(scope)
+    builder = Builder(scope)
     shape = builder.shape(pattern, (), outermost=True)
     leaves = [Leaf(builder.events[index], loops_of(path), path) for index, path in paths(shape).items()]
     absences: list[Ruled] = []
@@ -51,8 +51,11 @@ def is_flat(shape: Shape) -> bool:
     return isinstance(shape, plan.Take)
 
 
-class _Builder:
-    """`negated`: for each NOT (neighbouring ones are one), the negations as written and the repetitions around it."""
+class Builder:
+    """Shapes of patterns, their components, repetitions and NOTs numbered as they come.
+
+    `negated`: for each NOT (neighbouring ones are one), the negations as written and the repetitions around it.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope

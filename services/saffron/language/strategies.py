@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.errors import QueryError
 from saffron.language.layout import Layout
 from saffron.language.plan import Strategy
 from saffron.language.scope import Scope
-from saffron.language.tree import Query, Span, StrategyUse, Target
+from saffron.language.tree import Query, StrategyUse, Target
 
 
 @dataclass(frozen=True)
@@ -20,23 +19,8 @@ class Strategies:
     continues: tuple[Strategy, ...]
 
 
-def bind_strategy(query: Query, scope: Scope, default: Strategy) -> Strategy:
-    """The one strategy of an aggregate query's pattern, or `default`."""
-    if not query.strategies:
-        return default
-    for use in query.strategies:
-        for target in use.targets:
-            scope.component(target.variable, target.span)
-    if len(query.strategies) > 1:
-        raise _per_step(scope, query.strategies[1].span)
-    (use,) = query.strategies
-    if use.targets and not _names_all(use, len(scope.places), scope):
-        raise _per_step(scope, use.span)
-    return Strategy(use.name)
-
-
 def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strategy) -> Strategies:
-    """The strategies of a match query.
+    """The strategies of a pattern.
 
     Brackets that name every variable, as the papers print them, are the same as none.
     """
@@ -84,8 +68,3 @@ def _checked(target: Target, layout: Layout, scope: Scope) -> int:
         hint = f"Write {name}: what may be skipped while waiting for it."
         raise scope.refused(f"{name} is one event, with no next one to wait for", target.span, hint)
     return component
-
-
-def _per_step(scope: Scope, span: Span) -> QueryError:
-    hint = "Write one strategy without brackets, for the whole pattern: WHERE skip-till-any-match { ... }."
-    return scope.refused("this version does not run a strategy for each step of an aggregate query yet", span, hint)

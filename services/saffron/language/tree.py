@@ -289,7 +289,7 @@ class Consume(Node):
 
 @dataclass(frozen=True)
 class Setting(Node):
-    """CONFIDENCE, WEIGHT (a number) or TIME (ORDERED, STRICT)."""
+    """CONFIDENCE, WEIGHT (a number), TIME (ORDERED, STRICT) or EXACT (itself)."""
 
     value: int | float | str
 
@@ -312,4 +312,5 @@ class Query(Node):
     confidence: Setting | None = None
     time: Setting | None = None
     weight: Setting | None = None
+    exact: Setting | None = None
     text: str = field(default="", compare=False)

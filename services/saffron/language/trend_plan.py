@@ -1,23 +1,23 @@
-"""The plan of an aggregate query: a GRETA template with its conditions (T1, T2, T6, T7)."""
+"""The plan of an aggregate query: GRETA templates with their conditions (T1, T2, T4, T6, T7, T10)."""
 
 from __future__ import annotations
 
-from saffron.engine.events.schema import Kind
-from saffron.language import plan, tree
-from saffron.language.edges import Edges, bind_edges
-from saffron.language.keys import Partial, bind_keys
-from saffron.language.printer import expression_text, query_text
-from saffron.language.refusals import (
-    is_trend_aggregate,
-    not_yet,
-    refuse_clauses,
-    refuse_pattern,
-    refuse_trend_aggregate,
-)
+from dataclasses import replace
+
+from saffron.errors import QueryError
+from saffron.language import conjunction, plan, tree
+from saffron.language.edges import Conditions, bind_edges
+from saffron.language.keys import Keys, Partial, bind_keys
+from saffron.language.plan import Strategy, Template
+from saffron.language.printer import query_text
+from saffron.language.refusals import refuse_clauses
 from saffron.language.scope import Scope, Slot
-from saffron.language.strategies import bind_strategy
-from saffron.language.template import Template, build
+from saffron.language.strategies import Strategies, bind_strategies
+from saffron.language.template import template_of
+from saffron.language.trend_layout import Part, TrendLayout, build_trend_layout
+from saffron.language.trend_values import Values, bind_values, is_trend_aggregate
 from saffron.language.typed import kind_or_guess
+from saffron.language.walks import Refuse, Walk, walk_of
 from saffron.language.windows import bind_window
 
 
@@ -36,109 +36,150 @@ def is_aggregate(query: tree.Query) -> bool:
 
 def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     """An aggregate query as a plan; raises QueryError."""
-    refuse_pattern(query.pattern, scope)
-    template = build(query.pattern)
-    scope.declare([Slot(event, closure) for event, closure in template.events], plan.MAX_STATES)
+    layout = build_trend_layout(query.pattern, scope)
+    leaves = layout.layout.leaves
+    scope.declare([Slot(leaf.event, bool(leaf.loops)) for leaf in leaves], plan.MAX_STATES)
     refuse_clauses(query, scope, aggregate=True)
     if scope.schema is not None and scope.schema.times:
         hint = "Ask for the matches: leave COUNT(*) and its like out of RETURN."
         raise scope.refused(
             "trends are counted over exact times, and this stream has intervals", query.pattern.span, hint
         )
-    strategy = bind_strategy(query, scope, plan.Strategy.ANY)
-    if strategy is not plan.Strategy.ANY:
-        hint = "Leave it out, or write skip-till-any-match."
-        span = query.strategies[0].span
-        raise scope.refused(f"this version does not count trends by {strategy.value} yet", span, hint)
+    strategies = bind_strategies(query, layout.layout, scope, Strategy.ANY)
+    walks = {part: _walk(part, layout, strategies, scope) for part in layout.parts}
     keys = bind_keys(query.conditions, query.group, scope)
-    edges = bind_edges(query.conditions, template, scope)
+    conditions = bind_edges(query.conditions, layout, walks, scope)
+    templates = {
+        part: template_of(walks[part], _refusing(part, scope), negative=part in layout.negatives)
+        for part in layout.parts
+    }
     for partial in keys.partial:
-        _agree(partial, edges, scope)
-    if keys.impossible:
-        edges.local.setdefault(template.start, []).append(plan.Const(False))
+        _agree(partial, templates, layout, conditions, scope)
+    _check_group(query, keys, scope)
+    components = tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places)
+    filled = {part: _filled(templates[part], part, conditions, keys, layout) for part in layout.parts}
+    values = bind_values(query, layout, scope)
+    left, *others = (filled[part] for part in layout.sides)
+    if others:
+        _check_conjunction(query, layout, filled, components, strategies, values, scope)
+        others.append(conjunction.both(left, others[0], components))
     return plan.TrendPlan(
         name=name,
         text=query_text(query),
         stream=query.stream or plan.DEFAULT_STREAM,
-        components=tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places),
-        template=_template(template, edges, scope),
-        strategy=strategy,
+        components=components,
+        template=left,
+        strategy=strategies.whole,
         strict=query.time is not None and query.time.value == "STRICT",
         key=keys.whole,
         group=tuple(attribute.name for attribute in query.group),
         window=bind_window(query, scope, tumbling=True),
-        aggregates=(plan.TrendAggregate("count", None, None, None),),
-        returns=_returns(query, scope),
+        aggregates=values.aggregates,
+        returns=values.returns,
+        negatives=tuple(filled[part] for part in layout.negatives),
+        sides=tuple(others),
+        having=values.having,
+        exact=query.exact is not None,
     )
 
 
-def _template(template: Template, edges: Edges, scope: Scope) -> plan.Template:
-    states = range(len(scope.places))
-    return plan.Template(
-        tuple(plan.TrendState(state, state == template.start, state == template.end) for state in states),
-        tuple(
-            plan.Transition(source, target, tuple(edges.edge.get((source, target), ())))
-            for source, target in template.transitions
-        ),
-        tuple(tuple(edges.local.get(state, ())) for state in states),
+def _refusing(part: Part, scope: Scope) -> Refuse:
+    def refuse(message: str, hint: str) -> QueryError:
+        return scope.refused(message, part.span, hint)
+
+    return refuse
+
+
+def _walk(part: Part, layout: TrendLayout, strategies: Strategies, scope: Scope) -> Walk:
+    """Of what a NOT rules out, anything may be skipped in between."""
+    chosen = (strategies.begins, strategies.continues) if part in layout.sides else ((), ())
+    return walk_of(part.shape, *chosen, _refusing(part, scope))
+
+
+def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, layout: TrendLayout) -> Template:
+    """The template with its conditions; those of the trend as a whole stand where it begins."""
+    always = list(conditions.always) if part in layout.sides else []
+    positive = layout.layout.positive
+    for _, components in keys.impossible:
+        own = any(component in part.components for component in components)
+        if own if part in layout.negatives else any(component < positive for component in components):
+            always.append(plan.Const(False))
+    local = tuple(
+        (*conditions.local.get(state.component, ()), *(always if state.start else ())) for state in template.states
     )
+    transitions = tuple(
+        replace(one, conditions=tuple(conditions.edge.get(_ends(template, one), ()))) for one in template.transitions
+    )
+    return Template(template.states, transitions, local)
 
 
-def _agree(partial: Partial, edges: Edges, scope: Scope) -> None:
-    """[P.vehicle] where only some states have it: each of their events agrees with the one before it.
+def _ends(template: Template, transition: plan.Transition) -> tuple[int, int]:
+    return template.states[transition.source].component, template.states[transition.target].component
 
-    That is enough only if a trend's events of these states are all in a row.
+
+# ---------------------------------------------------------------- what GRETA cannot answer
+
+
+def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
+    for attribute in query.group:
+        if attribute.owner is not None and attribute.name not in keys.whole:
+            hint = f"Write GROUP BY {attribute.name}: all events of a trend then have the same one."
+            raise scope.refused("trends are grouped by what all of their events have", attribute.span, hint)
+
+
+def _check_conjunction(
+    query: tree.Query,
+    layout: TrendLayout,
+    filled: dict[Part, Template],
+    components: tuple[plan.Component, ...],
+    strategies: Strategies,
+    values: Values,
+    scope: Scope,
+) -> None:
+    span = query.pattern.span
+    if any(aggregate.component is not None for aggregate in values.aggregates):
+        hint = "Return COUNT(*); or write a query for each side, and aggregate there."
+        raise scope.refused("AND counts pairs of trends, and has no other aggregate", span, hint)
+    if Strategy.NEXT in (*strategies.begins, *strategies.continues):
+        hint = "Write skip-till-any-match, or a query for each side."
+        raise scope.refused("what both sides of an AND select by skip-till-next-match is not known", span, hint)
+    for part in layout.sides:
+        conjunction.check_one_reading(filled[part], components, _refusing(part, scope))
+
+
+def _agree(
+    partial: Partial, templates: dict[Part, Template], layout: TrendLayout, conditions: Conditions, scope: Scope
+) -> None:
+    """[P.vehicle] where only some components have it: each of their events agrees with the one before it.
+
+    That is enough only if the events of these components are all in a row, in a trend or in what a NOT rules out.
     """
+    parts = {layout.part_of(component) for component in partial.components}
     asked = set(partial.components)
-    name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
-    outside = {b for a, b in edges.template.transitions if a in asked and b not in asked}
-    grown = True
-    while grown:
-        reached = {b for a, b in edges.template.transitions if a in outside and b not in asked}
-        grown = not reached <= outside
-        outside |= reached
-    if any(a in outside and b in asked for a, b in edges.template.transitions):
+    together = len(parts) == 1 and not any(_lie_apart(templates[part], asked) for part in parts)
+    if not together:
         hint = f"Write [{partial.written.name}] if all events have it."
         raise scope.refused("events that must agree lie apart in the trend", partial.written.span, hint)
-    for state in sorted(asked):
-        value = plan.Attribute(state, plan.Which.SINGLE, name, kind)
-        edges.local.setdefault(state, []).append(plan.Binary("=", value, value))
-    for source, target in edges.template.transitions:
+    name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
+    for component in sorted(asked):
+        value = plan.Attribute(component, plan.Which.SINGLE, name, kind)
+        conditions.local.setdefault(component, []).append(plan.Binary("=", value, value))
+    (part,) = parts
+    adjacent = {_ends(templates[part], one) for one in templates[part].transitions}
+    for source, target in sorted(adjacent):
         if source in asked and target in asked:
             left = plan.Attribute(source, plan.Which.SINGLE, name, kind)
             right = plan.Attribute(target, plan.Which.ADJACENT, name, kind)
-            edges.edge.setdefault((source, target), []).append(plan.Binary("=", left, right))
+            conditions.edge.setdefault((source, target), []).append(plan.Binary("=", left, right))
 
 
-def _returns(query: tree.Query, scope: Scope) -> tuple[plan.ReturnItem, ...]:
-    """COUNT(*) by name; group attributes, which results show in "group", stand beside it."""
-    assert query.returns is not None
-    group = [attribute.name for attribute in query.group]
-    found: dict[str, plan.ReturnItem] = {}
-    for item in query.returns.items:
-        expression = item.expression
-        if is_trend_aggregate(expression):
-            assert isinstance(expression, tree.Call)
-            if not isinstance(expression.arguments[0], tree.Star):
-                raise refuse_trend_aggregate(expression, scope)
-            name = item.alias or expression_text(expression)
-            if name in found:
-                raise scope.wrong(f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name.")
-            found[name] = plan.ReturnItem(name, plan.TrendValue(0, Kind.INT))
-        else:
-            _check_group_item(item, group, scope)
-    return tuple(found.values())
-
-
-def _check_group_item(item: tree.Item, group: list[str], scope: Scope) -> None:
-    expression = item.expression
-    if isinstance(expression, tree.Name | tree.Reference):
-        name = expression.name if isinstance(expression, tree.Name) else expression.attribute
-        if name in group and item.alias is None:
-            return
-        if name in group:
-            raise scope.refused("group attributes keep their names in results", item.span, "Leave AS out.")
-        hint = f"Write GROUP BY {name} to have a result for each {name}." if name else ""
-        raise scope.refused("RETURN names an attribute by which trends are not grouped", item.span, hint)
-    hint = "Return COUNT(*) by itself, and compute with it where it is used."
-    raise not_yet(scope, "computing with aggregates", expression, hint)
+def _lie_apart(template: Template, asked: set[int]) -> bool:
+    """Whether a trend can leave the states of these components and come back."""
+    inside = [state.component in asked for state in template.states]
+    outside = {one.target for one in template.transitions if inside[one.source] and not inside[one.target]}
+    while (
+        more := {one.target for one in template.transitions if one.source in outside and not inside[one.target]}
+        - outside
+    ):
+        outside |= more
+    return any(one.source in outside and inside[one.target] for one in template.transitions)

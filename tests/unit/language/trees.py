@@ -148,4 +148,5 @@ queries = st.builds(
     confidence=st.one_of(st.none(), st.builds(tree.Setting, st.floats(0, 1))),
     time=st.one_of(st.none(), st.builds(tree.Setting, st.sampled_from(["ORDERED", "STRICT"]))),
     weight=st.one_of(st.none(), st.builds(tree.Setting, numbers)),
+    exact=st.sampled_from([None, tree.Setting("EXACT")]),
 )

@@ -1,0 +1,106 @@
+"""The components of an aggregate query's pattern: its sides (AND), its NOTs, each with a shape of its own (T4, T10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language import tree
+from saffron.language.layout import Layout, Leaf, loops_of, paths
+from saffron.language.plan import Shape
+from saffron.language.scope import Scope
+from saffron.language.shapes import Builder
+
+MOST_ORDERS = 512
+"""Most orders and choices of the parts of an ANY, all nested ones multiplied."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shape with its components (a range of indices) and where it stands in the text."""
+
+    shape: Shape
+    components: range
+    span: tree.Span
+
+
+@dataclass(frozen=True)
+class TrendLayout:
+    """`sides`: the pattern, or the two sides of its AND. `negatives`: what NOT k rules out; those inside it come later.
+
+    `layout`: all components, positive ones first (see `layout.Layout`); it has no absences of its own.
+    """
+
+    sides: tuple[Part, ...]
+    negatives: tuple[Part, ...]
+    layout: Layout
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All, those that must be there first."""
+        return (*self.sides, *self.negatives)
+
+    def part_of(self, component: int) -> Part:
+        """The one that a component stands in."""
+        return next(part for part in self.parts if component in part.components)
+
+
+def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
+    """The layout of a pattern; QueryError (stage "plan") for what trends cannot be counted of by definition."""
+    both = pattern.parts if isinstance(pattern, tree.Conjunction) else (pattern,)
+    if len(both) > 2:
+        hint = "Join two of them by AND, and add a query for the others."
+        raise scope.refused("AND counts pairs of trends: it has two sides here", pattern.span, hint)
+    for side in both:
+        _check(side, scope, inside_not=False)
+    builder = Builder(scope)
+    sides = [_part(builder, side, side.span, outermost=True) for side in both]
+    negatives: list[Part] = []
+    while len(negatives) < len(builder.negated):
+        written, _ = builder.negated[len(negatives)]
+        inner = [negation.pattern for negation in written]
+        span = tree.Span(written[0].span.start, written[-1].span.end)
+        whole = inner[0] if len(inner) == 1 else tree.Sequence(tuple(inner), span=span)
+        negatives.append(_part(builder, whole, span, outermost=False))
+    parts = [*((part, None) for part in sides), *((part, number) for number, part in enumerate(negatives))]
+    leaves: list[Leaf] = []
+    for part, absence in parts:
+        for component, path in paths(part.shape).items():
+            leaves.append(Leaf(builder.events[component], loops_of(path), path, absence))
+    return TrendLayout(tuple(sides), tuple(negatives), Layout(sides[0].shape, tuple(leaves), (), ()))
+
+
+def _part(builder: Builder, pattern: tree.Pattern, span: tree.Span, *, outermost: bool) -> Part:
+    before = len(builder.events)
+    shape = builder.shape(pattern, (), outermost=outermost)
+    return Part(shape, range(before, len(builder.events)), span)
+
+
+def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool, orders: int = 1) -> int:
+    """The number of orders in which the parts of ANY (and, inside NOT, AND) can come; raises for what has no trends."""
+    match pattern:
+        case tree.Event():
+            return orders
+        case tree.Repeat(pattern=inner):
+            return _check(inner, scope, inside_not=inside_not, orders=orders)
+        case tree.Negation(pattern=inner):
+            if isinstance(inner, tree.Negation):
+                raise scope.refused("a NOT of a NOT", inner.span, "Leave both out.")
+            _check(inner, scope, inside_not=True)
+            return orders
+        case tree.Conjunction():
+            if not inside_not:
+                sides = len(pattern.parts)
+                hint = f"Write ANY({sides}, ...) for parts in any order; or put AND around the whole pattern."
+                raise scope.refused("AND inside another pattern counts no pairs of trends", pattern.span, hint)
+            orders *= 2 ** len(pattern.parts)
+        case tree.AnyOf(distinct=distinct):
+            if distinct is not None:
+                hint = "Leave DISTINCT out, or match the pattern: RETURN without COUNT(*)."
+                message = "DISTINCT compares events that are not adjacent, and GRETA sees pairs of adjacent ones only"
+                raise scope.refused(message, pattern.span, hint)
+            orders *= 2 ** len(pattern.parts) if len(pattern.parts) > 1 else 1
+    if orders > MOST_ORDERS:
+        raise scope.refused("ANY of too many parts", pattern.span, "List fewer: each order is a state of its own.")
+    for part in pattern.parts:
+        orders = _check(part, scope, inside_not=inside_not, orders=orders)
+    return orders
