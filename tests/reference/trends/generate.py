@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from saffron.language import tree
 from saffron.language.parser import parse
-from saffron.language.tree import Conjunction
 from tests.reference.match import generate as match
 from tests.reference.match.question import ANY, NEXT, PARTITION, STRICT
 from tests.reference.match.random_patterns import Patterns, Variable
@@ -85,41 +86,53 @@ def pattern(rng: random.Random) -> Made:
     text = made.root(rng.choice([0, 1, 1, 2, 2, 3]))
     written = parse(f"PATTERN {text} WITHIN 1 ms").pattern
     shape = shape_of(written)
-    sides = shape.root.parts if isinstance(written, Conjunction) and isinstance(shape.root, Both) else (shape.root,)
+    sides = (
+        shape.root.parts if isinstance(written, tree.Conjunction) and isinstance(shape.root, Both) else (shape.root,)
+    )
     edges = {pair for part in (*sides, *absences(shape.root)) for pair in follows(part)}
     return Made(text, shape, tuple(made.variables), tuple(sorted(edges)))
 
 
-def query(rng: random.Random, *, strategy: str | None = None) -> str:
-    """The text of an aggregate query. `strategy`: for all components."""
+def query(rng: random.Random, *, long: bool = False) -> str:
+    """The text of an aggregate query. `long`: for long streams, with wide windows and plain aggregates."""
     made = pattern(rng)
     conditions = Conditions(rng, made.shape, made.edges)
-    chosen = _strategies(rng, made) if strategy is None else strategy
-    keys = _keys(rng, made, chosen)
-    where = " AND ".join(filter(None, [keys, *conditions.some()]))
+    chosen = _strategies(rng, made)
+    where = " AND ".join(filter(None, [_keys(rng, made, chosen), *conditions.some()]))
     group = rng.choice(["", "", "", "k", "g", "k, g"])
-    items, having = conditions.returned([name for name in group.split(", ") if name], pairs=" AND (" in made.text)
+    names = [name for name in group.split(", ") if name]
+    if " AND (" in made.text:
+        items, having = "COUNT(*)", rng.choice(["", "", "COUNT(*) > 4"])
+    else:
+        items, having = (conditions.plain(), "") if long else conditions.returned(names)
     parts = [
         f"RETURN {items}",
         f"PATTERN {made.text}",
         " ".join(filter(None, ["WHERE" if chosen or where else "", chosen, f"{{ {where} }}" if where else ""])),
         f"GROUP BY {group}" if group else "",
         f"HAVING {having}" if having else "",
-        match.window(rng),
+        _wide(rng) if long else match.window(rng),
         rng.choice(["", "", "TIME STRICT", "TIME ORDERED"]),
     ]
-    return " ".join(filter(None, parts))
+    text = " ".join(filter(None, parts))
+    return _unnamed(text, made) if rng.random() < 0.15 else text
 
 
-def case(rng: random.Random, **options: Any) -> tuple[str, list[dict[str, Any]]]:
+def case(rng: random.Random) -> tuple[str, list[dict[str, Any]]]:
     """A query and a stream of 5 to 10 events for it."""
-    text = query(rng, **options)
+    text = query(rng)
     return text, stream(rng, text, rng.randrange(5, 11))
+
+
+def long_case(rng: random.Random) -> tuple[str, list[dict[str, Any]]]:
+    """A query and a stream of some hundred events for it: beyond enumeration."""
+    text = query(rng, long=True)
+    return text, stream(rng, text, rng.randrange(40, 150))
 
 
 def stream(rng: random.Random, text: str, size: int) -> list[dict[str, Any]]:
     """Events for a query: mostly of its types, in the order of its components; keys often agree."""
-    named = re.findall(r"([A-D])\S* v\d", text)
+    named = list(_types(parse(text).pattern))
     events = match.stream(rng, size)
     common = rng.choice([0.3, 0.7, 1.0])
     at = 0
@@ -130,6 +143,32 @@ def stream(rng: random.Random, text: str, size: int) -> list[dict[str, Any]]:
             if rng.random() < common:
                 event[name] = value
     return events
+
+
+def _types(written: tree.Pattern) -> Iterator[str]:
+    if isinstance(written, tree.Event):
+        yield written.type
+    elif isinstance(written, tree.Repeat | tree.Negation):
+        yield from _types(written.pattern)
+    else:
+        for part in written.parts:
+            yield from _types(part)
+
+
+def _wide(rng: random.Random) -> str:
+    unit = rng.choice(["ms", "EVENTS"])
+    size = rng.randrange(30, 150)
+    return f"WITHIN {size} {unit}" + rng.choice(["", "", f" SLIDE {size // rng.randrange(1, 5)} {unit}"])
+
+
+def _unnamed(text: str, made: Made) -> str:
+    """Without the variables of components that are the only one of their type: these are called by it."""
+    kinds = [variable.type for variable in made.variables]
+    for variable in made.variables:
+        if kinds.count(variable.type) == 1:
+            text = re.sub(rf"\b({variable.type}(?:[+*?]|{{[\d,]*}})?) {variable.name}\b", r"\1", text)
+            text = re.sub(rf"\b{variable.name}\b", variable.type, text)
+    return text
 
 
 def _strategies(rng: random.Random, made: Made) -> str:

@@ -57,9 +57,11 @@ class Conditions:
     def _as_match_queries_do(self, one: Leaf, other: Leaf) -> tuple[str, str] | None:
         if one is other and one.number in self.closures:
             return f"{one.variable}[i-1]", f"{one.variable}[i]"
-        if one.loops or other.loops:
+        if any(leaf.loops and leaf.number not in self.closures for leaf in (one, other)) or one is other:
             return None
-        return one.variable, other.variable
+        if {one.number, other.number} - {leaf.number for leaf in self.present} and (one.loops or other.loops):
+            return None
+        return one.variable + "[last]" * bool(one.loops), other.variable + "[1]" * bool(other.loops)
 
     def _inequality(self, before: str, after: str) -> str:
         name = self.rng.choice("xxxfs")
@@ -100,10 +102,12 @@ class Conditions:
 
     # ------------------------------------------------------------ RETURN and HAVING
 
-    def returned(self, group: Sequence[str], *, pairs: bool) -> tuple[str, str]:
-        """The items of RETURN, and HAVING ("" for none). `pairs`: of AND, which has COUNT(*) alone."""
-        if pairs:
-            return "COUNT(*)", self.rng.choice(["", "", f"COUNT(*) {self._sign()} 4"])
+    def plain(self) -> str:
+        """COUNT(*) and some other aggregates."""
+        return ", ".join(["COUNT(*)", *(f"{self._aggregate()} AS r{n}" for n in range(self.rng.choice([1, 2, 3])))])
+
+    def returned(self, group: Sequence[str]) -> tuple[str, str]:
+        """The items of RETURN, and HAVING ("" for none)."""
         items = [f"{self._aggregate()} AS r{number}" for number in range(self.rng.choice([0, 1, 1, 2, 3]))]
         if not items or self.rng.random() < 0.6:
             items.insert(self.rng.randrange(len(items) + 1), "COUNT(*)")

@@ -95,10 +95,13 @@ def _pairs(asked: Asked, sides: list[set[Trend]]) -> int:
     )
     total = 0
     for key in left.keys() & right.keys():
-        common = left[key] & right[key]
-        alone, other = len(left[key] - common), len(right[key] - common)
-        both = len(common)
-        total += alone * other + alone * both + other * both + both * (both - 1) // 2
-        pairs = {frozenset((one, two)) for one in left[key] for two in right[key] if one != two}
-        assert len(pairs) == alone * other + alone * both + other * both + both * (both - 1) // 2
+        different = {frozenset((one, two)) for one in left[key] for two in right[key] if one != two}
+        assert len(different) == pairs(len(left[key]), len(right[key]), len(left[key] & right[key]))
+        total += len(different)
     return total
+
+
+def pairs(left: int, right: int, common: int) -> int:
+    """AND of so many trends of each side and of both."""
+    one, other = left - common, right - common
+    return one * other + one * common + other * common + common * (common - 1) // 2

@@ -10,6 +10,7 @@ FOR_GOOD: tuple[str, ...] = (
     "events that must agree lie apart in the trend",
     "does not always directly follow",
     "never directly follows",
+    "an event continues a trend in two ways that ask for different things between",
     "skip-till-next-match is not known",
     "skip-till-next-match cannot count trends",
     "skip-till-next-match would select the same event in two ways",
