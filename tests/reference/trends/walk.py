@@ -32,8 +32,11 @@ def paths(plan: TrendPlan, template: Template, window: Window) -> list[Trend]:
     return [trend for graph in _graphs(plan, template, window).values() for trend in graph.paths()]
 
 
-def answers(plan: TrendPlan, asked: Asked, events: Sequence[Any]) -> list[Answer]:
-    """The results of a plan; `asked`: the query that it was made from, for RETURN and HAVING."""
+def answers(plan: TrendPlan, asked: Asked, events: Sequence[Any], *, absolute: bool = False) -> list[Answer]:
+    """The results of a plan; `asked`: the query that it was made from, for RETURN and HAVING.
+
+    `absolute`: aggregates are over absolute values.
+    """
     found: list[Answer] = []
     for window in windows(asked.query.within, events_of(events)):
         graphs = [_graphs(plan, template, window) for template in (plan.template, *plan.sides)]
@@ -42,7 +45,7 @@ def answers(plan: TrendPlan, asked: Asked, events: Sequence[Any]) -> list[Answer
             groups.setdefault(tuple(key[plan.key.index(name)] for name in plan.group), []).append(key)
         for values, keys in groups.items():
             group = dict(zip(plan.group, values, strict=True))
-            sums = _Sums(asked, [[side[key] for side in graphs] for key in keys], group)
+            sums = _Sums(asked, [[side[key] for side in graphs] for key in keys], group, absolute)
             if sums.count and (asked.query.having is None or computed(asked.query.having, sums) is True):
                 returned = {name: computed(expression, sums) for name, expression in asked.items}
                 opener = -1 if window.opener is None else window.opener.seq
@@ -65,6 +68,7 @@ class _Sums:
     asked: Asked
     keys: list[list[Graph]]
     group: dict[str, Any]
+    absolute: bool
 
     @cached_property
     def count(self) -> int:
@@ -81,7 +85,7 @@ class _Sums:
         attribute = argument.attribute if isinstance(argument, tree.Reference) else None
         name = argument.variable if isinstance(argument, tree.Reference) else getattr(argument, "name", "")
         number = self.asked.sides[0].pattern.leaf(name).number
-        total = _added([key[0].total(number, attribute) for key in self.keys])
+        total = _added([key[0].total(number, attribute, absolute=self.absolute) for key in self.keys])
         found = {"count": total.number, "sum": total.sum, "min": total.low, "max": total.high}
         return _quotient(total) if expression.function == "avg" else found[expression.function]
 
@@ -132,7 +136,7 @@ class Graph:
             newest = [(*path, after) for path in newest for after in self.edges[path[-1]]]
         return [tuple((self.template.states[s].component, event) for s, event in path) for path in found]
 
-    def total(self, component: int = -1, attribute: str | None = None) -> Total:
+    def total(self, component: int = -1, attribute: str | None = None, *, absolute: bool = False) -> Total:
         """Over all trends: the values of an attribute of a component (None: its events, each worth 0)."""
         before: dict[Vertex, list[Total]] = {vertex: [] for vertex in self.vertices}
         found = []
@@ -142,7 +146,7 @@ class Graph:
                 continue
             x = 0 if attribute is None else vertex[1].get(attribute)
             if self.template.states[vertex[0]].component == component and x is not None:
-                given = Fraction(x)
+                given = abs(Fraction(x)) if absolute else Fraction(x)
                 low, high = (
                     [y for y in (mine.low, given) if y is not None],
                     [y for y in (mine.high, given) if y is not None],

@@ -17,7 +17,7 @@ FOR_GOOD: tuple[str, ...] = (
 )
 """Refused because no graph of adjacent events can answer them."""
 
-NOT_YET: tuple[str, ...] = ("this version does not",)
+NOT_YET: tuple[str, ...] = ("this version does not", "is one event, not a closure")
 """What is still to come."""
 
 

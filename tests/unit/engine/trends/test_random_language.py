@@ -15,9 +15,9 @@ import pytest
 
 from saffron.engine import jit
 from saffron.engine.trends import source
-from tests.reference.trends import generate
+from tests.reference.trends import generate, walk
 from tests.reference.trends.results import answers
-from tests.unit.engine.trends.language import Case, blocks, case, found_lines, run, same
+from tests.unit.engine.trends.language import Case, blocks, case, found_lines, near, run, same
 from tests.unit.engine.trends.matched import answers_by_matches, why_not
 from tests.unit.engine.trends.refused import FOR_GOOD, NOT_YET, TWINLESS
 
@@ -25,6 +25,7 @@ CHUNK = 100
 SEEDS, NIGHTLY = 3_000, 30_000
 """Seeds asked; at least two thirds of them are queries that the binder takes."""
 
+LONG = range(40_000, 40_080)
 TWINS = range(50_000, 50_400)
 COMPILED, STREAMS = 6, 25
 """Queries that are asked of compiled kernels, and the streams for each."""
@@ -67,6 +68,21 @@ def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(fi
         check(made, found)
         pieces = blocks(made, cuts(made))
         assert run(pieces, restart=made.rng.randrange(len(pieces))) == found, str(made)
+
+
+def test_long_streams_give_what_their_graphs_add_up_to() -> None:
+    """Beyond what can be enumerated, and beyond 2^63: each window's graph by a quadratic loop over exact fractions."""
+    scaled = 0
+    for made in (one for one in (case(seed, long=True) for seed in LONG) if isinstance(one, Case)):
+        found = run(blocks(made))
+        expected = walk.answers(made.plan, made.asked, made.events)
+        sizes = walk.answers(made.plan, made.asked, made.events, absolute=True)
+        lines = found_lines(found)
+        assert near(lines, expected, sizes), f"{made}\nfound {lines}\nexpected {expected}"
+        pieces = blocks(made, cuts(made))
+        assert run(pieces, restart=made.rng.randrange(len(pieces))) == found, str(made)
+        scaled += not all(line.exact for line in lines)
+    assert scaled
 
 
 def test_compiled_kernels_give_the_same() -> None:
