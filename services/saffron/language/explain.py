@@ -7,6 +7,7 @@ from typing import Any
 
 from saffron.language.automaton import FINAL, Move, build, within_formula
 from saffron.language.complexity import Complexity, match_complexity, trend_complexity
+from saffron.language.consistency import postponing
 from saffron.language.drawing import draw_automaton, draw_pattern, draw_template
 from saffron.language.errors import printable
 from saffron.language.formulas import formula, window_line
@@ -54,6 +55,7 @@ def _match_text(plan: MatchPlan) -> list[str]:
         ),
         "",
         *(_automaton_lines(plan) if plan.flat else _pattern_lines(plan)),
+        *_postponing_lines(plan),
         *_return_lines(plan),
     ]
 
@@ -94,6 +96,18 @@ def _automaton_lines(plan: MatchPlan) -> list[str]:
         for move in state.moves:
             lines.extend(_move_lines(move, state.name, within))
     return [*lines, f"  {FINAL}  a match"]
+
+
+def _postponing_lines(plan: MatchPlan) -> list[str]:
+    """When conditions are asked that a plan could ask late."""
+    found = postponing(plan)
+    names = _names(plan)
+    texts = [formula(one.check.expr, names) for one in found]
+    width = max(map(len, texts), default=0)
+    lines = [
+        f"  {text:<{width}}  {one.asked.value}: {one.consistency.value}" for text, one in zip(texts, found, strict=True)
+    ]
+    return ["", "when conditions are asked (SASE++)", *lines] if lines else []
 
 
 def _pattern_lines(plan: MatchPlan) -> list[str]:
@@ -150,9 +164,24 @@ def _match_json(plan: MatchPlan) -> dict[str, Any]:
             {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
         ],
         **(_automaton_json(plan) if plan.flat else outline_json(plan)),
+        **_postponing_json(plan),
         **_output_json(plan),
         "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
+
+
+def _postponing_json(plan: MatchPlan) -> dict[str, Any]:
+    """As `_postponing_lines`."""
+    names = _names(plan)
+    found = [
+        {
+            "condition": formula(one.check.expr, names),
+            "consistency": one.consistency.value,
+            "asked": one.asked.value,
+        }
+        for one in postponing(plan)
+    ]
+    return {"postponing": found} if found else {}
 
 
 def _automaton_json(plan: MatchPlan) -> dict[str, Any]:
