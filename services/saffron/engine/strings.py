@@ -112,10 +112,14 @@ class Strings:
     def collect(self, used: Iterable[NDArray[np.integer]], *, shrink: bool = False) -> None:
         """Free every code that is neither pinned nor in one of these arrays (-1 is passed over).
 
+        The codes of the columns met last stay too: the next block may well have the same dictionary, however few of its
+        strings the rows hold, and would intern it all again.
         `shrink`: forget the free codes behind the last one in use, which no dead row may be asked for any more.
         """
         alive = np.zeros(len(self.values) + 1, np.bool_)
         for codes in used:
+            alive[codes] = True
+        for _, codes in self._maps.values():
             alive[codes] = True
         for value in self._pins:
             alive[self._codes[value]] = True
@@ -128,7 +132,6 @@ class Strings:
             self.values.pop()
         self._free = self._unused()
         self._live = len(self._codes)
-        self._maps.clear()
         self._ranks = None
 
     def _unused(self) -> list[int]:
