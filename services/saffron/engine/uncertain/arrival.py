@@ -1,54 +1,35 @@
-"""A new event: into the lists of its key, and whether there can be a match that it completes."""
+"""A new event: into the lists of its key, and what it can be of a match that it completes."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
 
 from saffron.engine import jit
-from saffron.engine.uncertain.chance import chance_of_order
-from saffron.engine.uncertain.inline import inline
+from saffron.engine.uncertain.inline import apart, inline
 from saffron.engine.uncertain.table import (
     AT,
-    FIT,
+    FITS,
     LONGEST,
     LONGEST_ROW,
     MASK,
-    NEXT_WINDOW,
+    NEXT_SEARCH,
     PHASE,
     ROW,
+    START,
     STOP,
     TAIL,
     WINDOW,
 )
-from saffron.engine.uncertain.within import enough
 
 _BITS = 3  # begin and take of a component
 
 
-@jit.kernel(_nrt=False)
-def arrive(shape, work, row):
-    """Enter the event of `row` into its lists; a search for its matches follows, unless there can be none."""
-    counters = work.counters
-    place = row & counters[MASK]
-    lo, hi, slot = work.lo[place], work.hi[place], work.slot[place]
-    counters[ROW], counters[AT] = row, counters[AT] + 1
-    if hi - lo >= counters[LONGEST]:
-        counters[LONGEST], counters[LONGEST_ROW] = hi - lo, row
-    fit = -1
-    for component in range(len(shape.closure)):
-        if (work.mask[place] >> (2 * component)) & _BITS:
-            work.links[component, place] = work.heads[component, slot]
-            work.heads[component, slot] = row
-            if _may_be(shape, work, component, place):
-                fit = component
-    counters[FIT] = fit
-    if fit < 0:
-        return
-    size, slide = shape.window[0], shape.window[1]
-    if slide == 0:
-        counters[WINDOW], counters[STOP] = 0, 1
-    else:
-        counters[WINDOW], counters[STOP] = (lo - size) // slide + 1, hi // slide + 1
-    counters[PHASE] = NEXT_WINDOW
+@apart
+def enter(work, side, row):
+    """Enter a row where a join looks for it."""
+    place = row & work.counters[MASK]
+    bucket = work.hashes[side, place] & work.counters[MASK]
+    work.chains[side, place] = work.buckets[side, bucket]
+    work.buckets[side, bucket] = row
 
 
 @inline
@@ -61,7 +42,7 @@ def _may_be(shape, work, component, place):
             return False
     for other in range(component + 1, len(shape.closure)):
         row = work.heads[other, slot]
-        while row >= counters[TAIL] and (row == counters[ROW] or not _follows(shape, work, place, row & mask)):
+        while row >= counters[TAIL] and (row == counters[ROW] or work.hi[row & mask] <= work.lo[place]):
             if work.lo[row & mask] + counters[LONGEST] <= work.lo[place]:
                 return False
             row = work.links[other, row & mask]
@@ -71,8 +52,47 @@ def _may_be(shape, work, component, place):
 
 
 @inline
-def _follows(shape, work, place, other):
-    """Whether `other` may come after the new event, and is as likely to as a match must be."""
-    if work.hi[other] <= work.lo[place]:
-        return False
-    return enough(shape, chance_of_order(shape, work, place, other))
+def arrive(shape, work, row):
+    """Enter the event of `row` into its lists; searches for its matches follow, unless there can be none."""
+    counters = work.counters
+    place = row & counters[MASK]
+    lo, hi, slot = work.lo[place], work.hi[place], work.slot[place]
+    counters[ROW], counters[AT] = row, counters[AT] + 1
+    if hi - lo >= counters[LONGEST]:
+        counters[LONGEST], counters[LONGEST_ROW] = hi - lo, row
+    fits = 0
+    for component in range(len(shape.closure)):
+        if (work.mask[place] >> (2 * component)) & _BITS:
+            work.links[component, place] = work.heads[component, slot]
+            work.heads[component, slot] = row
+            if _may_be(shape, work, component, place):
+                fits |= 1 << component
+    for side in range(len(shape.side_of)):
+        if (work.mask[place] >> (2 * shape.side_of[side])) & 1:
+            enter(work, side, row)
+    counters[FITS] = fits
+    if fits == 0:
+        return
+    size, slide = shape.window[0], shape.window[1]
+    if slide == 0:
+        counters[WINDOW], counters[STOP] = 0, 1
+    else:
+        counters[WINDOW], counters[STOP] = (lo - size) // slide + 1, hi // slide + 1
+    counters[START] = -1
+    counters[PHASE] = NEXT_SEARCH
+
+
+@jit.kernel(_nrt=False)
+def enter_all(shape, work, head):
+    """Enter anew, into empty buckets, all rows before `head` that stand in the lists of their keys."""
+    tail, mask = work.counters[TAIL], work.counters[MASK]
+    for side in range(len(shape.side_of)):
+        component = shape.side_of[side]
+        for slot in range(work.heads.shape[1]):
+            row = work.heads[component, slot]
+            while row >= tail:
+                work.chains[side, row & mask] = -2
+                row = work.links[component, row & mask]
+        for row in range(tail, head):
+            if work.chains[side, row & mask] == -2 and (work.mask[row & mask] >> (2 * component)) & 1:
+                enter(work, side, row)

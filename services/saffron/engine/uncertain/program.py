@@ -15,8 +15,9 @@ from saffron.engine.match import arithmetic
 from saffron.engine.match.automaton import build, leaves
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.layout import Names
-from saffron.engine.uncertain import arrival, folds, search
-from saffron.engine.uncertain.source import search_source
+from saffron.engine.uncertain import folds, search
+from saffron.engine.uncertain.joins import Joins, joins_of
+from saffron.engine.uncertain.source import asks, search_source
 from saffron.errors import SaffronError
 from saffron.language.plan import (
     MAX_COMPONENTS,
@@ -36,12 +37,15 @@ from saffron.language.plan import (
 class UncertainProgram:
     """`search`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
 
-    `loose`: [components] whether it is an uncorrelated closure.
+    `loose`: [components] whether it is an uncorrelated closure. `asks`: see `table.Shape`.
+    `joins`: how single events are found.
     """
 
     plan: MatchPlan
     type_masks: Mapping[str, int]
     loose: NDArray[np.int64]
+    asks: NDArray[np.int64]
+    joins: Joins
     search: Function
     search_names: Names
     classify: Function | None
@@ -61,7 +65,7 @@ def compile_uncertain(plan: MatchPlan, schema: Schema, *, compiled: bool = True)
     automaton = build(plan)
     names, classify_names = Names(), Names()
     source = search_source(automaton, names)
-    module = load(source, helpers=(arithmetic, folds, arrival, search), compiled=compiled)
+    module = load(source, helpers=(arithmetic, folds, search), compiled=compiled)
     text = classify_source(bit_tests(automaton), classify_names)
     classify = None if text is None else load(text, helpers=(arithmetic,), compiled=compiled).classify
     loose = [component.closure and not _ordered(plan, k) for k, component in enumerate(plan.components)]
@@ -69,6 +73,8 @@ def compile_uncertain(plan: MatchPlan, schema: Schema, *, compiled: bool = True)
         plan=plan,
         type_masks=type_masks(automaton),
         loose=np.array(loose, np.int64),
+        asks=np.array(asks(automaton), np.int64),
+        joins=joins_of(plan),
         search=module.search,
         search_names=names,
         classify=classify,

@@ -15,6 +15,8 @@ from saffron.engine.match.rows import SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
 from saffron.engine.match.windows import Windows
 from saffron.engine.strings import Strings
+from saffron.engine.uncertain.arrival import enter_all
+from saffron.engine.uncertain.joins import neighbour
 from saffron.engine.uncertain.laws import law_table
 from saffron.engine.uncertain.program import UncertainProgram
 from saffron.engine.uncertain.table import (
@@ -42,6 +44,7 @@ Ints = NDArray[np.int64]
 LATEST, BITS, LAW = "#latest", "#bits", "#law"
 """Columns of rows beside those that all have: last instant, bits of the components, number of the distribution."""
 
+_SCATTER = np.uint64(0xFF51AFD7ED558CCD)
 _WHOLE = np.dtype(np.int64)
 _LARGE = 1 << 20  # matches; longer lists are given back after their block
 
@@ -67,7 +70,7 @@ class UncertainRuns:
         self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
 
     def _shape(self) -> tuple[Shape, Mapping[str, int]]:
-        plan, times = self.plan, self.schema.times
+        plan, times, joins = self.plan, self.schema.times, self.program.joins
         numbers, begins, sums = law_table(times.values())
         shape = Shape(
             closure=np.array([component.closure for component in plan.components], np.int64),
@@ -76,11 +79,18 @@ class UncertainRuns:
             least=np.array([plan.confidence or 0.0]),
             law_begins=begins,
             law_sums=sums,
+            order=joins.order,
+            sides=joins.sides,
+            decided=joins.decided,
+            left=np.array([neighbour(plan, k, -1) for k in range(len(plan.components))], np.int64),
+            right=np.array([neighbour(plan, k, 1) for k in range(len(plan.components))], np.int64),
+            side_of=np.array([side.component for side in joins.by], np.int64),
+            asks=self.program.asks,
         )
         return shape, dict(zip(times, numbers, strict=True))
 
     def _fresh(self) -> Work:
-        components = len(self.plan.components)
+        components, joins = len(self.plan.components), len(self.program.joins.by)
         empty = np.zeros(0, np.int64)
         return Work(
             counters=np.zeros(COUNTERS, np.int64),
@@ -88,9 +98,16 @@ class UncertainRuns:
             used=np.zeros(self.rows.capacity, np.int8),
             heads=np.full((components, self.keys.capacity), -1, np.int64),
             links=np.full((components, self.rows.capacity), -1, np.int64),
-            levels=np.zeros((LEVEL_ROWS, 16), np.int64),
-            weights=np.zeros((WEIGHT_ROWS, 16)),
-            first=np.zeros(components + 1, np.int64),
+            hashes=np.zeros((joins, self.rows.capacity), np.int64),
+            buckets=np.full((joins, self.rows.capacity), -1, np.int64),
+            chains=np.full((joins, self.rows.capacity), -1, np.int64),
+            chosen=np.full(components, -1, np.int64),
+            cursors=np.zeros(components, np.int64),
+            entry=np.zeros(components, np.int64),
+            levels=np.zeros((LEVEL_ROWS, 16 + components), np.int64),
+            weights=np.zeros((WEIGHT_ROWS, 16 + components)),
+            first=np.zeros(components, np.int64),
+            last=np.zeros(components, np.int64),
             values=np.zeros(1024),
             counts=np.zeros((64, components), np.int64),
             found=np.zeros((64, 3), np.int64),
@@ -118,7 +135,20 @@ class UncertainRuns:
     @property
     def size(self) -> int:
         """Bytes of state."""
-        held = ("used", "heads", "links", "levels", "values", "counts", "found", "chance", "picked")
+        held = (
+            "used",
+            "heads",
+            "links",
+            "hashes",
+            "buckets",
+            "chains",
+            "levels",
+            "values",
+            "counts",
+            "found",
+            "chance",
+            "picked",
+        )
         return self.rows.size + sum(int(getattr(self.work, name).nbytes) for name in held)
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
@@ -152,6 +182,7 @@ class UncertainRuns:
     def forget_runs(self) -> None:
         """Start afresh, as when paused: no event so far serves a match; those found stay readable."""
         self.work.heads[:] = -1
+        self.work.buckets[:] = -1
 
     def adopt(self, schema: Schema) -> bool:
         """Go on under a new schema, if it has all attributes that the rows hold, of the same kinds, and their times."""
@@ -244,6 +275,7 @@ class UncertainRuns:
         )
         counters = self.work.counters
         counters[AT], counters[TAIL], counters[MASK] = 0, self.rows.tail, self.rows.mask
+        self._find_joins(numbers)
         read = [columns[column_name(name)] for name in self.program.search_names.attributes]
         status = -1
         while status != DONE:
@@ -252,6 +284,28 @@ class UncertainRuns:
                 status = self.program.search(
                     self.shape, numbers, self.work, self._search_constants, self.strings.ranks(), *read
                 )
+
+    def _find_joins(self, numbers: Ints) -> None:
+        """The hashes of new rows, where joins look them up; of all rows, where their ring is another."""
+        work, capacity = self.work, self.rows.capacity
+        if work.hashes.shape[1] == capacity:
+            self._hash(numbers & self.rows.mask)
+            return
+        sides = len(work.hashes)
+        hashes, buckets, chains = (np.full((sides, capacity), -1, np.int64) for _ in range(3))
+        self.work = work._replace(hashes=hashes, buckets=buckets, chains=chains)
+        self._hash(np.arange(capacity))
+        enter_all(self.shape, self.work, int(numbers[0]) if len(numbers) else self.rows.head)
+
+    def _hash(self, places: Ints) -> None:
+        """Of what equalities compare, and the key."""
+        columns = self.rows.columns
+        for number, side in enumerate(self.program.joins.by):
+            value = columns[SLOT][places].astype(np.uint64)
+            for name in side.names:
+                value = (value ^ columns[f".{name}"][places].astype(np.int64).view(np.uint64)) * _SCATTER
+                value ^= value >> np.uint64(32)
+            self.work.hashes[number, places] = (value >> np.uint64(1)).view(np.int64)
 
     def _grow(self, status: int) -> None:
         work = self.work

@@ -1,23 +1,34 @@
-"""The search for the matches that a new event completes: depth first along the pattern (see the package).
+"""The search for the matches that a new event completes: its single events are bound (`skeleton`), then closures.
 
-Everything stands in `Work`, so that a search stops where an array is too small and goes on when it has grown. The loop
-itself is generated with the query's conditions (`source`): `next_window`, `candidate`, `extend`, `settle`.
+The path has the match's events in the pattern's order. A *frame* is the level of a closure's event, or 0; the single
+events behind it, up to the next closure, stand above it: so that the confidence asked of each frame is that of a match
+where the closure is the last. Everything stands in `Work`, so that a search stops where an array is too small, or
+a condition is to be asked (`source` has the loop with the query's conditions), and goes on where it stopped.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
 
+from numba import types
+
 from saffron.engine import jit
+from saffron.engine.uncertain.arrival import arrive
 from saffron.engine.uncertain.chance import chance_before, joined, room, start
 from saffron.engine.uncertain.inline import inline
+from saffron.engine.uncertain.skeleton import back, bind, bind_next, next_search
 from saffron.engine.uncertain.table import (
-    AFTER_ALL,
-    BEFORE_ALL,
+    ASK,
+    AT,
+    BEGINS,
+    BIND,
+    BOUND_ONE,
     CHANCE,
     CURSOR,
     DEPTH,
+    DONE,
+    END,
+    ENTER,
     EVENT,
-    FIT,
     FLOOR,
     FROM,
     GROW_LEVELS,
@@ -27,12 +38,15 @@ from saffron.engine.uncertain.table import (
     HAS,
     HIGH,
     LEAVE,
+    LEAVE_IT,
+    LEAVES,
+    LEAVES_IT,
     LONGEST,
     LOW,
     MASK,
     MATCHES,
     NEED,
-    NEXT_WINDOW,
+    NEXT_SEARCH,
     NO_WINDOW,
     PART,
     PATH,
@@ -40,211 +54,242 @@ from saffron.engine.uncertain.table import (
     PICKED,
     PRUNED,
     PUSHED,
+    PUT,
     ROW,
     SCRATCH,
     SEARCH,
-    STOP,
+    SETTLE,
+    SHAPE,
+    START,
     TAIL,
+    TAKES,
     TARGET,
     TOP,
     TRY,
-    WINDOW,
+    TURN,
+    UP,
+    WORK,
 )
 from saffron.engine.uncertain.within import confidence, enough
 
 
-@jit.kernel(_nrt=False)
-def next_window(shape, work):
-    """Begin to search the next window, or be done with the event."""
+@inline
+def _candidate(shape, work):
+    """Find the next event to put on the path, or go one frame back; the phase says what comes then."""
     counters, levels = work.counters, work.levels
-    if counters[WINDOW] >= counters[STOP]:
-        counters[PHASE] = EVENT
-        return
-    size, slide = shape.window[0], shape.window[1]
-    place = counters[ROW] & counters[MASK]
-    if slide == 0:
-        counters[LOW], counters[HIGH] = BEFORE_ALL, AFTER_ALL
-        counters[FLOOR] = work.lo[place] - size - counters[LONGEST]
-    else:
-        counters[LOW] = counters[WINDOW] * slide
-        counters[HIGH] = counters[LOW] + size - 1
-        counters[FLOOR] = counters[LOW] - counters[LONGEST]
-    counters[WINDOW] += 1
-    counters[DEPTH] = 0
-    start(shape, work, 0, 0)
-    levels[PART, 0], levels[HAS, 0], levels[LEAVE, 0], levels[NEED, 0] = -1, 0, 1, 2
-    levels[TARGET, 0] = 0
-    levels[CURSOR, 0] = work.heads[0, work.slot[place]]
-    work.weights[CHANCE, 0] = 1.0
-    counters[PHASE] = SEARCH
-
-
-@jit.kernel(_nrt=False)
-def candidate(shape, work):
-    """Find the next event to put on the path; the phase is then TRY, or NEXT_WINDOW where there is none left."""
-    counters, levels = work.counters, work.levels
-    mask = counters[MASK]
-    while True:
-        depth = counters[DEPTH]
-        target = levels[TARGET, depth]
-        if target == len(shape.closure):
-            if depth == 0:
-                counters[PHASE] = NEXT_WINDOW
-                return
-            work.used[levels[PATH, depth] & mask] = 0
-            counters[DEPTH] = depth - 1
-            continue
-        row = levels[CURSOR, depth]
-        place = row & mask
-        if row != counters[ROW] and target == counters[FIT] and not (levels[HAS, depth] or shape.closure[target]):
-            levels[TARGET, depth] = len(shape.closure)  # only the new event itself could stand here
-            continue
-        if row < counters[TAIL] or work.lo[place] < _floor(shape, work, depth, target):
-            _turn(shape, work, depth, target)
-            continue
-        levels[CURSOR, depth] = work.links[target, place]
-        more = target == levels[PART, depth]
-        if more and shape.loose[target] and row < levels[PATH, depth]:
-            _turn(shape, work, depth, target)
-        elif _fits(shape, work, depth, target, row, more):
-            levels[PATH, depth + 1], levels[PART, depth + 1] = row, target
-            if not more:
-                work.first[target] = depth + 1
-            counters[PHASE] = TRY
+    depth = counters[DEPTH]
+    target = levels[TARGET, depth]
+    if target == len(shape.closure):
+        if depth == 0:
+            back(shape, work)
             return
-
-
-@inline
-def _floor(shape, work, depth, target):
-    """Events with an earlier lo cannot go on the path: they end too early."""
-    counters, levels = work.counters, work.levels
-    floor = counters[FLOOR]
-    if depth > 0 and not (shape.loose[target] and target == levels[PART, depth]):
-        floor = max(floor, levels[FROM, depth] + 1 - counters[LONGEST])
-    return floor
-
-
-@inline
-def _turn(shape, work, depth, target):
-    """No more events for `target`: go on with the component after it, if the closure may be left, or be done."""
-    counters, levels = work.counters, work.levels
-    following = target + 1
-    done = len(shape.closure)
+        work.used[levels[PATH, depth] & counters[MASK]] = 0
+        depth = levels[UP, depth]
+        counters[DEPTH] = depth
+        if depth > 0:
+            work.last[levels[PART, depth]] = depth
+        return
     more = target == levels[PART, depth]
-    if more and levels[LEAVE, depth] and following < done and (levels[HAS, depth] or following <= counters[FIT]):
-        levels[TARGET, depth] = following
-        levels[CURSOR, depth] = work.heads[following, work.slot[counters[ROW] & counters[MASK]]]
+    base = depth if more else levels[END, depth]
+    floor = counters[FLOOR]  # events with an earlier lo end too early
+    if base > 0 and not (shape.loose[target] and more):
+        floor = max(floor, levels[FROM, base] + 1 - counters[LONGEST])
+    row = levels[CURSOR, depth]
+    while row >= counters[TAIL]:
+        place = row & counters[MASK]
+        if work.lo[place] < floor or (more and shape.loose[target] and row < levels[PATH, depth]):
+            break
+        if _fits(shape, work, base, target, row, more):
+            levels[CURSOR, depth] = work.links[target, place]
+            levels[PATH, base + 1], levels[PART, base + 1], levels[UP, base + 1] = row, target, depth
+            work.last[target] = base + 1
+            if not more:
+                work.first[target] = base + 1
+            counters[PHASE] = TRY if shape.asks[target] & (TAKES if more else BEGINS) else PUT
+            return
+        row = work.links[target, place]
+    following = len(shape.closure)
+    if more and levels[LEAVE, depth]:
+        following = _next_closure(shape, target + 1)
+    if following < len(shape.closure) and (levels[HAS, depth] or following <= counters[START]):
+        counters[PHASE] = TURN
     else:
-        levels[TARGET, depth] = done
+        levels[TARGET, depth] = len(shape.closure)
 
 
 @inline
-def _fits(shape, work, depth, target, row, more):
+def _next_closure(shape, component):
+    """The first closure from `component` on; the number of components if there is none."""
+    while component < len(shape.closure) and not shape.closure[component]:
+        component += 1
+    return component
+
+
+@inline
+def _fits(shape, work, base, target, row, more):
     """Whether the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
-    counters, levels = work.counters, work.levels
+    counters = work.counters
     place = row & counters[MASK]
     if work.used[place] or not (work.mask[place] >> (2 * target + (1 if more else 0))) & 1:
+        return False
+    if row == counters[ROW] and target != counters[START]:
         return False
     if work.hi[place] < counters[LOW] or work.lo[place] > counters[HIGH]:
         return False
     if shape.window[1] == 0:
         # Either may be the first: an uncorrelated closure's events stand by seq.
-        begin = levels[PATH, 1] & counters[MASK] if depth > 0 else place
+        begin = work.levels[PATH, 1] & counters[MASK] if base > 0 else place
         new = counters[ROW] & counters[MASK]
         for other in (begin, new):
             if work.lo[place] - work.hi[other] > shape.window[0] or work.lo[other] - work.hi[place] > shape.window[0]:
                 return False
-    if depth == 0 or (more and shape.loose[target]):
+    if base == 0 or (more and shape.loose[target]):
         return True
-    return min(work.hi[place], counters[HIGH]) > levels[FROM, depth]
-
-
-@jit.kernel(_nrt=False)
-def extend(shape, work):
-    """Put the candidate on the path, if the confidence allows it: PUSHED or PRUNED; or what must grow first."""
-    counters, levels = work.counters, work.levels
-    depth = counters[DEPTH]
-    status, need = _room(shape, work, depth)
-    if status > 0:
-        return status
-    row, part = levels[PATH, depth + 1], levels[PART, depth + 1]
-    place = row & counters[MASK]
-    more = part == levels[PART, depth]
-    if not joined(
-        shape, work, depth, depth + 1, place, part, more, counters[LOW], counters[HIGH], levels[TOP, depth]
-    ):  # fmt: skip
-        return PRUNED
-    levels[NEED, depth + 1] = need
-    chance = confidence(shape, work, depth + 1)
-    if not enough(shape, chance):
-        return PRUNED
-    has = levels[HAS, depth] or row == counters[ROW]
-    if not has:
-        # The new event is yet to come: behind all of these, unless it can join them.
-        new = counters[ROW] & counters[MASK]
-        joins = shape.loose[part] and (work.mask[new] >> (2 * part + 1)) & 1
-        if not joins and not enough(shape, chance_before(shape, work, depth + 1, new)):
-            return PRUNED
-    levels[HAS, depth + 1] = 1 if has else 0
-    levels[LEAVE, depth + 1] = 1
-    work.weights[CHANCE, depth + 1] = chance
-    work.used[place] = 1
-    counters[DEPTH] = depth + 1
-    return PUSHED
+    return min(work.hi[place], counters[HIGH]) > work.levels[FROM, base]
 
 
 @inline
-def _room(shape, work, depth):
-    """What must grow before one more event goes on the path, 0: nothing; and the most values that a level needs."""
+def _put(shape, work):
+    """Put on the path a candidate (PUT) and the single events behind the frame: PUSHED or PRUNED, or what must grow."""
     counters, levels = work.counters, work.levels
-    place, part = levels[PATH, depth + 1] & counters[MASK], levels[PART, depth + 1]
-    more = part == levels[PART, depth]
-    needed = room(work, depth, work.lo[place], work.hi[place], shape.loose[part] != 0, more)
-    most = max(levels[NEED, depth], needed)
-    status = 0
-    if depth + 2 + SCRATCH >= levels.shape[1]:
-        status = GROW_LEVELS
-    elif levels[TOP, depth] + needed + 2 * most > len(work.values):
-        status = GROW_VALUES
-    elif counters[MATCHES] == len(work.chance):
-        status = GROW_MATCHES
-    elif counters[PICKED] + depth + 1 > len(work.picked):
-        status = GROW_PICKED
-    return status, most
+    depth = counters[DEPTH]
+    if counters[PHASE] == ENTER:
+        depth = 0
+        levels[PART, 0], levels[PATH, 0], levels[NEED, 0], levels[UP, 0] = -1, -1, 0, 0
+        start(shape, work, 0, 0)
+    level = depth  # the last one that stands
+    if counters[PHASE] == PUT and levels[TARGET, depth] != levels[PART, depth]:
+        level = levels[END, depth]
+    if level + len(shape.closure) + 2 + SCRATCH >= levels.shape[1]:
+        return GROW_LEVELS
+    if counters[MATCHES] == len(work.chance):
+        return GROW_MATCHES
+    if counters[PICKED] + level + len(shape.closure) + 1 > len(work.picked):
+        return GROW_PICKED
+    frame = level + 1 if counters[PHASE] == PUT else level
+    component = levels[PART, frame]
+    if frame == level:
+        component += 1
+    while component < len(shape.closure) and (level < frame or not shape.closure[component]):
+        if level >= frame:
+            levels[PATH, level + 1], levels[PART, level + 1] = work.chosen[component], component
+        place = levels[PATH, level + 1] & counters[MASK]
+        more = level > 0 and shape.closure[component] != 0 and component == levels[PART, level]
+        needed = room(work, level, work.lo[place], work.hi[place], shape.loose[component] != 0, more)
+        top, most = levels[TOP, level], max(levels[NEED, level], needed)
+        if top + needed + 2 * most > len(work.values):
+            return GROW_VALUES
+        level += 1
+        levels[NEED, level] = most
+        low, high = counters[LOW], counters[HIGH]
+        if not joined(shape, work, level - 1, level, place, component, level, more, low, high, top):
+            return PRUNED
+        component += 1
+    levels[END, frame] = level
+    if counters[PHASE] == TURN:
+        return PUSHED
+    chance = 1.0 if level == 0 else confidence(shape, work, level)
+    work.weights[CHANCE, frame] = chance
+    return PUSHED if enough(shape, chance) else PRUNED
 
 
-@jit.kernel(_nrt=False)
-def settle(shape, work, leave):
-    """The event is on the path. `leave`: whether its closure may be left. Report the path if it is a match."""
+@inline
+def _placed(shape, work, status):
+    """The path has grown, or not; the phase says what comes next."""
+    counters, levels = work.counters, work.levels
+    depth = counters[DEPTH]
+    if counters[PHASE] == TURN:
+        following = _next_closure(shape, levels[PART, depth] + 1)
+        levels[TARGET, depth], levels[CURSOR, depth] = following, work.entry[following]
+        counters[PHASE] = SEARCH
+    elif counters[PHASE] == ENTER:
+        following = _next_closure(shape, 0)
+        if status == PUSHED and following < len(shape.closure):
+            levels[HAS, 0] = 0 if shape.closure[counters[START]] else 1
+            levels[LEAVE, 0], counters[DEPTH] = 1, 0
+            levels[TARGET, 0], levels[CURSOR, 0] = following, work.entry[following]
+            counters[PHASE] = SEARCH
+        else:
+            if status == PUSHED:
+                _report(shape, work, 0)
+            back(shape, work)
+    elif status == PUSHED and _can_be_completed(shape, work, depth):
+        level = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
+        work.used[levels[PATH, level] & counters[MASK]] = 1
+        counters[DEPTH], counters[LEAVES] = level, 1
+        counters[PHASE] = LEAVE_IT if shape.asks[levels[PART, level]] & LEAVES_IT else SETTLE
+    else:
+        counters[PHASE] = SEARCH
+
+
+@inline
+def _can_be_completed(shape, work, depth):
+    """Whether the new event is on the path, or may come behind all that is: HAS of the new frame says which."""
+    counters, levels = work.counters, work.levels
+    level = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
+    has = levels[HAS, depth] or levels[PATH, level] == counters[ROW]
+    levels[HAS, level] = 1 if has else 0
+    part = levels[PART, level]
+    if has or (shape.loose[part] and part == counters[START]):
+        return True
+    return enough(shape, chance_before(shape, work, level, counters[ROW] & counters[MASK]))
+
+
+@inline
+def _settle(shape, work):
+    """The event is on the path. Report the path if it is a match; then more of its closure's events are sought."""
     counters, levels = work.counters, work.levels
     depth = counters[DEPTH]
     part = levels[PART, depth]
-    levels[LEAVE, depth] = 1 if leave else 0
-    last = len(shape.closure) - 1
-    if part == last and leave and levels[HAS, depth]:
+    levels[LEAVE, depth] = counters[LEAVES]
+    if counters[LEAVES] and levels[HAS, depth] and levels[PART, levels[END, depth]] == len(shape.closure) - 1:
         _report(shape, work, depth)
-    slot = work.slot[counters[ROW] & counters[MASK]]
-    if shape.closure[part] and (levels[HAS, depth] or part <= counters[FIT]):
-        levels[TARGET, depth] = part
-        levels[CURSOR, depth] = work.heads[part, slot]
-    elif part < last and leave and (levels[HAS, depth] or part < counters[FIT]):
-        levels[TARGET, depth] = part + 1
-        levels[CURSOR, depth] = work.heads[part + 1, slot]
-    else:
-        levels[TARGET, depth] = last + 1
+    levels[TARGET, depth], levels[CURSOR, depth] = part, work.entry[part]
+    counters[PHASE] = SEARCH
 
 
 @inline
-def _report(shape, work, depth):
+def _report(shape, work, frame):
+    """The path up to the single events behind the frame is a match."""
     counters, levels = work.counters, work.levels
+    end = levels[END, frame]
     match, at = counters[MATCHES], counters[PICKED]
     for component in range(len(shape.closure)):
         work.counts[match, component] = 0
-    for level in range(1, depth + 1):
+    for level in range(1, end + 1):
         work.counts[match, levels[PART, level]] += 1
         work.picked[at + level - 1] = levels[PATH, level]
     work.found[match, 0] = counters[ROW]
     work.found[match, 1] = NO_WINDOW if shape.window[1] == 0 else counters[LOW]
-    work.found[match, 2] = at + depth
-    work.chance[match] = work.weights[CHANCE, depth]
-    counters[MATCHES], counters[PICKED] = match + 1, at + depth
+    work.found[match, 2] = at + end
+    work.chance[match] = work.weights[CHANCE, frame]
+    counters[MATCHES], counters[PICKED] = match + 1, at + end
+
+
+@jit.separate(types.int64(SHAPE, WORK, types.int64[::1]))
+def go_on(shape, work, rows):
+    """Search on for the matches of new events: DONE, ASK where conditions decide, or what must grow first."""
+    counters = work.counters
+    while True:
+        phase = counters[PHASE]
+        if phase == SEARCH:
+            _candidate(shape, work)
+        elif phase in (PUT, ENTER, TURN):
+            status = _put(shape, work)
+            if status > 0:
+                return status
+            _placed(shape, work, status)
+        elif phase == SETTLE:
+            _settle(shape, work)
+        elif phase == BIND:
+            bind_next(shape, work)
+        elif phase == BOUND_ONE:
+            bind(shape, work)
+        elif phase == NEXT_SEARCH:
+            next_search(shape, work)
+        elif phase == EVENT:
+            if counters[AT] == len(rows):
+                return DONE
+            arrive(shape, work, rows[counters[AT]])
+        else:
+            return ASK

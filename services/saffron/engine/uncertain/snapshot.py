@@ -44,6 +44,7 @@ def restore(runs: UncertainRuns, arrays: Mapping[str, Array]) -> None:
         heads=np.array(arrays["heads"], np.int64, order="C"),
         links=links,
         used=np.zeros(runs.rows.capacity, np.int8),
+        hashes=np.zeros((len(runs.program.joins.by), 0), np.int64),  # found anew with the next events
     )
     runs.work.counters[:] = 0
     runs.work.counters[[LONGEST, LONGEST_ROW]] = arrays["longest"]

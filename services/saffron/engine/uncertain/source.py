@@ -1,7 +1,7 @@
 """The search of a query as Python text: the loop, with the conditions that are asked of the path (see `search`).
 
-Conditions read the events of the path by level: `top` is the level of the event being taken or, when a closure is left,
-of its last one.
+Conditions read the single events that are bound, and closures' events on the path by level: `top` is the level of the
+event being taken or, when a closure is left, of its last one.
 """
 
 from __future__ import annotations
@@ -9,84 +9,142 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Automaton
+from saffron.engine.match.automaton import Automaton, leaves
 from saffron.engine.match.expressions import Term, Writer
 from saffron.engine.match.layout import Names
 from saffron.engine.match.lines import Lines
 from saffron.engine.uncertain.table import (
-    AT,
+    ASK,
+    BEGINS,
+    BIND,
+    BINDS,
+    BOUND,
+    BOUND_ONE,
     DEPTH,
-    DONE,
-    EVENT,
+    END,
+    LEAVES,
+    LEAVES_IT,
     MASK,
-    NEXT_WINDOW,
     PART,
     PATH,
     PHASE,
-    PUSHED,
+    PUT,
     SEARCH,
+    SETTLE,
+    START,
+    STEP,
+    TAKES,
+    TARGET,
+    TRY,
+    TRY_BIND,
 )
 from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Length, Scope, Which
 
 
 def search_source(automaton: Automaton, names: Names) -> str:
     """The module of `search`; `names` then says which columns and strings it reads."""
-    asked = [_branches(automaton, names, edge) for edge in (Edge.BEGIN, Edge.TAKE, Edge.PROCEED)]
+    asked = [_of_singles(automaton, names)]
+    asked += [_of_closures(automaton, names, edge) for edge in (Edge.BEGIN, Edge.TAKE, Edge.PROCEED)]
     columns = [f"c{number}" for number in range(len(names.attributes))]
     arguments = ", ".join(["work", "constants", "ranks", *columns])
-    begins, takes, leaves = asked
     loop = f"""
 @kernel(_nrt=False)
 def search(shape, rows, {arguments}):
-    counters = work.counters
+    counters, levels = work.counters, work.levels
     while True:
-        phase = counters[{PHASE}]
-        if phase == {EVENT}:
-            if counters[{AT}] == len(rows):
-                return {DONE}
-            arrive(shape, work, rows[counters[{AT}]])
-        elif phase == {NEXT_WINDOW}:
-            next_window(shape, work)
-        elif phase == {SEARCH}:
-            candidate(shape, work)
-        else:
-            depth = counters[{DEPTH}]
-            part = work.levels[{PART}, depth + 1]
-            if part == work.levels[{PART}, depth]:
+        status = go_on(shape, work, rows)
+        if status != {ASK}:
+            return status
+        depth = counters[{DEPTH}]
+        if counters[{PHASE}] == {TRY_BIND}:
+            holds = binds(shape.order[counters[{START}], counters[{STEP}]], 0, {arguments})
+            counters[{PHASE}] = {BOUND_ONE} if holds else {BIND}
+        elif counters[{PHASE}] == {TRY}:
+            part = levels[{TARGET}, depth]
+            if part == levels[{PART}, depth]:
                 holds = takes(part, depth + 1, {arguments})
             else:
-                holds = begins(part, depth + 1, {arguments})
-            if holds:
-                status = extend(shape, work)
-                if status > 0:
-                    return status
-                if status == {PUSHED}:
-                    settle(shape, work, leaves(part, depth + 1, {arguments}))
-            counters[{PHASE}] = {SEARCH}
+                holds = begins(part, levels[{END}, depth] + 1, {arguments})
+            counters[{PHASE}] = {PUT} if holds else {SEARCH}
+        else:
+            counters[{LEAVES}] = 1 if leaves(levels[{PART}, depth], depth, {arguments}) else 0
+            counters[{PHASE}] = {SETTLE}
 """
     functions = [
         f"@inlined\ndef {name}(part, top, {arguments}):\n{body}"
-        for name, body in (("begins", begins), ("takes", takes), ("leaves", leaves))
+        for name, body in zip(("binds", "begins", "takes", "leaves"), asked, strict=True)
     ]
     return "import math\n\nimport numpy as np\n\n\n" + "\n\n".join([*functions, loop])
 
 
-def _branches(automaton: Automaton, names: Names, edge: Edge) -> Lines:
-    out = Lines(depth=1)
-    out(f"path, first, mask = work.levels[{PATH}], work.first, work.counters[{MASK}]")
+def asks(automaton: Automaton) -> list[int]:
+    """For each component, which conditions there are (bits of `Shape.asks`)."""
+    bits = [0] * len(automaton.plan.components)
+    edges = {Edge.BEGIN: BEGINS, Edge.TAKE: TAKES, Edge.PROCEED: LEAVES_IT}
+    for condition in automaton.plan.conditions:
+        if automaton.is_local(condition):
+            continue
+        asked = _asked_by(automaton, condition)
+        if asked is not None:
+            bits[asked[0]] |= edges[asked[1]]
+            continue
+        for component in _read(condition):
+            bits[component] |= BINDS
+    return bits
+
+
+def _of_singles(automaton: Automaton, names: Names) -> Lines:
+    """Conditions on single events alone, each asked when the last of them is bound."""
+    out = _opening()
+    out(f"bound = work.counters[{BOUND}] | (1 << part)")
+    for condition in automaton.plan.conditions:
+        if not automaton.is_local(condition) and _asked_by(automaton, condition) is None:
+            needed = sum(1 << component for component in _read(condition))
+            out(f"if ({needed} >> part) & 1 and bound & {needed} == {needed} and not ({_text(names, condition)}):")
+            out("    return False")
+    out("return True")
+    return out
+
+
+def _of_closures(automaton: Automaton, names: Names, edge: Edge) -> Lines:
+    """Conditions that read closures; those on a later single event are asked when the last of these is left."""
+    out = _opening()
     for component in range(len(automaton.plan.components)):
         texts = []
-        for condition in automaton.conditions(component, edge):
-            if not automaton.is_local(condition):
-                writer = Writer(_PathReader(names, condition), names.constant)
-                text = writer.condition(condition.expr)
-                back = automaton.look_back(condition)
+        for condition in automaton.plan.conditions:
+            if not automaton.is_local(condition) and _asked_by(automaton, condition) == (component, edge):
+                text, back = _text(names, condition), automaton.look_back(condition)
                 texts.append(f"(top - first[{component}] < {back}) or ({text})" if back > 1 else text)
         if texts:
             out(f"if part == {component}:")
             out(f"    return {' and '.join(f'({text})' for text in texts)}")
     out("return True")
     return out
+
+
+def _opening() -> Lines:
+    out = Lines(depth=1)
+    out(f"path, first, last, mask = work.levels[{PATH}], work.first, work.last, work.counters[{MASK}]")
+    out("chosen = work.chosen")
+    return out
+
+
+def _read(condition: Condition) -> set[int]:
+    return {condition.component, *(leaf.component for leaf in leaves(condition.expr))}
+
+
+def _asked_by(automaton: Automaton, condition: Condition) -> tuple[int, Edge] | None:
+    """The closure, and its edge, at which a condition is asked; None: when single events are bound."""
+    closures = [k for k in _read(condition) if automaton.plan.components[k].closure]
+    if not closures:
+        return None
+    if automaton.plan.components[condition.component].closure:
+        return condition.component, condition.edge
+    return max(closures), Edge.PROCEED
+
+
+def _text(names: Names, condition: Condition) -> str:
+    return Writer(_PathReader(names, condition), names.constant).condition(condition.expr)
 
 
 @dataclass(frozen=True)
@@ -98,7 +156,8 @@ class _PathReader:
 
     def attribute(self, leaf: Attribute) -> Term:
         column = self._column(leaf.name, leaf.kind)
-        text = f"{column}[path[{self._level(leaf)}] & mask]"
+        row = f"chosen[{leaf.component}]" if leaf.which is Which.SINGLE else f"path[{self._level(leaf)}]"
+        text = f"{column}[{row} & mask]"
         nullable = leaf.name not in ("ts", "type")
         return Term(text if leaf.kind is Kind.FLOAT else f"np.int64({text})", leaf.kind, nullable)
 
@@ -131,7 +190,7 @@ class _PathReader:
 
     def _last(self, component: int) -> str:
         """The level of the last event of a component."""
-        return "top" if component == self.condition.component else f"first[{component + 1}] - 1"
+        return "top" if component == self.condition.component else f"last[{component}]"
 
     def _end(self, leaf: Aggregate) -> str:
         """The level behind the events that an aggregate runs over."""

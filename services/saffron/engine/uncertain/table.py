@@ -8,35 +8,45 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Counters. PHASE: what comes next; AT: the event of the batch; ROW: its row; DEPTH: events on the path; WINDOW..STOP:
-# the windows still to search; LOW, HIGH: bounds of times; FLOOR: earlier lo cannot matter; FIT: the last component that
-# the event may be; LONGEST, LONGEST_ROW: hi - lo at most, of which row; TAIL, MASK: of the ring of rows; MATCHES,
-# PICKED: found.
+# Counters. PHASE: what comes next; AT: the event of the batch; ROW: its row; FITS: bits of the components that it may
+# be; START: the one at hand; WINDOW..STOP: windows to search; LOW, HIGH: bounds of times; FLOOR: earlier lo cannot
+# matter; STEP: of the single events being bound; BOUND: bits of those that are; DEPTH: of the path; LONGEST,
+# LONGEST_ROW: hi - lo at most, of which row; TAIL, MASK: of the ring of rows; MATCHES, PICKED: found; LEAVES: whether
+# the conditions on leaving a closure hold.
 (
-    PHASE, AT, ROW, DEPTH, WINDOW, STOP, LOW, HIGH, FLOOR, FIT, LONGEST, LONGEST_ROW, TAIL, MASK, MATCHES, PICKED,
-    COUNTERS,
-) = range(17)  # fmt: skip
+    PHASE, AT, ROW, FITS, START, WINDOW, STOP, LOW, HIGH, FLOOR, STEP, BOUND, DEPTH, LONGEST, LONGEST_ROW, TAIL, MASK,
+    MATCHES, PICKED, LEAVES, COUNTERS,
+) = range(21)  # fmt: skip
 
-EVENT, NEXT_WINDOW, SEARCH, TRY = range(4)
-"""Phases."""
+EVENT, NEXT_SEARCH, BIND, TRY_BIND, BOUND_ONE, ENTER, SEARCH, TRY, PUT, LEAVE_IT, SETTLE, TURN = range(12)
+"""Phases. In TRY_BIND, TRY and LEAVE_IT conditions are asked, if there are any."""
+BINDS, BEGINS, TAKES, LEAVES_IT = 1, 2, 4, 8
+"""Bits of `Shape.asks`."""
 
 # Of a level of the path (row of `levels`): its event's row, component, the next candidate and the component it is for,
-# whether the new event is on the path, whether its closure may be left; then the dynamic program (see `chance`).
+# whether the new event is on the path, whether its closure may be left, the level before it that a closure's event (or
+# 0) stands at, and that of the last single event behind it; then the dynamic program (see `chance`).
 (
-    PATH, PART, CURSOR, TARGET, HAS, LEAVE, FROM, TO, SUM, GROUPS, BASE, BODY, TOP, NEED, LEVEL_ROWS,
-) = range(15)  # fmt: skip
-NORM, CHANCE, WEIGHT_ROWS = range(3)
-"""Rows of `weights`: by what the weights of a level must be divided; the confidence of the prefix."""
+    PATH, PART, CURSOR, TARGET, HAS, LEAVE, UP, END, KIND, FROM, TO, SUM, GROUPS, BASE, BODY, SPAN, UPTO, TOP, NEED,
+    LEVEL_ROWS,
+) = range(20)  # fmt: skip
+NORM, CHANCE, WEIGHT, NORM_BEFORE, WEIGHT_ROWS = range(5)
+"""Rows of `weights`: by what the weights of a level must be divided; the confidence of the prefix; of a product, what
+stands before it weighs, and by what that must be divided."""
+
+TABLE, PRODUCT = range(2)
+"""Kinds of levels."""
 
 SCRATCH = 2
 """Levels at the end that belong to no path."""
 
-DONE, GROW_LEVELS, GROW_VALUES, GROW_MATCHES, GROW_PICKED = range(5)
+DONE, GROW_LEVELS, GROW_VALUES, GROW_MATCHES, GROW_PICKED, ASK = range(6)
 PRUNED, PUSHED = -1, -2
 
 BEFORE_ALL = -(2**62)
@@ -54,6 +64,15 @@ class Shape(NamedTuple):
     least: Floats  # [1] the threshold
     law_begins: Ints  # see `laws`
     law_sums: Floats
+    order: Ints  # [C, S] of a new event's component: the single components to bind, in turn; -1: no more
+    sides: (
+        Ints  # [C, S, 3] for each of them the join side to look up, that whose hash to look for, its component; or -1
+    )
+    decided: Ints  # [C, C] by which of these steps both single events around a closure are bound; -1: before the first
+    left: Ints  # [C] the nearest single component before a component, -1: none
+    right: Ints  # [C] the nearest one after it, -1: none
+    side_of: Ints  # [J] the component of each join side
+    asks: Ints  # [C] bits: which conditions there are
 
 
 class Work(NamedTuple):
@@ -68,11 +87,34 @@ class Work(NamedTuple):
     used: NDArray[np.int8]  # [P] whether it is on the path
     heads: Ints  # [C, slots] the newest row of a key that fits a component, -1: none
     links: Ints  # [C, P] the next older one
+    hashes: Ints  # [J, P] of the values that a join side compares
+    buckets: Ints  # [J, P] the newest row by the hash's low bits, -1: none
+    chains: Ints  # [J, P] the next older one
+    chosen: Ints  # [C] rows of single components, -1: not bound
+    cursors: Ints  # [C] the next candidate of each step
+    entry: Ints  # [C] where the list of a closure's candidates begins
     levels: Ints  # [LEVEL_ROWS, D + SCRATCH]
     weights: Floats  # [WEIGHT_ROWS, D + SCRATCH]
-    first: Ints  # [C] the level at which a component begins
+    first: Ints  # [C] the level at which a closure begins
+    last: Ints  # [C] that of its last event
     values: Floats  # [.] the levels' cumulative weights, end to end
     counts: Ints  # [N, C] events of each match by component
     found: Ints  # [N, 3] row that fired it, window, end in `picked`
     chance: Floats  # [N] confidence
     picked: Ints  # [.] rows of the matches, by component
+
+
+_DTYPES = {"Ints": types.int64, "Floats": types.float64, "NDArray[np.int8]": types.int8}
+_TABLES = ("order", "decided", "heads", "links", "hashes", "buckets", "chains", "levels", "weights", "counts", "found")
+
+
+def _type_of(kind: type[Shape | Work]) -> types.NamedTuple:
+    """As kernels have it."""
+    arrays = []
+    for name, given in kind.__annotations__.items():
+        axes = 3 if name == "sides" else 2 if name in _TABLES else 1
+        arrays.append(types.Array(_DTYPES[str(getattr(given, "__forward_arg__", given))], axes, "C"))
+    return types.NamedTuple(tuple(arrays), kind)
+
+
+SHAPE, WORK = _type_of(Shape), _type_of(Work)

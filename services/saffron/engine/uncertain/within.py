@@ -8,6 +8,8 @@ from saffron.engine.uncertain.inline import apart, inline
 from saffron.engine.uncertain.laws import below, whole
 from saffron.engine.uncertain.table import AFTER_ALL, BEFORE_ALL, MASK, NEED, NORM, PART, PATH, SCRATCH, TO, TOP
 
+ROUNDING = 1e-12
+
 
 @inline
 def confidence(shape, work, depth):
@@ -17,7 +19,7 @@ def confidence(shape, work, depth):
     row = levels[PATH, 1] & work.counters[MASK]
     lo, hi, latest = work.lo[row], work.hi[row], levels[TO, depth]
     if slide > 0 or depth == 1 or latest - lo <= size:
-        return min(total(work, depth) / work.weights[NORM, depth], 1.0)
+        return min(total(shape, work, depth) / work.weights[NORM, depth], 1.0)
     beginning = _beginning(shape, work, depth)
     if beginning > 0:
         return min(_apart_from(shape, work, depth, beginning), 1.0)
@@ -59,7 +61,7 @@ def _apart_from(shape, work, depth, count):
     held, later = 0.0, everything
     for x in range(lo, hi + 1):
         after = _not_before(shape, work, count, x + 1)
-        held += (later - after) * prefix(work, depth, x + shape.window[0])
+        held += (later - after) * prefix(shape, work, depth, x + shape.window[0])
         later = after
     return held / (work.weights[NORM, depth] * everything)
 
@@ -93,14 +95,14 @@ def _replayed(shape, work, depth, low, first_high, high):
         from_here = low if k == 1 or part == 0 else BEFORE_ALL
         to_here = min(high, first_high) if k == 1 else high
         more = k > 1 and part == levels[PART, k - 1]
-        if not joined(shape, work, level, other, row, part, more, from_here, to_here, other_area):
+        if not joined(shape, work, level, other, row, part, k, more, from_here, to_here, other_area):
             return 0.0
         level, other = other, level
         area, other_area = other_area, area
-    return total(work, level) / work.weights[NORM, level]
+    return total(shape, work, level) / work.weights[NORM, level]
 
 
 @inline
 def enough(shape, chance):
     """Whether a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
-    return chance > 0.0 and chance >= shape.least[0] * (1.0 - 1e-12)
+    return chance > 0.0 and chance >= shape.least[0] * (1.0 - ROUNDING)

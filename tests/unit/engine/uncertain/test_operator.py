@@ -71,7 +71,7 @@ def test_from_json_to_matches() -> None:
     found, letters, refused = run(QUERY + " CONFIDENCE >= 0.3")
     assert refused == ""
     assert [letter.split(":")[0] for letter in letters] == ["bad-ts", "late"]
-    assert [(one["return"]["loads"], one["confidence"]) for one in found] == [(1, 1.0), (2, 0.34), (1, 0.4)]
+    assert [(one["return"]["loads"], one["confidence"]) for one in found] == [(1, 1.0), (1, 0.4), (2, 0.34)]
     best = found[0]
     assert best["events"]["b"] == [{"seq": 2, "ts": [12, 21], "type": "LoadStd", "task": "r", "val": 0.3}]
     assert (best["key"], best["start"], best["end"], best["window"]) == ({"task": "r"}, 10, 22, None)

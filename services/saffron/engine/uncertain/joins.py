@@ -1,0 +1,116 @@
+"""In which order the single events of a match are bound, and by which equalities: what decides most, first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.schema import Kind
+from saffron.language.plan import Attribute, Binary, MatchPlan, Which
+
+Ints = NDArray[np.int64]
+
+_EXACT = (Kind.INT, Kind.STRING, Kind.BOOL)  # equal values have equal bits
+
+
+@dataclass(frozen=True)
+class Side:
+    """The attributes of a component's event that equalities compare with another's."""
+
+    component: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Joins:
+    """`order` [C, C], `sides` [C, C, 3], `decided` [C, C]: see `table.Shape`; `by`: the join sides."""
+
+    order: Ints
+    sides: Ints
+    decided: Ints
+    by: tuple[Side, ...]
+
+
+def joins_of(plan: MatchPlan) -> Joins:
+    """For a new event of each component."""
+    count = len(plan.components)
+    ties = _ties(plan)
+    order = np.full((count, count), -1, np.int64)
+    sides = np.full((count, count, 3), -1, np.int64)
+    decided = np.full((count, count), -1, np.int64)
+    by: dict[Side, int] = {}
+    for begin in range(count):
+        single = not plan.components[begin].closure
+        steps = {begin: -1} if single else {}
+        for step, target in enumerate(_turns(plan, begin, ties)):
+            order[begin, step] = target
+            source = max(steps, key=lambda one: len(ties.get((one, target), ())), default=-1)
+            if pairs := ties.get((source, target)):
+                there = Side(target, tuple(name for _, name in pairs))
+                here = Side(source, tuple(name for name, _ in pairs))
+                sides[begin, step] = by.setdefault(there, len(by)), by.setdefault(here, len(by)), source
+            steps[target] = step
+        for closure in range(count):
+            around = (neighbour(plan, closure, -1), neighbour(plan, closure, 1))
+            decided[begin, closure] = max((steps[one] for one in around if one >= 0), default=-1)
+    return Joins(order, sides, decided, tuple(by))
+
+
+def neighbour(plan: MatchPlan, component: int, step: int) -> int:
+    """The nearest single component before (`step` -1) or after (1) a component; -1: none."""
+    component += step
+    while 0 <= component < len(plan.components):
+        if not plan.components[component].closure:
+            return component
+        component += step
+    return -1
+
+
+Ties = Mapping[tuple[int, int], tuple[tuple[str, str], ...]]
+
+
+def _ties(plan: MatchPlan) -> Ties:
+    """For pairs of single components the attributes that must be equal, each pair in both directions."""
+    found: dict[tuple[int, int], tuple[tuple[str, str], ...]] = {}
+    for condition in plan.conditions:
+        expr = condition.expr
+        if not (isinstance(expr, Binary) and expr.operator == "="):
+            continue
+        left, right = expr.left, expr.right
+        if not (isinstance(left, Attribute) and isinstance(right, Attribute) and _joins(plan, left, right)):
+            continue
+        for one, other in ((left, right), (right, left)):
+            pair = (one.component, other.component)
+            found[pair] = (*found.get(pair, ()), (one.name, other.name))
+    return found
+
+
+def _joins(plan: MatchPlan, left: Attribute, right: Attribute) -> bool:
+    if left.component == right.component or left.kind is not right.kind or left.kind not in _EXACT:
+        return False
+    return all(
+        leaf.which is Which.SINGLE and leaf.name not in ("ts", "type") and not plan.components[leaf.component].closure
+        for leaf in (left, right)
+    )
+
+
+def _turns(plan: MatchPlan, begin: int, ties: Ties) -> list[int]:
+    """The single components but `begin`: first what an equality ties to one that is bound, then what will tie others;
+    the nearer to those bound, and the later in the pattern, first."""
+    left = {k for k, component in enumerate(plan.components) if not component.closure} - {begin}
+    bound, turns = {begin}, []
+    while left:
+
+        def worth(target: int) -> tuple[int, bool, int, int]:
+            tied = max(len(ties.get((one, target), ())) for one in bound)
+            ties_others = any((target, other) in ties for other in left)
+            return tied, ties_others, -min(abs(target - one) for one in bound), target
+
+        best = max(left, key=worth)
+        turns.append(best)
+        bound.add(best)
+        left.remove(best)
+    return turns
