@@ -19,6 +19,18 @@ from tests.reference.trends.order import follows
 from tests.reference.trends.random_conditions import Conditions
 
 TYPES = "ABCD"
+GROWING = (
+    "A+ v0",
+    "A+ v0",
+    "(SEQ(A+ v0, B v1))+",
+    "SEQ(A+ v0, B+ v1)",
+    "(A v0 OR B v1)+",
+    "SEQ(A+ v0, NOT C v2, B+ v1)",
+    "(SEQ(A+ v0, NOT SEQ(C v2, NOT D v4, B v3), B v1))+",
+    "SEQ(NOT D v1, A+ v0)",
+    "SEQ(A+ v0, NOT D v1)",
+)
+"""Of some hundred events, more trends than 2^63."""
 
 
 class TrendPatterns(Patterns):
@@ -76,26 +88,35 @@ class Made:
 
     text: str
     shape: Pattern
-    variables: tuple[Variable, ...]
     edges: tuple[tuple[int, int], ...]
 
+    @property
+    def variables(self) -> list[Variable]:
+        """The components in the order of their numbers: those inside NOTs last."""
+        return [
+            Variable(leaf.variable, leaf.type, leaf.loops, leaf.number >= self.shape.positive, ())
+            for leaf in self.shape.leaves
+        ]
 
-def pattern(rng: random.Random) -> Made:
-    """`edges`: numbers into `shape.leaves`; those inside NOTs too."""
+
+def pattern(rng: random.Random, *, long: bool = False) -> Made:
+    """`edges`: numbers into `shape.leaves`; those inside NOTs too. `long`: every other one has lists on end."""
     made = TrendPatterns(rng, rng.choice([1, 2, 2, 3, 3, 4]), rng.choice(["AB", "ABC", "ABC", TYPES]))
     text = made.root(rng.choice([0, 1, 1, 2, 2, 3]))
+    if long and rng.random() < 0.5:
+        text = rng.choice(GROWING)
     written = parse(f"PATTERN {text} WITHIN 1 ms").pattern
     shape = shape_of(written)
     sides = (
         shape.root.parts if isinstance(written, tree.Conjunction) and isinstance(shape.root, Both) else (shape.root,)
     )
     edges = {pair for part in (*sides, *absences(shape.root)) for pair in follows(part)}
-    return Made(text, shape, tuple(made.variables), tuple(sorted(edges)))
+    return Made(text, shape, tuple(sorted(edges)))
 
 
 def query(rng: random.Random, *, long: bool = False) -> str:
     """The text of an aggregate query. `long`: for long streams, with wide windows and plain aggregates."""
-    made = pattern(rng)
+    made = pattern(rng, long=long)
     conditions = Conditions(rng, made.shape, made.edges)
     chosen = _strategies(rng, made)
     where = " AND ".join(filter(None, [_keys(rng, made, chosen), *conditions.some()]))
@@ -113,6 +134,7 @@ def query(rng: random.Random, *, long: bool = False) -> str:
         f"HAVING {having}" if having else "",
         _wide(rng) if long else match.window(rng),
         rng.choice(["", "", "TIME STRICT", "TIME ORDERED"]),
+        "EXACT" if rng.random() < 0.1 else "",
     ]
     text = " ".join(filter(None, parts))
     return _unnamed(text, made) if rng.random() < 0.15 else text

@@ -84,9 +84,14 @@ def blocks(made: Case, cuts: Sequence[int] = (), *, text: str | None = None) -> 
     return result
 
 
-def run(stream: Sequence[Block], *, compiled: bool = False, restart: int = -1) -> list[bytes]:
+def operator(made: Case, *, compiled: bool = False) -> TrendOperator:
+    """An operator whose compiler knows the case's plan: texts are bound once."""
+    return TrendOperator(partition=3, compiled=compiled, compiler=lambda *_: made.plan)
+
+
+def run(made: Case, stream: Sequence[Block], *, compiled: bool = False, restart: int = -1) -> list[bytes]:
     """All results as JSON. `restart`: the block after which a new operator takes over from a snapshot."""
-    running = TrendOperator(partition=3, compiled=compiled)
+    running = operator(made, compiled=compiled)
     found = []
     for number, block in enumerate(stream):
         results = running.apply(block)
@@ -94,7 +99,7 @@ def run(stream: Sequence[Block], *, compiled: bool = False, restart: int = -1) -
         found += results.json(0, len(results))
         if number == restart:
             state = {name: array.copy() for name, array in running.snapshot().items()}
-            running = TrendOperator(partition=3, compiled=compiled)
+            running = operator(made, compiled=compiled)
             running.restore(state)
     return found
 

@@ -17,7 +17,7 @@ FOR_GOOD: tuple[str, ...] = (
 )
 """Refused because no graph of adjacent events can answer them."""
 
-NOT_YET: tuple[str, ...] = ("this version does not", "is one event, not a closure")
+NOT_YET: tuple[str, ...] = ("this version does not",)
 """What is still to come."""
 
 
