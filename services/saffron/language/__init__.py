@@ -1,11 +1,13 @@
 """The query language, in the order of a query's life.
 
 text      tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
-meaning   binder -> match_plan or trend_plan (template, edges), by way of scope, typed, aggregates, keys, strategies,
-          windows, names; refusals: what this version does not run yet -> plan
+meaning   binder -> match_plan or trend_plan, by way of scope, typed, aggregates, keys, strategies, windows, names,
+          shapes, layout; refusals: what this version does not run yet -> plan
           match_plan: shapes (absences: NOT) -> layout; conditions -> meaning (what is refused), placing (flat plans),
           ruling (conditions of a NOT), agreement (keys and DISTINCT as checks)
-words     explain (automaton or outline, links, asking; complexity, growth; formulas, drawing); errors: the carets
+          trend_plan: trend_layout -> walks over positions -> template; edges (conditions), conjunction (AND),
+          trend_values (RETURN, HAVING) -> edge_index: how the engine finds predecessors
+words     explain (explain_trends, template_words; automaton or outline, links, asking; complexity, growth; formulas, drawing); errors: the carets
 """
 
 from saffron.language.binder import Bound, bind, compile_query

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saffron.language.edge_index import Search, edge_indexes
 from saffron.language.growth import growth
-from saffron.language.plan import MatchPlan, Strategy, TrendPlan
+from saffron.language.plan import MatchPlan, Strategy, TrendPlan, Window
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """`name`: linear, polynomial or exponential. `bound`: in the events of a window and key. `reason`: a sentence."""
+    """`name`: linear, linearithmic, polynomial or exponential.
+
+    `bound`: in the events of a window and key. `reason`: a sentence.
+    """
 
     name: str
     bound: str
@@ -69,16 +73,27 @@ def _general_complexity(plan: MatchPlan) -> Complexity:
 
 def trend_complexity(plan: TrendPlan) -> Complexity:
     """Growth of the time with n, the events of one window and key. Trends are never built, however many there are."""
-    window = plan.window
-    shared = ""
-    if window.slide is not None and window.slide < window.size:
-        windows = -(-window.size // window.slide)
-        shared = f"; each event keeps an aggregate for each of its {windows} windows"
-    if any(transition.conditions for transition in plan.template.transitions):
-        reason = "a condition on adjacent events: each event looks for its predecessors among those before it"
-        return Complexity("polynomial", "O(n^2)", reason + shared)
+    searches = {index.search for part in (plan.template, *plan.sides, *plan.negatives) for index in edge_indexes(part)}
+    windows, shared = windows_of(plan.window), ""
+    if windows != 1:
+        shared = "; each event keeps an aggregate for each of its "
+        shared += "windows, k of them" if windows is None else f"k = {windows} windows"
+    k = "" if windows == 1 else "k "
+    if Search.SCAN in searches:
+        reason = "a condition on adjacent events that no order of them serves: each event is compared with those before"
+        return Complexity("polynomial", f"O({k}n^2)", reason + shared)
+    if Search.TREE in searches:
+        reason = "each event finds its predecessors as a range of those before it, kept in order with their subtotals"
+        return Complexity("linearithmic", f"O({k}n log n)", reason + shared)
     reason = "no condition on adjacent events: each event adds the running count of the states before it"
-    return Complexity("linear", "O(n)", reason + shared)
+    if any(link.conditions for link in plan.template.transitions):
+        reason = "each event has one predecessor to look at, or adds the running count of the states before it"
+    return Complexity("linear", f"O({k}n)", reason + shared)
+
+
+def windows_of(window: Window) -> int | None:
+    """How many windows an event lies in, at most; None where events open them."""
+    return None if window.slide is None else -(-window.size // window.slide)
 
 
 def _power(exponent: int) -> str:

@@ -13,11 +13,10 @@ from xml.sax.saxutils import escape
 
 from saffron.language.automaton import FINAL, State
 from saffron.language.errors import printable
-from saffron.language.formulas import formula
 from saffron.language.layout import paths
 from saffron.language.links import positions
 from saffron.language.outline import condition_lines, outline, skipping
-from saffron.language.plan import MatchPlan, TrendPlan
+from saffron.language.plan import MatchPlan
 
 RADIUS = 28
 STEP = 150
@@ -82,28 +81,7 @@ def draw_automaton(states: tuple[State, ...], within: str, title: str) -> str:
         for move in state.moves
         if move.formula != ("false",)
     ]
-    return _draw(nodes, arrows, [], title)
-
-
-def draw_template(plan: TrendPlan, title: str) -> str:
-    """The template of an aggregate query."""
-    names = [component.variable for component in plan.components]
-    nodes = [Node(names[state.component], state.end, state.start) for state in plan.template.states]
-    arrows = [
-        Arrow(
-            part.source,
-            part.target,
-            "",
-            " AND ".join(formula(e, names, conjunct=True) for e in part.conditions) or "true",
-        )
-        for part in plan.template.transitions
-    ]
-    notes = [
-        f"{names[state.component]}: type = {plan.components[state.component].type}"
-        + "".join(f" AND {formula(e, names, conjunct=True)}" for e in local)
-        for state, local in zip(plan.template.states, plan.template.local, strict=True)
-    ]
-    return _draw(nodes, arrows, notes, title)
+    return draw(nodes, arrows, [], title)
 
 
 def draw_pattern(plan: MatchPlan, title: str) -> str:
@@ -126,10 +104,10 @@ def draw_pattern(plan: MatchPlan, title: str) -> str:
             arrows.append(Arrow(*ends, word, said, both, _ends(nodes, *ends, both)))
     conditions = condition_lines(plan)
     notes = [*outline(plan.pattern, plan), *([""] if conditions else []), *conditions, *([""] if arrows else [])]
-    return _draw(nodes, arrows, notes, title)
+    return draw(nodes, arrows, notes, title)
 
 
-def _draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) -> str:
+def draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) -> str:
     """The whole document."""
     width = 2 * MARGIN + 2 * RADIUS + STEP * (len(nodes) - 1)
     width = max(width, 640)

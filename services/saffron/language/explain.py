@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from saffron.language.automaton import FINAL, Move, build, within_formula
-from saffron.language.complexity import Complexity, match_complexity, trend_complexity
+from saffron.language.complexity import match_complexity
 from saffron.language.consistency import postponing
-from saffron.language.drawing import draw_automaton, draw_pattern, draw_template
+from saffron.language.drawing import draw_automaton, draw_pattern
+from saffron.language.drawing_trends import draw_trends
 from saffron.language.errors import printable
+from saffron.language.explain_trends import trend_json, trend_text
+from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line
 from saffron.language.formulas import formula, window_line
 from saffron.language.outline import condition_lines, link_lines, outline, outline_json, strategy_line
-from saffron.language.plan import MatchPlan, Output, Plan, ReturnItem, TrendPlan, Window
-
-WIDTH = 100
+from saffron.language.plan import MatchPlan, Output, Plan, ReturnItem
 
 
 def explain_text(plan: Plan) -> str:
     """The plan for a terminal: strategy, key, window, cost, and the automaton or the template."""
-    lines = _match_text(plan) if isinstance(plan, MatchPlan) else _trend_text(plan)
+    lines = _match_text(plan) if isinstance(plan, MatchPlan) else trend_text(plan)
     return "".join(printable(line) + "\n" for line in lines)
 
 
 def explain_json(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values: the same content as `explain_text`, in parts."""
-    return _match_json(plan) if isinstance(plan, MatchPlan) else _trend_json(plan)
+    return _match_json(plan) if isinstance(plan, MatchPlan) else trend_json(plan)
 
 
 def explain_svg(plan: Plan) -> str:
@@ -33,7 +33,7 @@ def explain_svg(plan: Plan) -> str:
     title = f"{plan.name}: {plan.text}"
     if isinstance(plan, MatchPlan):
         return draw_automaton(build(plan), within_formula(plan), title) if plan.flat else draw_pattern(plan, title)
-    return draw_template(plan, title)
+    return draw_trends(plan, title)
 
 
 # ---------------------------------------------------------------- match queries
@@ -44,14 +44,14 @@ def _match_text(plan: MatchPlan) -> list[str]:
     time = {"time": "events with equal ts are never adjacent"} if plan.strict else {}
     return [
         f"match query {plan.name}",
-        *_fields(
+        *fields_of(
             stream=plan.stream,
             strategy=strategy_line(plan),
             **time,
-            key=_key_line(plan.key),
+            key=key_line(plan.key),
             window=window_line(plan.window, trends=False),
             **_output_fields(plan),
-            cost=_cost_line(cost),
+            cost=cost_line(cost),
         ),
         "",
         *(_automaton_lines(plan) if plan.flat else _pattern_lines(plan)),
@@ -159,7 +159,7 @@ def _match_json(plan: MatchPlan) -> dict[str, Any]:
     names = _names(plan)
     return {
         "kind": "match",
-        **_common(plan, match_complexity(plan)),
+        **common(plan, match_complexity(plan)),
         "components": [
             {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
         ],
@@ -206,110 +206,5 @@ def _automaton_json(plan: MatchPlan) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- aggregate queries
-
-
-def _trend_text(plan: TrendPlan) -> list[str]:
-    names = [component.variable for component in plan.components]
-    lines = [
-        f"aggregate query {plan.name}",
-        *_fields(
-            stream=plan.stream,
-            strategy=plan.strategy.value,
-            time="events with equal ts are never adjacent" if plan.strict else "by (ts, arrival)",
-            key=_key_line(plan.key),
-            group=", ".join(plan.group) or "none: one result for each window",
-            window=window_line(plan.window, trends=True),
-            cost=_cost_line(trend_complexity(plan)),
-        ),
-        "",
-        "template (GRETA)",
-    ]
-    for index, state in enumerate(plan.template.states):
-        marks = [word for word, holds in (("start", state.start), ("end", state.end)) if holds]
-        local = "".join(f" AND {formula(expr, names, conjunct=True)}" for expr in plan.template.local[index])
-        taken = plan.components[state.component]
-        lines.append(f"  {taken.variable:<6} type = {taken.type}{local}" + (f"  ({', '.join(marks)})" if marks else ""))
-    for transition in plan.template.transitions:
-        conditions = " AND ".join(formula(expr, names, conjunct=True) for expr in transition.conditions) or "true"
-        lines.append(f"  {names[transition.source]} -> {names[transition.target]}  {conditions}")
-    return [*lines, "", "returns", *(f"  {item.name}" for item in plan.returns)]
-
-
-def _trend_json(plan: TrendPlan) -> dict[str, Any]:
-    names = [component.variable for component in plan.components]
-    return {
-        "kind": "aggregate",
-        **_common(plan, trend_complexity(plan)),
-        "group": list(plan.group),
-        "strict": plan.strict,
-        "states": [
-            {
-                "variable": names[state.component],
-                "type": plan.components[state.component].type,
-                "start": state.start,
-                "end": state.end,
-                "conditions": [formula(expr, names) for expr in plan.template.local[index]],
-            }
-            for index, state in enumerate(plan.template.states)
-        ],
-        "transitions": [
-            {
-                "from": names[transition.source],
-                "to": names[transition.target],
-                "conditions": [formula(expr, names) for expr in transition.conditions],
-            }
-            for transition in plan.template.transitions
-        ],
-        "returns": [{"name": item.name, "expression": formula(item.expr, names, trends=plan)} for item in plan.returns],
-    }
-
-
-# ---------------------------------------------------------------- shared
-
-
 def _names(plan: MatchPlan) -> list[str]:
     return [component.variable for component in plan.components]
-
-
-def _fields(**fields: str) -> list[str]:
-    """`  name     value`, long values wrapped below their beginning."""
-    return [
-        line
-        for name, value in fields.items()
-        for line in textwrap.wrap(
-            f"  {name:<9}{value}", WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False
-        )
-    ]
-
-
-def _key_line(key: tuple[str, ...]) -> str:
-    return f"[{', '.join(key)}], each value on its own" if key else "none"
-
-
-def _cost_line(cost: Complexity) -> str:
-    return f"{cost.name}, {cost.bound}: {cost.reason}"
-
-
-def _common(plan: Plan, cost: Complexity) -> dict[str, Any]:
-    return {
-        "query": plan.name,
-        "stream": plan.stream,
-        "text": plan.text,
-        "strategy": plan.strategy.value,
-        "key": list(plan.key),
-        "window": _window_json(plan.window),
-        "complexity": {"class": cost.name, "bound": cost.bound, "reason": cost.reason},
-    }
-
-
-def _window_json(window: Window) -> dict[str, Any]:
-    opens = window.opens
-    return {
-        "size": window.size,
-        "slide": window.slide,
-        "unit": "events" if window.events else "ms",
-        "opens_on": None
-        if opens is None
-        else {"type": opens.type, "condition": None if opens.expr is None else formula(opens.expr, [opens.type])},
-    }

@@ -392,8 +392,9 @@ class Transition:
     the component of `target` as ADJACENT (the later one), be it the same.
     `absences`: negatives of which no trend may lie strictly between the two events (T4).
     `strategy`: what may be skipped between the two events.
-    `ends`: under skip-till-next-match, transitions (indices) of the same source that a trend waits for no longer once
-    this one has taken an event.
+    `ends`: under skip-till-next-match, transitions (indices) of the same source that an event waits along no longer
+    once this one has taken one behind it. Types, conditions and TIME decide whether it takes it, not `absences`, which
+    rule out trends and no choice.
     """
 
     source: int
@@ -418,7 +419,8 @@ class TrendAggregate:
     """An aggregate over the trends of a window and group (T9): function "count", "min", "max", "sum" or "avg".
 
     `component` None: COUNT(*). `attribute` and its `kind` None: COUNT(*) and COUNT(E). Of an attribute, null is
-    skipped; "avg" is the sum by the number of values; "min", "max", "avg" of nothing are null, "sum" of nothing is 0.
+    skipped: "count" is the number of values, "avg" the sum by that number; "min", "max", "avg" of nothing are null,
+    "sum" of nothing is 0.
     """
 
     function: str

@@ -112,18 +112,16 @@ class _Binder:
 
     def _of_attribute(self, call: tree.Call, argument: tree.Reference, component: int) -> Typed:
         place, scope = self.scope.places[component], self.scope
-        if argument.attribute is None or call.function == "count":
-            hint = f"Write COUNT({argument.variable}): events of it, in all trends together."
-            raise scope.wrong("COUNT counts events or trends, not values", call.span, hint)
+        assert argument.attribute is not None  # the grammar has none without
         found = scope.attribute(place.type, argument.attribute, argument.span)
-        if found.kind in (Kind.STRING, Kind.BOOL):
+        if call.function != "count" and found.kind in (Kind.STRING, Kind.BOOL):
             noun = "strings" if found.kind is Kind.STRING else "truth values"
             raise scope.wrong(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
         if found.null:
-            return Typed(plan.Const(0 if call.function == "sum" else None), Sort.NUMBER)
+            return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
         kind = kind_or_guess(found)
         aggregate = plan.TrendAggregate(call.function, component, found.name, kind)
-        return self._of(aggregate, Kind.FLOAT if call.function == "avg" else kind)
+        return self._of(aggregate, {"avg": Kind.FLOAT, "count": Kind.INT}.get(call.function, kind))
 
     def _of(self, aggregate: plan.TrendAggregate, kind: Kind) -> Typed:
         index = self.aggregates.setdefault(aggregate, len(self.aggregates))

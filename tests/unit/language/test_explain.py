@@ -51,12 +51,15 @@ aggregate query down
   key      [symbol, sector], each value on its own
   group    sector
   window   10 minutes, one every 10 seconds
-  cost     polynomial, O(n^2): a condition on adjacent events: each event looks for its predecessors
-           among those before it; each event keeps an aggregate for each of its 60 windows
+  panes    10 seconds each, 60 to a window; an event lies in 60 windows
+  cost     linearithmic, O(k n log n): each event finds its predecessors as a range of those before
+           it, kept in order with their subtotals; each event keeps an aggregate for each of its k =
+           60 windows
 
 template (GRETA)
   S      type = Stock AND S.volume > 5  (start, end)
   S -> S  S.price > NEXT(S).price
+    predecessors: an ordered tree by S.price, above NEXT(S).price
 
 returns
   COUNT(*)
@@ -305,7 +308,13 @@ def test_an_exponential_query_is_warned_of_before_it_starts() -> None:
 
 @pytest.mark.parametrize(
     ("where", "name", "bound"),
-    [("", "linear", "O(n)"), ("WHERE A.x > 1", "linear", "O(n)"), ("WHERE A.x < NEXT(A).x", "polynomial", "O(n^2)")],
+    [
+        ("", "linear", "O(n)"),
+        ("WHERE A.x > 1", "linear", "O(n)"),
+        ("WHERE A.x < NEXT(A).x", "linearithmic", "O(n log n)"),
+        ("WHERE A.x + NEXT(A).x > 3", "polynomial", "O(n^2)"),
+        ("WHERE A.x < NEXT(A).x AND A.y < NEXT(A).y", "polynomial", "O(n^2)"),
+    ],
 )
 def test_cost_classes_of_aggregate_queries(where: str, name: str, bound: str) -> None:
     plan = compile_query(f"PATTERN A+ {where} WITHIN 1 h RETURN COUNT(*)", LETTERS)
@@ -342,7 +351,10 @@ def test_json_holds_the_whole_plan() -> None:
     trend = explain_json(compile_query(DOWN, STOCK))
     assert json.loads(json.dumps(trend)) == trend
     assert (trend["kind"], trend["group"], trend["strict"]) == ("aggregate", ["sector"], False)
-    assert trend["transitions"] == [{"from": "S", "to": "S", "conditions": ["S.price > NEXT(S).price"]}]
+    (edge,) = trend["transitions"]
+    assert (edge["from"], edge["to"], edge["conditions"]) == ("S", "S", ["S.price > NEXT(S).price"])
+    assert (edge["index"]["search"], edge["index"]["ranges"]) == ("tree", [[">", "NEXT(S).price"]])
+    assert trend["panes"] == {"size": 10_000, "windows": 60}
     assert trend["states"][0]["conditions"] == ["S.volume > 5"]
 
 
