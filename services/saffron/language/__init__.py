@@ -7,7 +7,8 @@ meaning   binder -> match_plan or trend_plan, by way of scope, typed, aggregates
           ruling (conditions of a NOT), agreement (keys and DISTINCT as checks)
           trend_plan: trend_layout -> walks over positions -> template; edges (conditions), conjunction (AND),
           trend_values (RETURN, HAVING) -> edge_index: how the engine finds predecessors
-words     explain (explain_trends, template_words; automaton or outline, links, asking; complexity, growth; formulas, drawing); errors: the carets
+words     explain (automaton or outline, links, asking; complexity, growth; formulas, drawing) and explain_trends
+          (template_words); errors: the carets
 """
 
 from saffron.language.binder import Bound, bind, compile_query
