@@ -1,20 +1,66 @@
-"""Counts that never overflow: an integer times a power of two.
+"""Numbers of `numbers` from and to those of Python: what attributes become, and what results show.
 
-A count is the pair (n, e), worth n * 2**e. It is exact, with e = 0, while it is below 2**63. Beyond, n holds its 63
-leading bits (2**62 <= n < 2**63) and each addition rounds by at most half a unit of the last one, so that after m
-additions in a row the relative error is below m * 2**-63. `kernels_tables.add` does the sums.
+A count (n, e) is worth n * 2**e, a sum (n, x) n * 2**(x >> 1). Results show an exact count as an integer and any other
+as a decimal string with 17 digits, for it may be greater than any float.
 """
 
 from __future__ import annotations
 
+import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
+import numpy as np
+from numpy.typing import NDArray
+
 _CONTEXT = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_DOUBLE = 53  # bits of a float64's mantissa
 
 
 def written(n: int, e: int) -> int | str:
     """The count as results show it: an integer while exact, else a decimal string with 17 digits."""
     if e == 0:
         return n
-    value = _CONTEXT.multiply(Decimal(n), _CONTEXT.power(Decimal(2), Decimal(e)))
-    return f"{value:.16e}"
+    return f"{decimal(n, e):.16e}"
+
+
+def decimal(n: int, e: int) -> Decimal:
+    """n * 2**e with 40 significant digits, of any size."""
+    return _CONTEXT.multiply(Decimal(n), _CONTEXT.power(Decimal(2), Decimal(e)))
+
+
+def written_sum(n: int, x: int, *, whole: bool) -> int | float | str:
+    """The sum (n, x) as results show it: `whole` (of integers) as an integer while exact, else as the nearest float.
+
+    What no float can hold, and a sum of integers that was rounded, is a decimal string with 17 digits.
+    """
+    e = x >> 1
+    if whole and x & 1 == 0:
+        return n << e if e >= 0 else n >> -e
+    try:
+        value = nearest(n, e)
+    except OverflowError:
+        value = math.inf
+    return f"{decimal(n, e):.16e}" if whole or math.isinf(value) else value
+
+
+def nearest(n: int, e: int) -> float:
+    """The float nearest to n * 2**e, halves to even; OverflowError where there is none."""
+    if e >= 0:
+        if n.bit_length() + e > 1024:
+            message = f"{n} * 2**{e} is no float"
+            raise OverflowError(message)
+        return float(n << e)
+    return n / (1 << -e)  # a quotient of integers is rounded once
+
+
+def split(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(m, f) with values = m * 2**f exactly; f = 0 for integers below 2**62, m odd for all others. NaN, inf are 0."""
+    fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    mantissa = (fraction * 2.0**_DOUBLE).astype(np.int64)
+    lowest = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1  # the number of zeros at the end; -1 for 0
+    zeros = np.maximum(lowest, 0)
+    mantissa >>= zeros
+    exponent = np.where(mantissa == 0, 0, exponent - _DOUBLE + zeros).astype(np.int32)
+    bits = _DOUBLE - zeros
+    back = np.where((exponent > 0) & (bits + exponent <= 62), exponent, 0)
+    return mantissa << back, exponent - back.astype(np.int32)

@@ -1,0 +1,251 @@
+"""The ordered index against a list: random operations, in every shape of entry, compiled and as Python."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saffron.engine import jit
+from saffron.engine.trends import (
+    exact,
+    layout,
+    numbers,
+    ordered,
+    ordered_nodes,
+    ordered_removal,
+    ordered_tree,
+    template,
+)
+from saffron.engine.trends.ordered import AFTER, BEFORE, BLOCK, FAN, ROOM, USED, Index, Nodes
+from tests.reference.ordered import Bound, Entry, OrderedList
+
+PARTS = (ordered_nodes, ordered_tree, ordered_removal)
+ENTRY_POINTS = ("lacks", "insert", "aggregate", "delete", "cut", "drop_before", "clear_slot", "prune", "free_tree")
+INFINITY = float("inf")
+
+
+@cache
+def functions(how: str) -> ModuleType:
+    if how == "exact":
+        helpers = (layout, ordered, exact)
+        return jit.load(template.text(*PARTS, called=ENTRY_POINTS), helpers=helpers, compiled=False)
+    source = template.text(numbers, *PARTS, called=ENTRY_POINTS)
+    return jit.load(source, helpers=(layout, ordered), compiled=how == "compiled")
+
+
+class Shape:
+    """What entries look like in a test."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.windows = source.choice([1, 1, 2, 5])
+        self.counts = self.windows * source.choice([1, 1, 2])
+        self.sums = self.windows * source.choice([0, 0, 1])
+        self.lows = self.windows * source.choice([0, 0, 1])
+        self.worded = source.random() < 0.5
+        self.keeps = source.random() < 0.6
+
+    def index(self, how: str) -> Index:
+        return ordered.new(
+            self.windows,
+            self.counts,
+            sums=self.sums,
+            lows=self.lows,
+            worded=self.worded,
+            keeps=self.keeps,
+            number=object if how == "exact" else np.int64,
+        )
+
+
+class Pair:
+    """Some trees of one index, each beside its list."""
+
+    def __init__(self, seed: int, how: str) -> None:
+        self.source = random.Random(seed)
+        self.shape = Shape(self.source)
+        self.index = self.shape.index(how)
+        self.run = functions(how)
+        self.exact = how == "exact"
+        self.roots = [0] * self.source.choice([1, 3])
+        self.lists = [OrderedList(self.shape.windows) for _ in self.roots]
+        self.spread = self.source.choice([3, 40, 10**6])
+        self.rising = self.source.random() < 0.2
+        self.big = self.source.random() < 0.4
+        self.seq = 0
+
+    def key(self) -> float:
+        return float(self.seq if self.rising else self.source.randrange(self.spread)) / 4
+
+    def word(self) -> int:
+        return self.source.randrange(-2, 2) if self.shape.worded else 0
+
+    def count(self) -> tuple[int, int]:
+        if self.source.random() < 0.2:
+            return 0, 0
+        if self.big and self.exact:
+            return self.source.getrandbits(200), 0
+        if self.big and self.source.random() < 0.5:
+            return (1 << 62) | self.source.getrandbits(62), self.source.randrange(1, 200)
+        return self.source.getrandbits(self.source.choice([3, 20])), 0
+
+    def insert(self, t: int) -> None:
+        while self.run.lacks(self.index):
+            self.index = ordered.grown(self.index)
+        shape, index = self.shape, self.index
+        given = [self.count() for _ in range(shape.counts)]
+        given += [(self.source.randrange(-1000, 1000), 2 * self.source.randrange(-5, 5)) for _ in range(shape.sums)]
+        empty = [given[r % shape.windows][0] == 0 for r in range(len(given))]  # no trend: nothing to count or add
+        given = [(0, 0) if none else number for none, number in zip(empty, given, strict=True)]
+        for r, (n, e) in enumerate(given):
+            index.given_ns[r], index.given_es[r] = n, e
+        lows = [INFINITY if empty[r] else float(self.source.randrange(99)) for r in range(shape.lows)]
+        index.given_lows[:] = lows
+        word, key, seq = self.word(), self.key(), self.seq
+        self.seq += 1
+        self.roots[t] = self.run.insert(self.roots[t], word, key, seq, index)
+        values = [Fraction(n) * Fraction(2) ** int(e) for n, e in given[: shape.counts]]
+        values += [Fraction(n) * Fraction(2) ** (int(x) >> 1) for n, x in given[shape.counts :]]
+        self.lists[t].entries.append(Entry(word, key, seq if shape.keeps else 0, tuple(values), tuple(lows)))
+
+    def bounds(self) -> tuple[Bound, Bound]:
+        ends = [self.key(), self.key()]
+        if self.source.random() < 0.8:
+            ends.sort()
+        low = (-INFINITY, BEFORE) if self.source.random() < 0.3 else (ends[0], self.source.choice([BEFORE, AFTER]))
+        high = (INFINITY, AFTER) if self.source.random() < 0.3 else (ends[1], self.source.choice([BEFORE, AFTER]))
+        return low, high
+
+    def compare(self, t: int) -> None:
+        word = self.word()
+        low, high = self.bounds()
+        self.run.aggregate(self.roots[t], word, *low, *high, self.index)
+        shape, index = self.shape, self.index
+        true, lows = self.lists[t].aggregate(word, low, high, shape.counts + shape.sums, shape.lows)
+        for r, value in enumerate(true):
+            n, e = int(index.found_ns[r]), int(index.found_es[r])
+            if r >= shape.counts:
+                assert e % 2 == 0
+                e >>= 1
+            found = Fraction(n) * Fraction(2) ** e
+            assert abs(found - value) <= (value / 2**50 if value >= 2**63 and not self.exact else 0)
+        assert index.found_lows.tolist() == lows
+
+    def remove(self, t: int) -> None:
+        what = self.source.choice(["delete", "cut", "drop", "clear", "prune", "free"])
+        twin = self.lists[t]
+        if what == "delete" and twin.entries:
+            entry = self.source.choice(twin.entries)
+            self.roots[t] = self.run.delete(self.roots[t], entry.word, entry.key, entry.seq, self.index)
+            twin.cut(entry.word, (entry.key, entry.seq), (entry.key, entry.seq + 1))
+        elif what == "cut":
+            word = self.word()
+            low, high = self.bounds()
+            self.roots[t] = self.run.cut(self.roots[t], word, *low, *high, self.index)
+            twin.cut(word, low, high)
+        elif what == "drop" and self.shape.keeps:
+            seq = self.source.randrange(self.seq + 1)
+            self.roots[t] = self.run.drop_before(self.roots[t], seq, self.index)
+            twin.keep(lambda entry: entry.seq >= seq)
+        elif what == "clear":
+            slot = self.source.randrange(self.shape.windows)
+            self.run.clear_slot(slot, self.index)
+            for each in self.lists:
+                each.clear_slot(slot)
+        elif what == "prune":
+            self.roots[t] = self.run.prune(self.roots[t], self.index)
+            twin.prune()
+        elif what == "free" and self.source.random() < 0.3:
+            self.run.free_tree(self.roots[t], self.index)
+            self.roots[t], twin.entries = 0, []
+
+    def all_is_kept_or_free(self) -> None:
+        """Every block is in a node of some tree, or in a free run; each node is right about what it holds."""
+        counted = [0, 0]
+        for root, twin in zip(self.roots, self.lists, strict=True):
+            if root != 0:
+                held = self.visit(int(root), counted)
+                assert len(held) == len({(e.word, e.key, e.seq) for e in twin.entries}) or not self.shape.keeps
+                assert held == sorted(held)
+        for side, nodes in enumerate((self.index.leaves, self.index.inners)):
+            assert counted[side] + free_blocks(nodes) == nodes.free[0] <= len(nodes.meta)
+
+    def visit(self, node: int, counted: list[int]) -> list[tuple[int, float, int]]:
+        nodes = self.index.inners if node > 0 else self.index.leaves
+        block = abs(node) - 1
+        counted[node > 0] += int(nodes.meta[block, ROOM])
+        entries = range(block * BLOCK, block * BLOCK + int(nodes.meta[block, USED]))
+        assert 0 < len(entries) <= int(nodes.meta[block, ROOM]) * BLOCK <= FAN * BLOCK
+        if node < 0:
+            words = nodes.words if self.shape.worded else np.zeros(len(nodes.keys), np.int64)
+            seqs = nodes.seqs if self.shape.keeps else np.zeros(len(nodes.keys), np.int64)
+            return [(int(words[at]), float(nodes.keys[at]), int(seqs[at])) for at in entries]
+        return [each for at in entries for each in self.visit(int(nodes.children[at]), counted)]
+
+
+def free_blocks(nodes: Nodes) -> int:
+    blocks = 0
+    for room in range(1, FAN + 1):
+        run = int(nodes.free[room])
+        while run:
+            blocks += room
+            run = int(nodes.meta[run - 1, USED])
+    return blocks
+
+
+def drive(seed: int, how: str, steps: int) -> None:
+    pair = Pair(seed, how)
+    growing = pair.source.choice([0.9, 0.97, 0.99])
+    for _ in range(steps):
+        t = pair.source.randrange(len(pair.roots))
+        if pair.source.random() < growing:
+            pair.insert(t)
+            if pair.source.random() < 0.15:
+                pair.compare(t)
+        else:
+            pair.remove(t)
+            pair.compare(t)
+    pair.all_is_kept_or_free()
+    for t in range(len(pair.roots)):
+        pair.compare(t)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_random_operations_as_python(block: int) -> None:
+    for seed in range(block * 6, block * 6 + 6):
+        drive(seed, "exact" if seed % 4 == 3 else "plain", 400)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_random_operations_compiled(block: int) -> None:
+    for seed in range(1000 + block * 20, 1020 + block * 20):
+        drive(seed, "compiled", 1000)
+
+
+def test_a_thousand_small_trees_are_small() -> None:
+    """Ten vertices in each of a thousand trees: a leaf of two blocks each."""
+    run = functions("compiled")
+    index = ordered.new(1, 1)
+    roots = [0] * 1000
+    index.given_ns[0] = 1
+    for seq in range(10_000):
+        while run.lacks(index):
+            index = ordered.grown(index)
+        roots[seq % 1000] = run.insert(roots[seq % 1000], 0, float(seq * 7919 % 10_007), seq, index)
+    assert index.leaves.free[0] * BLOCK <= 16 * 1000 + BLOCK * 1000
+    assert index.inners.free[0] == 0
+
+
+def test_keys_that_only_rise_fill_their_nodes() -> None:
+    run = functions("plain")
+    index: Any = ordered.new(1, 1, keeps=True)
+    root = 0
+    for seq in range(2000):
+        while run.lacks(index):
+            index = ordered.grown(index)
+        root = run.insert(root, 0, float(seq), seq, index)
+    assert index.leaves.free[0] * BLOCK < 2000 * 1.1 + 64
