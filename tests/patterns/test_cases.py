@@ -72,10 +72,12 @@ def match_line(result: dict[str, Any]) -> str:
 
 
 def trend_line(result: dict[str, Any]) -> str:
-    """ "[0,10) sector='tech' 43": window, group, count."""
+    """ "[0,10) sector='tech' 43": window, group, COUNT(*); or what RETURN has, as JSON."""
     low, high = result["window"]
     group = [f"{name}={value!r}" for name, value in result["group"].items()]
-    return " ".join([f"[{low},{high})", *group, str(result["return"]["COUNT(*)"])])
+    returned = result["return"]
+    alone = list(returned) == ["COUNT(*)"]
+    return " ".join([f"[{low},{high})", *group, str(returned["COUNT(*)"]) if alone else json.dumps(returned)])
 
 
 @pytest.mark.parametrize("block_events", [1, 2, 3, 1000])

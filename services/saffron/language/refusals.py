@@ -38,20 +38,21 @@ def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
         hint = "Leave it out: the numbers of one match are always exact."
         raise scope.refused("EXACT belongs to aggregate queries (COUNT(*) in RETURN)", query.exact.span, hint)
     if output is not None and output.mode != "ALL" and aggregate:
-        hint = "Leave OUTPUT out: all matches."
-        raise scope.refused(f"this version does not run OUTPUT {output.mode} yet", output.span, hint)
-    if aggregate and output is not None and output.timeouts:
+        hint = "Leave OUTPUT out; or match the pattern: RETURN without COUNT(*) and its like."
         raise scope.refused(
-            "this version does not run WITH TIMEOUTS yet", output.span, "Leave OUTPUT out: all matches."
+            f"OUTPUT {output.mode} chooses among matches, and trends are never built", output.span, hint
         )
+    if aggregate and output is not None and output.timeouts:
+        hint = "Leave OUTPUT out; or match the pattern: RETURN without COUNT(*) and its like."
+        raise scope.refused("WITH TIMEOUTS reports what was begun, and trends are never built", output.span, hint)
     if output is not None and output.mode == "COMPRESSED" and query.returns is not None and query.returns.items:
         hint = "Leave RETURN out: `saffron enumerate` lists the matches by their positions; or leave OUTPUT out."
         raise scope.refused(
             "OUTPUT COMPRESSED has one result for many matches: no values of one", query.returns.span, hint
         )
     if aggregate and consume is not None and consume.scope != "none":
-        hint = "Leave CONSUME out: an event may serve several matches."
-        raise scope.refused("this version does not run CONSUME yet", consume.span, hint)
+        hint = "Leave CONSUME out: an event may serve several trends."
+        raise scope.refused("CONSUME takes events from later matches, and trends are never built", consume.span, hint)
     if aggregate and query.returns is not None and query.returns.into is not None:
         hint = "Leave INTO out: what a window holds is known when the events that it would stand among are past."
         raise scope.refused("the results of an aggregate query are no events to others", query.returns.span, hint)

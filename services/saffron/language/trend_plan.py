@@ -15,7 +15,7 @@ from saffron.language.scope import Scope, Slot
 from saffron.language.strategies import Strategies, bind_strategies
 from saffron.language.template import template_of
 from saffron.language.trend_layout import Part, TrendLayout, build_trend_layout
-from saffron.language.trend_values import Values, bind_values, is_trend_aggregate
+from saffron.language.trend_values import bind_values, is_trend_aggregate
 from saffron.language.typed import kind_or_guess
 from saffron.language.walks import Refuse, Walk, walk_of
 from saffron.language.windows import bind_window
@@ -61,7 +61,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     values = bind_values(query, layout, scope)
     left, *others = (filled[part] for part in layout.sides)
     if others:
-        _check_conjunction(query, layout, filled, components, strategies, values, scope)
+        _check_conjunction(query, layout, filled, components, strategies, scope)
         others.append(conjunction.both(left, others[0], components))
     return plan.TrendPlan(
         name=name,
@@ -133,15 +133,11 @@ def _check_conjunction(
     filled: dict[Part, Template],
     components: tuple[plan.Component, ...],
     strategies: Strategies,
-    values: Values,
     scope: Scope,
 ) -> None:
-    span = query.pattern.span
-    if any(aggregate.component is not None for aggregate in values.aggregates):
-        hint = "Return COUNT(*); or write a query for each side, and aggregate there."
-        raise scope.refused("AND counts pairs of trends, and has no other aggregate", span, hint)
     if Strategy.NEXT in (*strategies.begins, *strategies.continues):
         hint = "Write skip-till-any-match, or a query for each side."
+        span = next(use.span for use in query.strategies if use.name == Strategy.NEXT.value)
         raise scope.refused("what both sides of an AND select by skip-till-next-match is not known", span, hint)
     for part in layout.sides:
         conjunction.check_one_reading(filled[part], components, _refusing(part, scope))

@@ -92,6 +92,9 @@ class _Binder:
         argument = call.arguments[0]
         if isinstance(argument, tree.Star):
             return self._of(plan.TrendAggregate("count", None, None, None), Kind.INT)
+        if len(self.layout.sides) > 1:
+            hint = "Return COUNT(*); or write a query for each side, and aggregate there."
+            raise self.scope.refused("AND counts pairs of trends, and has no other aggregate", call.span, hint)
         component = self._component(argument)
         if isinstance(argument, tree.Name):
             if call.function != "count":

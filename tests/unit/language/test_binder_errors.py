@@ -105,10 +105,12 @@ PLAN_ERRORS = {
     "PATTERN A a RETURN COUNT(*) INTO E": (
         "the results of an aggregate query are no events to others", "RETURN COUNT(*) INTO E"),
     "PATTERN A a RETURN COUNT(*) CONFIDENCE >= 0.5": ("CONFIDENCE belongs to match queries", "0.5"),
-    "PATTERN A a OUTPUT FIRST RETURN COUNT(*)": ("this version does not run OUTPUT FIRST yet", "FIRST"),
+    "PATTERN A a OUTPUT FIRST RETURN COUNT(*)": (
+        "OUTPUT FIRST chooses among matches, and trends are never built", "FIRST"),
     "PATTERN A a OUTPUT ALL WITH TIMEOUTS RETURN COUNT(*)": (
-        "this version does not run WITH TIMEOUTS yet", "ALL WITH TIMEOUTS"),
-    "PATTERN A a CONSUME a RETURN COUNT(*)": ("this version does not run CONSUME yet", "a"),
+        "WITH TIMEOUTS reports what was begun, and trends are never built", "ALL WITH TIMEOUTS"),
+    "PATTERN A a CONSUME a RETURN COUNT(*)": (
+        "CONSUME takes events from later matches, and trends are never built", "a"),
     "PATTERN A+ RETURN COUNT(*) HAVING COUNT(*) > 3": ("this version does not run HAVING yet", "COUNT(*) > 3"),
     "PATTERN A a HAVING a.x > 3": ("HAVING belongs to aggregate queries (COUNT(*) in RETURN)", "a.x > 3"),
     "PATTERN A a GROUP BY k": ("GROUP BY belongs to aggregate queries (COUNT(*) in RETURN)", "k"),
