@@ -9,7 +9,6 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.match import chains
 from saffron.engine.match.assemble import assemble, digits, identify, seeds
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import DEADLINE_OF
@@ -19,52 +18,50 @@ from saffron.engine.match.returns import evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
 from saffron.engine.match.sequences import bound
 from saffron.engine.match.tails import Tails
-from saffron.engine.match.values import value_at
+from saffron.engine.match.values import Stored, value_at
 
 Ints = NDArray[np.int64]
 
 
-class Matches:
-    """What one query reports of a block. Valid until the next block.
+class Written:
+    """Matches of one query, in a form that `_taken` reads. Valid until the next block.
 
-    `position`: of each entry's last event, or what is given.
+    `last`: places of the events that stand last; `lows`, `serials`: of the matches' own windows, if they have any.
+    `position`: of each one's last event, or what is given.
     """
 
     def __init__(
-        self, runs: QueryRuns, entries: Entries, name: str, partition: int, position: Ints | None = None
+        self,
+        runs: Stored,
+        name: str,
+        partition: int,
+        last: Ints,
+        *,
+        lows: Ints | None,
+        serials: Ints | None,
+        position: Ints | None = None,
     ) -> None:
         self._runs = runs
         self._name = name
         self._partition = partition
-        self._found, self._lows, self._serials = entries.found, entries.lows, entries.serials
-        last = self._found[2] & runs.rows.mask
+        self._lows, self._serials = lows, serials
         self.position = runs.rows.columns[SEQ][last].astype(np.int64) if position is None else position
         self.last_time = runs.rows.columns[TIME][last].astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.position)
 
-    @property
-    def deadline(self) -> Ints:
-        """[n] when the window closed for whose end each waited, if it did."""
-        deadline: Ints = self._found[DEADLINE_OF]
-        return deadline
-
     def json(self, chosen: Ints) -> list[bytes]:
         """These entries as JSON objects."""
         if not len(chosen):
             return []
-        plan, rows, nodes = self._runs.plan, self._runs.rows, self._runs.nodes.arrays
-        found = np.ascontiguousarray(self._found[:, chosen])
-        counts = np.zeros((len(chosen), plan.positive), np.int64)
-        chains.measure(found, *nodes, counts)
-        places = np.empty(int(counts.sum()), np.int64)
-        chains.walk(found, rows.mask, *nodes, counts, places)
+        plan, rows = self._runs.plan, self._runs.rows
+        counts, places = self._taken(chosen)
         ids = digits(self._ids(chosen, counts, rows.identities(places)))
         used, where = _distinct(places, rows.capacity)
         pieces = Pieces()
         texts, text_ends = self._events(pieces, used)
-        heads, head_ends = self._heads(chosen, found)
+        heads, head_ends = self._heads(chosen, *self._span(chosen, counts, places))
         tails, tail_ends = self._tails(chosen, counts, places)
         frame, frame_at = self._frame()
         lengths = np.diff(text_ends, prepend=0)
@@ -78,21 +75,22 @@ class Matches:
         )  # fmt: skip
         return cut(out[: result_ends[-1]], result_ends)
 
-    def as_events(self) -> tuple[Ints, dict[str, list[Any]]]:
-        """What INTO makes of the entries: int64 [n], 64 bits of each one's id (never 0); values by item of RETURN."""
-        runs, chosen = self._runs, np.arange(len(self))
-        counts, places = bound(runs, self._found)
-        ids = self._ids(chosen, counts, runs.rows.identities(places))[:, 0].view(np.int64)
-        parts = [part.tolist() for part in np.split(places, np.cumsum(counts)[:-1])]
-        width = runs.plan.positive
-        events = [parts[at : at + width] for at in range(0, len(parts), width)]
-        items = [(item.name, evaluator(item.expr, self._value)) for item in runs.plan.returns]
-        return np.where(ids == 0, 1, ids), {name: [value(one) for one in events] for name, value in items}
-
     @property
     def _seed(self) -> str:
         """Where ids begin."""
         return self._runs.plan.text
+
+    def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """[n, components] how many events each component has; [.] the places of all of them, match by match."""
+        raise NotImplementedError
+
+    def _times(self, pieces: Pieces, used: Ints) -> Ints:
+        """[n, columns] the pieces that make up the times of the events at these places."""
+        return pieces.numbers(self._runs.rows.columns[TS][used])[:, None]
+
+    def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
+        """Of each match the place of its first event, and its first and last instant."""
+        raise NotImplementedError
 
     def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """What follows the events of each, from the brace that closes them on, and where each ends."""
@@ -112,9 +110,9 @@ class Matches:
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """The events at these places as JSON, one after another, and where each ends."""
         columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
-        seq, ts = pieces.numbers(columns[SEQ][used]), pieces.numbers(columns[TS][used])
+        seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)
         types = columns[TYPE][used]
-        width = 5 + 2 * max((len(attributes) for attributes in schema.types.values()), default=0)
+        width = 4 + ts.shape[1] + 2 * max((len(attributes) for attributes in schema.types.values()), default=0)
         order = np.full((len(used), width), pieces.literal(b""), np.int64)
         for code in np.unique(types).tolist():
             own = np.flatnonzero(types == code)
@@ -122,9 +120,9 @@ class Matches:
             order[own, 0] = pieces.literal(b'{"seq":')
             order[own, 1] = seq[own]
             order[own, 2] = pieces.literal(b',"ts":')
-            order[own, 3] = ts[own]
+            order[own, 3 : 3 + ts.shape[1]] = ts[own]
             opening = b',"type":' + orjson.dumps(text)
-            at = 4
+            at = 3 + ts.shape[1]
             for attribute in schema.types.get(text, ()):
                 order[own, at] = pieces.literal(opening + b"," + orjson.dumps(attribute) + b":")
                 values = columns[f".{attribute}"][used[own]]
@@ -133,11 +131,10 @@ class Matches:
             order[own, at] = pieces.literal(opening + b"}")
         return pieces.join(order)
 
-    def _heads(self, chosen: Ints, found: Ints) -> tuple[NDArray[np.uint8], Ints]:
+    def _heads(self, chosen: Ints, first: Ints, start: Ints, end: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """From after the id to before the events: query, partition, key, start, end, window."""
         runs, plan, pieces = self._runs, self._runs.plan, Pieces()
-        columns, mask = runs.rows.columns, runs.rows.mask
-        first, last = found[0] & mask, found[2] & mask
+        columns = runs.rows.columns
         opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
         order: list[NDArray[np.int64] | int] = []
         for name in plan.key:
@@ -147,9 +144,9 @@ class Matches:
             opening = b","
         order += [
             pieces.literal((opening if not plan.key else b"") + b'},"start":'),
-            pieces.numbers(columns[TS][first]),
+            pieces.numbers(start),
         ]
-        order += [pieces.literal(b',"end":'), pieces.numbers(columns[TS][last])]
+        order += [pieces.literal(b',"end":'), pieces.numbers(end)]
         if self._lows is None:
             order.append(pieces.literal(b',"window":null'))
         else:
@@ -171,6 +168,49 @@ class Matches:
         """An attribute of the event at a place of the ring of rows."""
         runs = self._runs
         return value_at(runs.rows, runs.schema, runs.strings, attribute, place)
+
+
+class Matches(Written):
+    """What one query reports of a block, over exact times: entries of runs' nodes.
+
+    `position`: of each entry's last event, or what is given.
+    """
+
+    def __init__(
+        self, runs: QueryRuns, entries: Entries, name: str, partition: int, position: Ints | None = None
+    ) -> None:
+        self._query = runs
+        self._found = entries.found
+        last = self._found[2] & runs.rows.mask
+        super().__init__(runs, name, partition, last, lows=entries.lows, serials=entries.serials, position=position)
+
+    @property
+    def deadline(self) -> Ints:
+        """[n] when the window closed for whose end each waited, if it did."""
+        deadline: Ints = self._found[DEADLINE_OF]
+        return deadline
+
+    def as_events(self) -> tuple[Ints, dict[str, list[Any]]]:
+        """What INTO makes of the entries: int64 [n], 64 bits of each one's id (never 0); values by item of RETURN."""
+        runs, chosen = self._runs, np.arange(len(self))
+        counts, places = bound(self._query, self._found)
+        ids = self._ids(chosen, counts, runs.rows.identities(places))[:, 0].view(np.int64)
+        parts = [part.tolist() for part in np.split(places, np.cumsum(counts)[:-1])]
+        width = runs.plan.positive
+        events = [parts[at : at + width] for at in range(0, len(parts), width)]
+        items = [(item.name, evaluator(item.expr, self._value)) for item in runs.plan.returns]
+        return np.where(ids == 0, 1, ids), {name: [value(one) for one in events] for name, value in items}
+
+    def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
+        return bound(self._query, self._found[:, chosen])
+
+    def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
+        return self._ends(chosen)
+
+    def _ends(self, chosen: Ints) -> tuple[Ints, Ints, Ints]:
+        first, last = self._found[0, chosen] & self._runs.rows.mask, self._found[2, chosen] & self._runs.rows.mask
+        ts = self._runs.rows.columns[TS]
+        return first, ts[first].astype(np.int64), ts[last].astype(np.int64)
 
 
 def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:

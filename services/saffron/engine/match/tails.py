@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.match.pieces import Pieces
-from saffron.engine.match.query import QueryRuns, column_name
+from saffron.engine.match.query import column_name
 from saffron.engine.match.returns import Value, evaluator
+from saffron.engine.match.values import Stored
 from saffron.language.plan import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
 
 Ints = NDArray[np.int64]
@@ -24,15 +25,18 @@ class Tails:
     `counts`: [n, components] events by component; `places`: all their places in the ring of rows, match by match.
     """
 
-    def __init__(self, runs: QueryRuns, counts: Ints, places: Ints, value: Value) -> None:
+    def __init__(self, runs: Stored, counts: Ints, places: Ints, value: Value) -> None:
         self._runs = runs
         self._counts = counts
         self._places = places
         self._value = value
         self._starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).reshape(counts.shape)
 
-    def texts(self) -> tuple[NDArray[np.uint8], Ints]:
-        """From after the events to the end of each result, one after another, and where each ends."""
+    def texts(self, **behind: Floats) -> tuple[NDArray[np.uint8], Ints]:
+        """From after the events to the end of each result, one after another, and where each ends.
+
+        `behind`: numbers [n] that stand behind the "return" object, by name.
+        """
         pieces = Pieces()
         order: list[Ints | int] = []
         opening = b'},"return":{'
@@ -40,7 +44,11 @@ class Tails:
             order.append(pieces.literal(opening + orjson.dumps(item.name) + b":"))
             order.append(self._item(item.expr, pieces))
             opening = b","
-        order.append(pieces.literal(b"}}" if self._runs.plan.returns else opening + b"}}"))
+        closing = b"}" if self._runs.plan.returns else opening + b"}"
+        for name, numbers in behind.items():
+            order += [pieces.literal(closing + b"," + orjson.dumps(name) + b":"), pieces.numbers(numbers)]
+            closing = b""
+        order.append(pieces.literal(closing + b"}"))
         rows = [np.broadcast_to(np.asarray(column), len(self._counts)) for column in order]
         return pieces.join(np.stack(rows, axis=1))
 

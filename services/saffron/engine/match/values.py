@@ -1,13 +1,27 @@
-"""An attribute of a stored event as Python has it."""
+"""What results are written from; an attribute of a stored event as Python has it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from saffron.engine.events.schema import NULL_INT, Kind, Schema
 from saffron.engine.match.query import column_name
 from saffron.engine.match.rows import Rows
 from saffron.engine.strings import Strings
+from saffron.language.plan import MatchPlan
+
+
+class Stored(Protocol):
+    """A query's events, as results read them."""
+
+    @property
+    def plan(self) -> MatchPlan: ...
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def strings(self) -> Strings: ...
 
 
 def value_at(rows: Rows, schema: Schema, strings: Strings, attribute: str, place: int) -> Any:
