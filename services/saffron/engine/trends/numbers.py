@@ -21,9 +21,6 @@ from typing import Any
 
 from saffron.engine.trends.layout import LARGEST, Ints, Smalls
 
-CALLED = ("total", "add_aligned", "leading")
-"""Functions of the template that are called, not compiled into their callers: they are long."""
-
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 

@@ -8,9 +8,6 @@ from saffron.engine.trends.layout import Floats, Ints, Smalls
 from saffron.engine.trends.numbers import add, add_signed, total
 from saffron.engine.trends.ordered import BLOCK, COUNTS, FAN, ROOM, USED, Index, Nodes
 
-CALLED = ("divided", "sum_child")
-"""Functions of the template that are called, not compiled into their callers: they are long and not for every event."""
-
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 

@@ -8,26 +8,7 @@ from saffron.engine.trends.ordered import BLOCK, ROOM, USED, WINDOWS, Index, Nod
 from saffron.engine.trends.ordered_nodes import close_gap, move_entries, move_entry, place, release, sum_child
 from saffron.engine.trends.ordered_tree import descend
 
-CALLED = ("mend", "cut", "drop_before", "clear_slot", "prune", "free_tree")
-
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
-
-
-def mend(root: int, depth: int, child: int, index: Index) -> Any:
-    """The root after entries have left `child`, reached by `path`: empty nodes are freed, the others added up."""
-    inners, path = index.inners, index.path
-    while depth > 0:
-        empty = is_empty(child, index)
-        if empty:
-            free_node(child, index)
-        depth -= 1
-        block, j = path[2 * depth], path[2 * depth + 1]
-        if empty:
-            close_gap(block, j, j + 1, inners)
-        else:
-            sum_child(child, block * BLOCK + j, index)
-        child = block + 1
-    return lowered(child, index)
 
 
 def is_empty(node: int, index: Index) -> bool:
@@ -58,11 +39,39 @@ def lowered(root: int, index: Index) -> Any:
     return root
 
 
-def delete(root: int, word: int, key: float, seq: int, index: Index) -> Any:
-    """The root without the entry (word, key, seq), if it is there; without a seq, all that has this word and key."""
-    if len(index.leaves.seqs) == 0:
-        seq = 0
-    return cut(root, word, key, seq, key, seq + 1, index)
+def mend(root: int, depth: int, child: int, index: Index) -> Any:
+    """The root after entries have left `child`, reached by `path`: empty nodes are freed, the others added up."""
+    inners, path = index.inners, index.path
+    while depth > 0:
+        empty = is_empty(child, index)
+        if empty:
+            free_node(child, index)
+        depth -= 1
+        block, j = path[2 * depth], path[2 * depth + 1]
+        if empty:
+            close_gap(block, j, j + 1, inners)
+        else:
+            sum_child(child, block * BLOCK + j, index)
+        child = block + 1
+    return lowered(child, index)
+
+
+def next_leaf(depth: int, index: Index) -> Any:
+    """The leaf behind that of `path`, which moves on to it; -1 when there is none."""
+    inners, path = index.inners, index.path
+    level = depth - 1
+    while level >= 0 and path[2 * level + 1] + 1 >= inners.meta[path[2 * level], USED]:
+        level -= 1
+    if level < 0:
+        return -1
+    path[2 * level + 1] += 1
+    node = inners.children[path[2 * level] * BLOCK + path[2 * level + 1]]
+    while node > 0:
+        level += 1
+        path[2 * level] = node - 1
+        path[2 * level + 1] = 0
+        node = inners.children[(node - 1) * BLOCK]
+    return -node - 1
 
 
 def cut(root: int, word: int, low: float, low_seq: int, high: float, high_seq: int, index: Index) -> Any:
@@ -84,22 +93,11 @@ def cut(root: int, word: int, low: float, low_seq: int, high: float, high_seq: i
     return root
 
 
-def next_leaf(depth: int, index: Index) -> Any:
-    """The leaf behind that of `path`, which moves on to it; -1 when there is none."""
-    inners, path = index.inners, index.path
-    level = depth - 1
-    while level >= 0 and path[2 * level + 1] + 1 >= inners.meta[path[2 * level], USED]:
-        level -= 1
-    if level < 0:
-        return -1
-    path[2 * level + 1] += 1
-    node = inners.children[path[2 * level] * BLOCK + path[2 * level + 1]]
-    while node > 0:
-        level += 1
-        path[2 * level] = node - 1
-        path[2 * level + 1] = 0
-        node = inners.children[(node - 1) * BLOCK]
-    return -node - 1
+def delete(root: int, word: int, key: float, seq: int, index: Index) -> Any:
+    """The root without the entry (word, key, seq), if it is there; without a seq, all that has this word and key."""
+    if len(index.leaves.seqs) == 0:
+        seq = 0
+    return cut(root, word, key, seq, key, seq + 1, index)
 
 
 def drop_before(root: int, seq: int, index: Index) -> Any:
@@ -134,12 +132,6 @@ def drop_before(root: int, seq: int, index: Index) -> Any:
     return root
 
 
-def clear_slot(slot: int, index: Index) -> None:
-    """Zero the numbers of one window slot in every tree: row r is of slot r mod K, low r too."""
-    clear_rows(slot, index.shape[WINDOWS], index.leaves)
-    clear_rows(slot, index.shape[WINDOWS], index.inners)
-
-
 def clear_rows(slot: int, windows: int, nodes: Nodes) -> None:
     """Zero every row of the slot."""
     stop = nodes.free[0] * BLOCK
@@ -150,6 +142,12 @@ def clear_rows(slot: int, windows: int, nodes: Nodes) -> None:
     for r in range(slot, len(nodes.lows), windows):
         for at in range(stop):
             nodes.lows[r, at] = float("inf")
+
+
+def clear_slot(slot: int, index: Index) -> None:
+    """Zero the numbers of one window slot in every tree: row r is of slot r mod K, low r too."""
+    clear_rows(slot, index.shape[WINDOWS], index.leaves)
+    clear_rows(slot, index.shape[WINDOWS], index.inners)
 
 
 def sift(block: int, index: Index) -> None:
@@ -167,6 +165,24 @@ def sift(block: int, index: Index) -> None:
                 move_entry(at, target, leaves)
             target += 1
     leaves.meta[block, USED] = target - first
+
+
+def joined(block: int, j: int, index: Index) -> bool:
+    """Pour the j-th child, a leaf, into the leaf before it if that has room; it is empty then."""
+    inners, leaves = index.inners, index.leaves
+    if j == 0 or inners.children[block * BLOCK + j] > 0:
+        return False
+    source = -inners.children[block * BLOCK + j] - 1
+    target = -inners.children[block * BLOCK + j - 1] - 1
+    used = leaves.meta[target, USED]
+    size = leaves.meta[source, USED]
+    if used + size > leaves.meta[target, ROOM] * BLOCK:
+        return False
+    move_entries(source * BLOCK, source * BLOCK + size, target * BLOCK + used, leaves)
+    leaves.meta[target, USED] = used + size
+    leaves.meta[source, USED] = 0
+    sum_child(-(target + 1), block * BLOCK + j - 1, index)
+    return True
 
 
 def prune(root: int, index: Index) -> Any:
@@ -201,24 +217,6 @@ def prune(root: int, index: Index) -> Any:
         else:
             sum_child(child, block * BLOCK + j, index)
             path[2 * depth + 1] = j + 1
-
-
-def joined(block: int, j: int, index: Index) -> bool:
-    """Pour the j-th child, a leaf, into the leaf before it if that has room; it is empty then."""
-    inners, leaves = index.inners, index.leaves
-    if j == 0 or inners.children[block * BLOCK + j] > 0:
-        return False
-    source = -inners.children[block * BLOCK + j] - 1
-    target = -inners.children[block * BLOCK + j - 1] - 1
-    used = leaves.meta[target, USED]
-    size = leaves.meta[source, USED]
-    if used + size > leaves.meta[target, ROOM] * BLOCK:
-        return False
-    move_entries(source * BLOCK, source * BLOCK + size, target * BLOCK + used, leaves)
-    leaves.meta[target, USED] = used + size
-    leaves.meta[source, USED] = 0
-    sum_child(-(target + 1), block * BLOCK + j - 1, index)
-    return True
 
 
 def free_tree(root: int, index: Index) -> None:

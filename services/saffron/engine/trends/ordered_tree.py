@@ -27,8 +27,6 @@ from saffron.engine.trends.ordered_nodes import (
     sum_child,
 )
 
-CALLED = ("divide_path",)
-
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
@@ -50,6 +48,17 @@ def write_entry(at: int, word: int, key: float, seq: int, nodes: Nodes) -> None:
         nodes.seqs[at] = seq
 
 
+def fill_entry(at: int, word: int, key: float, seq: int, index: Index) -> None:
+    """Write the entry of the numbers `given` into a leaf."""
+    leaves = index.leaves
+    write_entry(at, word, key, seq, leaves)
+    for r in range(len(index.given_ns)):
+        leaves.ns[r, at] = index.given_ns[r]
+        leaves.es[r, at] = index.given_es[r]
+    for r in range(len(index.given_lows)):
+        leaves.lows[r, at] = index.given_lows[r]
+
+
 def copy_order(source: int, at: int, leaf: bool, index: Index) -> None:
     """The order of the first entry of a new node becomes that of the entry above it."""
     inners = index.inners
@@ -59,6 +68,21 @@ def copy_order(source: int, at: int, leaf: bool, index: Index) -> None:
         inners.words[at] = nodes.words[source]
     if len(inners.seqs) > 0:
         inners.seqs[at] = nodes.seqs[source]
+
+
+def name_child(child: int, at: int, index: Index) -> None:
+    """Write the entry of a child: its order, its name, its aggregates."""
+    copy_order((abs(child) - 1) * BLOCK, at, child < 0, index)
+    sum_child(child, at, index)
+
+
+def height(node: int, index: Index) -> int:
+    """How many inner nodes stand above a leaf of this tree."""
+    high = 0
+    while node > 0:
+        high += 1
+        node = index.inners.children[(node - 1) * BLOCK]
+    return high
 
 
 def descend(root: int, word: int, key: float, seq: int, index: Index) -> tuple[int, int, bool]:
@@ -75,57 +99,6 @@ def descend(root: int, word: int, key: float, seq: int, index: Index) -> tuple[i
         depth += 1
         node = inners.children[(node - 1) * BLOCK + j]
     return depth, -node - 1, last
-
-
-def insert(root: int, word: int, key: float, seq: int, index: Index) -> Any:
-    """The root of the tree with an entry of the numbers `given`; see `lacks`."""
-    leaves = index.leaves
-    if root == 0:
-        block = allocate(1, leaves)
-        leaves.meta[block, USED] = 1
-        fill_entry(block * BLOCK, word, key, seq, index)
-        return -(block + 1)
-    if len(leaves.seqs) == 0:
-        seq = 0
-    depth, block, last = descend(root, word, key, seq, index)
-    p = place(block, word, key, seq, leaves)
-    at = block * BLOCK + p
-    left, right = block, -1
-    same = len(leaves.seqs) == 0 and p < leaves.meta[block, USED] and leaves.keys[at] == key
-    if same and (len(leaves.words) == 0 or leaves.words[at] == word):
-        add_given(at, index.shape[COUNTS], leaves, index.given_ns, index.given_es, index.given_lows)
-    else:
-        left, right, at = opened(block, p, last, leaves)
-        fill_entry(at, word, key, seq, index)
-    return ascend(depth, -(left + 1), -(right + 1), seq, last, index)
-
-
-def fill_entry(at: int, word: int, key: float, seq: int, index: Index) -> None:
-    """Write the entry of the numbers `given` into a leaf."""
-    leaves = index.leaves
-    write_entry(at, word, key, seq, leaves)
-    for r in range(len(index.given_ns)):
-        leaves.ns[r, at] = index.given_ns[r]
-        leaves.es[r, at] = index.given_es[r]
-    for r in range(len(index.given_lows)):
-        leaves.lows[r, at] = index.given_lows[r]
-
-
-def ascend(depth: int, child: int, extra: int, seq: int, last: bool, index: Index) -> Any:
-    """Bring the inner nodes of `path` up to date after an insertion: the child there, and one split off (0: none)."""
-    inners, path = index.inners, index.path
-    if extra != 0:
-        depth, child = divide_path(depth, child, extra, last, index)
-    while depth > 0:
-        depth -= 1
-        block = path[2 * depth]
-        at = block * BLOCK + path[2 * depth + 1]
-        inners.children[at] = child
-        add_given(at, index.shape[COUNTS], inners, index.given_ns, index.given_es, index.given_lows)
-        if len(inners.oldest) > 0:
-            inners.oldest[at] = min(inners.oldest[at], seq)
-        child = block + 1
-    return child
 
 
 def divide_path(depth: int, child: int, extra: int, last: bool, index: Index) -> tuple[int, int]:
@@ -151,19 +124,71 @@ def divide_path(depth: int, child: int, extra: int, last: bool, index: Index) ->
     return 0, block + 1
 
 
-def height(node: int, index: Index) -> int:
-    """How many inner nodes stand above a leaf of this tree."""
-    high = 0
+def ascend(depth: int, child: int, extra: int, seq: int, last: bool, index: Index) -> Any:
+    """Bring the inner nodes of `path` up to date after an insertion: the child there, and one split off (0: none)."""
+    inners, path = index.inners, index.path
+    if extra != 0:
+        depth, child = divide_path(depth, child, extra, last, index)
+    while depth > 0:
+        depth -= 1
+        block = path[2 * depth]
+        at = block * BLOCK + path[2 * depth + 1]
+        inners.children[at] = child
+        add_given(at, index.shape[COUNTS], inners, index.given_ns, index.given_es, index.given_lows)
+        if len(inners.oldest) > 0:
+            inners.oldest[at] = min(inners.oldest[at], seq)
+        child = block + 1
+    return child
+
+
+def insert(root: int, word: int, key: float, seq: int, index: Index) -> Any:
+    """The root of the tree with an entry of the numbers `given`; see `lacks`."""
+    leaves = index.leaves
+    if root == 0:
+        block = allocate(1, leaves)
+        leaves.meta[block, USED] = 1
+        fill_entry(block * BLOCK, word, key, seq, index)
+        return -(block + 1)
+    if len(leaves.seqs) == 0:
+        seq = 0
+    depth, block, last = descend(root, word, key, seq, index)
+    p = place(block, word, key, seq, leaves)
+    at = block * BLOCK + p
+    left, right = block, -1
+    same = len(leaves.seqs) == 0 and p < leaves.meta[block, USED] and leaves.keys[at] == key
+    if same and (len(leaves.words) == 0 or leaves.words[at] == word):
+        add_given(at, index.shape[COUNTS], leaves, index.given_ns, index.given_es, index.given_lows)
+    else:
+        left, right, at = opened(block, p, last, leaves)
+        fill_entry(at, word, key, seq, index)
+    return ascend(depth, -(left + 1), -(right + 1), seq, last, index)
+
+
+def add_upper(node: int, word: int, low: float, low_seq: int, index: Index) -> None:
+    """Add the entries of a subtree from a bound on."""
+    inners = index.inners
     while node > 0:
-        high += 1
-        node = index.inners.children[(node - 1) * BLOCK]
-    return high
+        first = (node - 1) * BLOCK
+        i = child_of(node - 1, word, low, low_seq, inners)
+        add_run(first + i + 1, first + inners.meta[node - 1, USED], index, inners)
+        node = inners.children[first + i]
+    block = -node - 1
+    first = block * BLOCK
+    i = place(block, word, low, low_seq, index.leaves)
+    add_run(first + i, first + index.leaves.meta[block, USED], index, index.leaves)
 
 
-def name_child(child: int, at: int, index: Index) -> None:
-    """Write the entry of a child: its order, its name, its aggregates."""
-    copy_order((abs(child) - 1) * BLOCK, at, child < 0, index)
-    sum_child(child, at, index)
+def add_lower(node: int, word: int, high: float, high_seq: int, index: Index) -> None:
+    """Add the entries of a subtree below a bound."""
+    inners = index.inners
+    while node > 0:
+        first = (node - 1) * BLOCK
+        i = child_of(node - 1, word, high, high_seq, inners)
+        add_run(first, first + i, index, inners)
+        node = inners.children[first + i]
+    block = -node - 1
+    first = block * BLOCK
+    add_run(first, first + place(block, word, high, high_seq, index.leaves), index, index.leaves)
 
 
 def aggregate(root: int, word: int, low: float, low_seq: int, high: float, high_seq: int, index: Index) -> None:
@@ -196,30 +221,3 @@ def aggregate(root: int, word: int, low: float, low_seq: int, high: float, high_
         add_upper(left, word, low, low_seq, index)
     if right != 0:
         add_lower(right, word, high, high_seq, index)
-
-
-def add_upper(node: int, word: int, low: float, low_seq: int, index: Index) -> None:
-    """Add the entries of a subtree from a bound on."""
-    inners = index.inners
-    while node > 0:
-        first = (node - 1) * BLOCK
-        i = child_of(node - 1, word, low, low_seq, inners)
-        add_run(first + i + 1, first + inners.meta[node - 1, USED], index, inners)
-        node = inners.children[first + i]
-    block = -node - 1
-    first = block * BLOCK
-    i = place(block, word, low, low_seq, index.leaves)
-    add_run(first + i, first + index.leaves.meta[block, USED], index, index.leaves)
-
-
-def add_lower(node: int, word: int, high: float, high_seq: int, index: Index) -> None:
-    """Add the entries of a subtree below a bound."""
-    inners = index.inners
-    while node > 0:
-        first = (node - 1) * BLOCK
-        i = child_of(node - 1, word, high, high_seq, inners)
-        add_run(first, first + i, index, inners)
-        node = inners.children[first + i]
-    block = -node - 1
-    first = block * BLOCK
-    add_run(first, first + place(block, word, high, high_seq, index.leaves), index, index.leaves)

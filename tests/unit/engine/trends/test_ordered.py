@@ -12,31 +12,35 @@ import numpy as np
 import pytest
 
 from saffron.engine import jit
-from saffron.engine.trends import (
-    exact,
-    layout,
-    numbers,
-    ordered,
-    ordered_nodes,
-    ordered_removal,
-    ordered_tree,
-    template,
-)
+from saffron.engine.trends import ordered, ordered_code
 from saffron.engine.trends.ordered import AFTER, BEFORE, BLOCK, FAN, ROOM, USED, Index, Nodes
 from tests.reference.ordered import Bound, Entry, OrderedList
 
-PARTS = (ordered_nodes, ordered_tree, ordered_removal)
-ENTRY_POINTS = ("lacks", "insert", "aggregate", "delete", "cut", "drop_before", "clear_slot", "prune", "free_tree")
 INFINITY = float("inf")
+PARAMETERS = {
+    "lacks": "index",
+    "insert": "root, word, key, seq, index",
+    "aggregate": "root, word, low, low_seq, high, high_seq, index",
+    "delete": "root, word, key, seq, index",
+    "cut": "root, word, low, low_seq, high, high_seq, index",
+    "drop_before": "root, seq, index",
+    "clear_slot": "slot, index",
+    "prune": "root, index",
+    "free_tree": "root, index",
+}
 
 
 @cache
 def functions(how: str) -> ModuleType:
-    if how == "exact":
-        helpers = (layout, ordered, exact)
-        return jit.load(template.text(*PARTS, called=ENTRY_POINTS), helpers=helpers, compiled=False)
-    source = template.text(numbers, *PARTS, called=ENTRY_POINTS)
-    return jit.load(source, helpers=(layout, ordered), compiled=how == "compiled")
+    if how != "compiled":
+        return ordered_code.plain(unlimited=how == "exact")
+    lines = []
+    for name, taken in PARAMETERS.items():
+        lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({taken})", ""]
+    module = jit.load("\n".join(lines), functions=ordered_code.functions())
+    result = ModuleType("called")
+    result.__dict__.update({name: getattr(module, f"call_{name}") for name in PARAMETERS})
+    return result
 
 
 class Shape:

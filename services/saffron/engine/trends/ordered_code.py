@@ -1,0 +1,83 @@
+"""The ordered index as other kernels use it: as Python, or as machine code that is made once for all queries.
+
+The text behind `# ---- template begins` of `numbers` and of the index's three modules makes one module. Compiled, its
+long parts are called by their addresses (`jit.separate`): a query's kernels name them and compile none of them. So
+
+    jit.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only in kernels
+    ordered_code.plain(unlimited=True)                      # the same names as Python, for EXACT over integers
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numba
+from numba import types
+
+from saffron.engine import jit
+from saffron.engine.trends import exact, layout, numbers, ordered, ordered_nodes, ordered_removal, ordered_tree
+
+_BEGIN = "# ---- template begins"
+_PARTS = (ordered_nodes, ordered_tree, ordered_removal)
+PUBLIC = ("lacks", "insert", "aggregate", "delete", "cut", "drop_before", "clear_slot", "prune", "free_tree")
+"""What kernels call; the docstrings are in `ordered_tree` and `ordered_removal`."""
+
+
+def plain(*, unlimited: bool = False) -> ModuleType:
+    """The functions as Python; `unlimited`: over integers of any size."""
+    text = "\n".join(["from typing import Any", *map(_text, _PARTS if unlimited else (numbers, *_PARTS))])
+    return jit.load(text, helpers=(layout, ordered, exact) if unlimited else (layout, ordered), compiled=False)
+
+
+def functions() -> Mapping[str, Callable[..., Any]]:
+    """PUBLIC by name, for `jit.load(..., functions=...)`: other kernels call them as machine code."""
+    return {name: getattr(_machine(), name) for name in PUBLIC}
+
+
+@cache
+def _machine() -> ModuleType:
+    lines = ["from typing import Any"]
+    signatures = _signatures()
+    for part in (numbers, *_PARTS):
+        for line in _text(part).splitlines():
+            if line.startswith("def "):
+                name = line[4 : line.index("(")]
+                lines.append(f'@separate(SIGNATURES["{name}"])' if name in signatures else "@inlined")
+            lines.append(line)
+    names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": signatures}
+    return jit.load("\n".join([*lines, ""]), helpers=(layout, ordered), functions=names)
+
+
+def _text(part: ModuleType) -> str:
+    text = inspect.getsource(part)
+    return text[text.index(_BEGIN) :]
+
+
+def _signatures() -> Mapping[str, Any]:
+    """Of the long functions, and of those that kernels call; a root is an int64."""
+    index = numba.typeof(ordered.new(1, 1))
+    nodes = numba.typeof(ordered.new(1, 1).leaves)
+    i, f, b = types.int64, types.float64, types.boolean
+    ns, es = types.int64[:, ::1], types.int32[:, ::1]
+    order, bounds = (i, f, i), (i, f, i, f, i)
+    return {
+        "total": types.UniTuple(i, 2)(i, i, i, ns, es),
+        "add_aligned": types.UniTuple(i, 2)(i, i, i, i),
+        "divided": types.UniTuple(i, 3)(i, i, b, nodes),
+        "sum_child": types.void(i, i, index),
+        "divide_path": types.UniTuple(i, 2)(i, i, i, b, index),
+        "mend": i(i, i, i, index),
+        "lacks": b(index),
+        "insert": i(i, *order, index),
+        "aggregate": types.void(i, *bounds, index),
+        "cut": i(i, *bounds, index),
+        "delete": i(i, *order, index),
+        "drop_before": i(i, i, index),
+        "clear_slot": types.void(i, index),
+        "prune": i(i, index),
+        "free_tree": types.void(i, index),
+    }
