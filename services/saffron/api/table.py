@@ -23,10 +23,12 @@ from saffron.language.plan import (
     Binary,
     Const,
     Expr,
+    GroupValue,
     In,
     Length,
     MatchPlan,
     Plan,
+    TrendValue,
     Unary,
 )
 
@@ -51,10 +53,8 @@ def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
         "partition": _array(rows, "partition", pa.int32()),
     }
     columns |= _matches(rows, plan, schema) if isinstance(plan, MatchPlan) else _trends(rows, plan.group, schema)
-    returned = [
-        (item.name, _types(item.expr) if isinstance(plan, MatchPlan) else (pa.int64(), pa.string()))
-        for item in plan.returns
-    ]
+    huge = () if isinstance(plan, MatchPlan) else (pa.string(),)  # numbers beyond 63 bits are decimal strings
+    returned = [(item.name, (*_types(item.expr), *huge)) for item in plan.returns]
     if returned:
         columns["return"] = _struct(
             {name: _fitting([row.get("return", {}).get(name) for row in rows], types) for name, types in returned},
@@ -141,7 +141,7 @@ def _struct(members: Mapping[str, Column], size: int) -> Column:
 def _types(expr: Expr) -> tuple[pa.DataType, ...]:
     """The type of an item of RETURN; where values decide, the one to try first comes first."""
     match expr:
-        case Attribute(kind=kind):
+        case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind):
             return (_KINDS[kind],)
         case Aggregate(function="count") | Length():
             return (pa.int64(),)

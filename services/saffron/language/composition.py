@@ -29,7 +29,7 @@ def kind_of(expr: plan.Expr) -> Kind:
             return Kind.BOOL
         case plan.Const(value=value):
             return Kind.INT if isinstance(value, int) else Kind.STRING if isinstance(value, str) else Kind.FLOAT
-        case plan.Attribute():
+        case plan.Attribute() | plan.TrendValue() | plan.GroupValue():
             return expr.kind
         case plan.Length():
             return Kind.INT
