@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,7 @@ class TrendPatterns(Patterns):
         return super().root(depth)
 
     def _both(self, depth: int) -> str:
-        """Each type once in a side, so that a trend is one sequence of events."""
+        """Mostly each type once in a side, so that a trend is one sequence of events."""
         whole, parts = self.types, []
         for _ in range(2):
             self.types, self.most = whole, len(self.variables) + 3
@@ -51,7 +52,7 @@ class TrendPatterns(Patterns):
         return " AND ".join(parts)
 
     def _side(self, depth: int) -> str:
-        kinds = self.rng.sample("ABC", self.rng.choice([1, 2, 2, 3]))
+        kinds = self.rng.sample("ABC" if self.rng.random() < 0.9 else "AAB", self.rng.choice([1, 2, 2, 3]))
         parts = []
         for index, kind in enumerate(kinds):
             self.types = kind
@@ -120,7 +121,7 @@ def query(rng: random.Random, *, long: bool = False) -> str:
     conditions = Conditions(rng, made.shape, made.edges)
     chosen = _strategies(rng, made)
     where = " AND ".join(filter(None, [_keys(rng, made, chosen), *conditions.some()]))
-    group = rng.choice(["", "", "", "k", "g", "k, g"])
+    group = rng.choice(["", "", "", "", "k", "g", "k, g", rng.choice(["f", "t", "s, k"])])
     names = [name for name in group.split(", ") if name]
     if " AND (" in made.text:
         items, having = "COUNT(*)", rng.choice(["", "", "COUNT(*) > 4"])
@@ -141,9 +142,10 @@ def query(rng: random.Random, *, long: bool = False) -> str:
 
 
 def case(rng: random.Random) -> tuple[str, list[dict[str, Any]]]:
-    """A query and a stream of 5 to 10 events for it."""
+    """A query and a stream of 5 to 10 events for it (7 where each may have many places)."""
     text = query(rng)
-    return text, stream(rng, text, rng.randrange(5, 11))
+    kinds = Counter(_types(parse(text).pattern))
+    return text, stream(rng, text, rng.randrange(5, 8 if max(kinds.values()) > 2 else 11))
 
 
 def long_case(rng: random.Random) -> tuple[str, list[dict[str, Any]]]:

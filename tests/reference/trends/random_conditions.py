@@ -40,6 +40,10 @@ class Conditions:
             return f"{name}.s IN ('a', 'b', 'é')"
         if roll < 0.85:
             return f"{name}.t"
+        if roll < 0.9:
+            return f"{name}.ts {self._sign()} {self.rng.randrange(5)}"
+        if roll < 0.91:
+            return self.rng.choice(["1 < 2", "2 < 1"])
         return f"({name}.s = 'a' OR NOT {name}.x > 1)"
 
     def _edge(self) -> str:

@@ -76,8 +76,14 @@ def _answers(asked: Asked, window: Window, sides: list[set[Trend]]) -> Iterator[
 def _by(names: Sequence[str], trends: set[Trend]) -> dict[tuple[Any, ...], set[Trend]]:
     found: dict[tuple[Any, ...], set[Trend]] = {}
     for trend in trends:
-        found.setdefault(tuple(trend[0][1].get(name) for name in names), set()).add(trend)
+        found.setdefault(tuple(key_value(trend[0][1], name) for name in names), set()).add(trend)
     return found
+
+
+def key_value(event: Event, name: str) -> Any:
+    """-0.0 is 0.0."""
+    found = event.get(name)
+    return found + 0.0 if isinstance(found, float) else found
 
 
 def _value(asked: Asked, call: tree.Call, sides: list[set[Trend]]) -> Any:

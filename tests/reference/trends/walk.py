@@ -19,7 +19,7 @@ from saffron.language.plan import Attribute, Const, Expr, Strategy, Template, Tr
 from saffron.language.rewrite import mapped
 from tests.reference.match.events import Event, events_of
 from tests.reference.trends.asked import Asked
-from tests.reference.trends.results import Answer, pairs
+from tests.reference.trends.results import Answer, key_value, pairs
 from tests.reference.trends.sums import computed
 from tests.reference.trends.windows import Trend, Window, windows
 
@@ -57,7 +57,7 @@ def _graphs(plan: TrendPlan, template: Template, window: Window) -> dict[tuple[A
     """By key."""
     found: dict[tuple[Any, ...], list[Event]] = {}
     for event in window.events:
-        found.setdefault(tuple(event.get(name) for name in plan.key), []).append(event)
+        found.setdefault(tuple(key_value(event, name) for name in plan.key), []).append(event)
     return {key: Graph(plan, template, window.events, own) for key, own in found.items() if None not in key}
 
 

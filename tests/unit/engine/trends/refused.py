@@ -10,6 +10,7 @@ FOR_GOOD: tuple[str, ...] = (
     "events that must agree lie apart in the trend",
     "does not always directly follow",
     "never directly follows",
+    "events are one trend of a side of AND, and can be read here as two",
     "an event continues a trend in two ways that ask for different things between",
     "skip-till-next-match is not known",
     "skip-till-next-match cannot count trends",

@@ -13,7 +13,6 @@ from itertools import count, islice
 
 import pytest
 
-from saffron.engine import jit
 from tests.reference.trends import generate, walk
 from tests.reference.trends.results import answers
 from tests.unit.engine.trends.language import Case, blocks, case, found_lines, near, run, same
@@ -36,15 +35,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "first" in metafunc.fixturenames:
         seeds = NIGHTLY if metafunc.config.getoption("nightly") else SEEDS
         metafunc.parametrize("first", range(0, seeds, CHUNK))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Some hundred generated sources stay out of the user's cache; the loops that all share come from there."""
-    before = jit._directory
-    jit.use_directory(tmp_path_factory.mktemp("kernels"))
-    yield
-    jit.use_directory(before)
 
 
 def cases(seeds: Iterable[int]) -> Iterator[Case]:
