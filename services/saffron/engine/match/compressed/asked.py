@@ -11,7 +11,7 @@ from enum import Enum
 
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.automaton import leaves
-from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Expr, Length, MatchPlan, Scope, Which
+from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Length, MatchPlan, Scope, Which
 
 Leaf = Attribute | Aggregate | Length
 
@@ -26,11 +26,15 @@ class Held(Enum):
     MAX = 4
     LENGTH = 5
     NUMBER = 6  # how many were not null
+    SOME = 7  # 1 if one of its events has met a condition (`extremes`)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One thing that nodes of equal events are told apart by. `name`: of MIN, MAX and NUMBER; `back`: k of BACK."""
+    """One thing that nodes of equal events are told apart by.
+
+    `name`: of MIN, MAX and NUMBER; `back`: k of BACK, and the number of the condition of SOME.
+    """
 
     component: int
     held: Held
@@ -62,15 +66,16 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """A condition, and where it is asked."""
+    """A condition, and where it is asked. `slot`: the one that tells whether it holds."""
 
     condition: Condition
     step: Step
     component: int
+    slot: Slot | None = None
 
     def place(self, leaf: Leaf, plan: MatchPlan) -> Event | Slot | None:
         """Where it finds what it reads; None: nowhere."""
-        if _is_end(leaf, self.condition, plan):
+        if is_end(leaf, self.condition, plan):
             return Event.END
         own = leaf.component == self.component
         if own and self.step is Step.BEGIN:
@@ -129,7 +134,7 @@ def _folded(leaf: Leaf) -> Slot | None:
     return None if held is None else Slot(leaf.component, held, leaf.name, leaf.kind)
 
 
-def _is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
+def is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
     """Whether it reads the event that ends the match."""
     last = len(plan.components) - 1
     if leaf.component != last or condition.component != last or isinstance(leaf, Length):
@@ -141,7 +146,7 @@ def _is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
 
 def question(condition: Condition, plan: MatchPlan) -> Question:
     """A condition where it can be asked first."""
-    others = [leaf for leaf in leaves(condition.expr) if not _is_end(leaf, condition, plan)]
+    others = [leaf for leaf in leaves(condition.expr) if not is_end(leaf, condition, plan)]
     last = len(plan.components) - 1
     if not others:
         return Question(condition, Step.START, last)
@@ -161,6 +166,6 @@ def _behind(condition: Condition, component: int, last: int) -> Question:
     return Question(condition, Step.BEGIN, component + 1)
 
 
-def read(expr: Expr, asked: Question, plan: MatchPlan) -> list[Event | Slot | None]:
-    """The places of all that an expression reads."""
-    return [asked.place(leaf, plan) for leaf in leaves(expr)]
+def read(asked: Question, plan: MatchPlan) -> list[Event | Slot | None]:
+    """The places of all that is read for a condition."""
+    return [asked.slot] if asked.slot else [asked.place(leaf, plan) for leaf in leaves(asked.condition.expr)]

@@ -77,6 +77,8 @@ class Tests:
         return [(slot, f"held[x, {k}]") for k, slot in enumerate(self.slots.of[component])] if component >= 0 else []
 
     def _test(self, question: Question, values: Sequence[tuple[Slot, str]]) -> str:
+        if question.slot is not None:
+            return f"({dict(values)[question.slot]} != 0)"
         reader = _PathReader(self.plan, self.names, question, values)
         text = Writer(reader, self.names.constant).condition(question.condition.expr)
         back = self._automaton.look_back(question.condition)
@@ -90,7 +92,7 @@ class Tests:
         values = dict(self._values(component - 1))
         for slot in self.slots.of[component]:
             if slot.component == component:
-                yield self._initial(slot)
+                yield self._initial(slot, self._values(component - 1))
             elif slot.component == component - 1 and slot.held is Held.LAST:
                 yield "i"
             else:
@@ -108,8 +110,14 @@ class Tests:
         new = self.opened(component) if step is Step.BEGIN else self.taken(component)
         return source >= 0 and list(new) == [text for _, text in self._values(source)]
 
-    def _initial(self, slot: Slot) -> str:
+    def _met(self, slot: Slot, step: Step, values: Sequence[tuple[Slot, str]]) -> str:
+        """1 where the event at hand meets what a slot SOME stands for."""
+        return f"(1 if {self._test(self.slots.met(slot, step), values)} else 0)"
+
+    def _initial(self, slot: Slot, values: Sequence[tuple[Slot, str]]) -> str:
         match slot.held:
+            case Held.SOME:
+                return self._met(slot, Step.BEGIN, values)
             case Held.FIRST:
                 return "j"
             case Held.LENGTH:
@@ -123,6 +131,8 @@ class Tests:
 
     def _moved(self, slot: Slot, old: str, values: dict[Slot, str]) -> str:
         match slot.held:
+            case Held.SOME:
+                return f"{old} | {self._met(slot, Step.TAKE, list(values.items()))}"
             case Held.LENGTH:
                 return f"{old} + 1"
             case Held.NUMBER:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
 from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, question, read
+from saffron.engine.match.compressed.extremes import Extreme, extreme
 from saffron.language.plan import MatchPlan
 
 
@@ -17,9 +19,28 @@ class Slots:
     plan: MatchPlan
 
     @cached_property
+    def extremes(self) -> dict[Slot, Extreme]:
+        """What the slots SOME stand for."""
+        found = ((number, extreme(one, self.plan)) for number, one in enumerate(self.plan.conditions))
+        return {one.slot(number): one for number, one in found if one is not None}
+
+    @cached_property
     def questions(self) -> tuple[Question, ...]:
+        """All that must hold of a path."""
         automaton = Automaton(self.plan, ())
-        return tuple(question(one, self.plan) for one in self.plan.conditions if not automaton.is_local(one))
+        found: list[Question] = []
+        for number, condition in enumerate(self.plan.conditions):
+            one = extreme(condition, self.plan)
+            if one is not None:
+                found += [one.final(number, self.plan), *(one.asked(one.kept) if one.kept is not None else ())]
+            elif not automaton.is_local(condition):
+                found.append(question(condition, self.plan))
+        return tuple(found)
+
+    def met(self, slot: Slot, step: Step) -> Question:
+        """What an event must meet that is bound at a step, so that its slot SOME is set."""
+        one = self.extremes[slot]
+        return next(asked for asked in one.asked(one.met) if asked.step is step)
 
     def asked(self, step: Step, component: int) -> list[Question]:
         """What is asked at a step, in the order of the plan."""
@@ -28,7 +49,8 @@ class Slots:
     @property
     def possible(self) -> bool:
         """Whether every condition can be asked of a path."""
-        return all(None not in read(one.condition.expr, one, self.plan) for one in self.questions)
+        setting = [asked for one in self.extremes.values() for asked in one.asked(one.met)]
+        return all(None not in read(one, self.plan) for one in (*self.questions, *setting))
 
     @cached_property
     def of(self) -> tuple[tuple[Slot, ...], ...]:
@@ -36,8 +58,10 @@ class Slots:
         last = len(self.plan.components) - 1
         found: list[tuple[Slot, ...]] = [()]
         for component in range(last, -1, -1):
-            needed = {one for one in self._read(component) if one.component <= component}
-            needed |= {one for one in found[0] if self._carried(one, component)}
+            needed = self._read(component) | {one for one in found[0] if self._carried(one, component)}
+            needed |= self._read_of(Step.TAKE, component, needed)
+            if component < last:
+                needed |= self._read_of(Step.BEGIN, component + 1, found[0])
             backs = [one.back for one in needed if one.held is Held.BACK]
             needed |= {Slot(component, Held.BACK, back=back) for back in range(1, max(backs, default=0))}
             found.insert(0, tuple(sorted(needed, key=lambda one: one.order)))
@@ -53,10 +77,19 @@ class Slots:
         own = slot.component == component and slot.held is Held.LAST
         return slot.component <= component and not own
 
-    def _read(self, component: int) -> list[Slot]:
+    def _read(self, component: int) -> set[Slot]:
         """What is read of nodes of a component while they are extended, or finished."""
         last = len(self.plan.components) - 1
         found = self.asked(Step.TAKE, component)
         found += self.asked(Step.BEGIN, component + 1) if component < last else self.asked(Step.FINISH, last)
-        places = [place for one in found for place in read(one.condition.expr, one, self.plan)]
-        return [place for place in places if isinstance(place, Slot)]
+        return self._slots(found)
+
+    def _read_of(self, step: Step, component: int, held: Collection[Slot]) -> set[Slot]:
+        """What is read so that slots SOME are set, for nodes of a component that hold them."""
+        return self._slots(
+            [self.met(one, step) for one in held if one.held is Held.SOME and one.component == component]
+        )
+
+    def _slots(self, questions: Collection[Question]) -> set[Slot]:
+        places = (place for one in questions for place in read(one, self.plan))
+        return {place for place in places if isinstance(place, Slot)}
