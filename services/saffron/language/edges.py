@@ -124,7 +124,8 @@ class _Binder:
     def _attribute(self, variable: str, name: str, role: Role, expression: tree.Expression, uses: list[Use]) -> Typed:
         component = self.scope.component(variable, expression.span)
         place = self.scope.places[component]
-        if role not in (Role.EVENT, Role.NEXT) and not place.closure:
+        alone = role is Role.CURRENT and self.layout.part_of(component).repeated
+        if role not in (Role.EVENT, Role.NEXT) and not place.closure and not alone:
             hint = f"Write {place.variable}.{name}."
             raise self.scope.wrong(f"{place.variable} is one event, not a closure", expression.span, hint)
         if role is Role.EVENT and place.closure and name.lower() == "len" and not self._has(place.type, name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.language import tree
 from saffron.language.layout import Layout, Leaf, loops_of, paths
@@ -16,11 +16,15 @@ MOST_ORDERS = 512
 
 @dataclass(frozen=True)
 class Part:
-    """A shape with its components (a range of indices) and where it stands in the text."""
+    """A shape with its components (a range of indices) and where it stands in the text.
+
+    `repeated`: a NOT that stands in a repetition, so that its components may be called n[i].
+    """
 
     shape: Shape
     components: range
     span: tree.Span
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,15 @@ def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
     builder = Builder(scope)
     sides = [_part(builder, side, side.span, outermost=True) for side in both]
     negatives: list[Part] = []
+    repeated = [bool(loops) for _, loops in builder.negated]
     while len(negatives) < len(builder.negated):
         written, _ = builder.negated[len(negatives)]
         inner = [negation.pattern for negation in written]
         span = tree.Span(written[0].span.start, written[-1].span.end)
         whole = inner[0] if len(inner) == 1 else tree.Sequence(tuple(inner), span=span)
-        negatives.append(_part(builder, whole, span, outermost=False))
+        own = repeated[len(negatives)]
+        negatives.append(replace(_part(builder, whole, span, outermost=False), repeated=own))
+        repeated += [own or bool(loops) for _, loops in builder.negated[len(repeated) :]]
     parts = [*((part, None) for part in sides), *((part, number) for number, part in enumerate(negatives))]
     leaves: list[Leaf] = []
     for part, absence in parts:

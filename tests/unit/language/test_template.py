@@ -94,6 +94,12 @@ def test_conditions_of_a_not_are_its_own() -> None:
     assert [len(local) for local in plan.template.local] == [1, 0]
 
 
+@pytest.mark.parametrize("where", ["c[i].x < d[i].x AND d[i].x > 3", "c.x < d.x AND d.x > 3"])
+def test_components_of_a_not_in_a_repetition_may_be_called_by_iteration(where: str) -> None:
+    (negative,) = bound("(SEQ(A, NOT SEQ(C c, D d), B))+", f"WHERE {where}").negatives
+    assert (len(negative.local[1]), len(negative.transitions[0].conditions)) == (1, 1)
+
+
 NEXT = "WHERE skip-till-next-match"
 
 
