@@ -2,7 +2,7 @@
 
 text      tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
 meaning   binder -> match_plan or trend_plan, by way of scope, typed, aggregates, keys, strategies, windows, names,
-          shapes, layout; refusals: what this version does not run yet -> plan
+          shapes, layout; refusals: clauses out of place -> plan
           match_plan: shapes (absences: NOT) -> layout; conditions -> meaning (what is refused), placing (flat plans),
           ruling (conditions of a NOT), agreement (keys and DISTINCT as checks)
           trend_plan: trend_layout -> walks over positions -> template; edges (conditions), conjunction (AND),

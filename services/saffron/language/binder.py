@@ -1,7 +1,7 @@
 """From a query's tree to a plan: names and kinds checked against the stream's schema, conditions on their edges.
 
 `match_plan` binds match queries, `trend_plan` aggregate queries; `scope` knows the names, `typed` the kinds, `refusals`
-what this version does not run.
+the clauses that a query of its kind cannot have.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from saffron.language.complexity import match_complexity
 from saffron.language.match_plan import bind_match
 from saffron.language.parser import parse
 from saffron.language.plan import MatchPlan, Output, Plan
-from saffron.language.refusals import refuse_unrun
 from saffron.language.scope import Scope
 from saffron.language.tree import Query
 from saffron.language.trend_plan import bind_trend, is_aggregate
@@ -55,8 +54,6 @@ def bind(
     plan = binder(tree, scope, tree.name or name)
     if isinstance(plan, MatchPlan):
         _warn_of_cost(plan, tree, scope)
-    else:
-        refuse_unrun(tree, plan, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)
     return Bound(plan, tuple(scope.warnings), weight)
 

@@ -1,36 +1,18 @@
-"""What the grammar has and this version does not run yet: each with what can be written instead.
+"""Clauses that a query of its kind cannot have: each with the reason and with what can be written instead.
 
-Stage "plan" in all of them. A clause that later versions run is taken out of here, and nowhere else.
+Stage "plan" in all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from saffron.errors import QueryError
-from saffron.language.plan import Strategy, TrendPlan
-from saffron.language.printer import expression_text
+from saffron.language.plan import Strategy
 from saffron.language.scope import Scope
-from saffron.language.tree import (
-    Call,
-    Event,
-    Expression,
-    Name,
-    Negation,
-    Pattern,
-    Query,
-    Reference,
-    Repeat,
-    Star,
-)
-
-
-def not_yet(scope: Scope, what: str, node: Pattern | Expression, hint: str) -> QueryError:
-    return scope.refused(f"this version does not run {what} yet", node.span, hint)
+from saffron.language.tree import Expression, Query
 
 
 def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
-    """Raise for the first clause that this version does not run."""
+    """Raise for the first clause that such a query cannot have."""
     output, consume = query.output, query.consume
     if not aggregate and query.having is not None:
         raise _having(query.having, scope)
@@ -85,42 +67,3 @@ def refuse_imprecise(query: Query, scope: Scope) -> None:
 def _having(having: Expression, scope: Scope) -> QueryError:
     hint = "Write it into WHERE: a condition on finished lists, such as b.len > 3 or avg(b[].x) > 5."
     return scope.refused("HAVING belongs to aggregate queries (COUNT(*) in RETURN)", having.span, hint)
-
-
-def refuse_unrun(query: Query, plan: TrendPlan, scope: Scope) -> None:
-    """Raise for the first part of an aggregate query that its engine does not run yet; asked of a whole plan."""
-    if plan.negatives:
-        negation = next(part for part in _parts(query.pattern) if isinstance(part, Negation))
-        hint = "Leave the negated component out, or match the pattern without COUNT(*)."
-        raise not_yet(scope, "NOT in an aggregate query", negation, hint)
-    if plan.sides:
-        hint = "Add one query for each order: SEQ(A, B) and SEQ(B, A)."
-        raise not_yet(scope, "AND in an aggregate query", query.pattern, hint)
-    for use in query.strategies:
-        if use.name != Strategy.ANY.value:
-            hint = "Leave it out, or write skip-till-any-match."
-            raise scope.refused(f"this version does not count trends by {use.name} yet", use.span, hint)
-    assert query.returns is not None
-    for item in query.returns.items:
-        expression = item.expression
-        if isinstance(expression, Call) and not isinstance(expression.arguments[0], Star):
-            raise not_yet(scope, expression_text(expression), expression, "Count the trends: COUNT(*).")
-        if not isinstance(expression, Call | Name | Reference):
-            hint = "Return COUNT(*) by itself, and compute with it where it is used."
-            raise not_yet(scope, "computing with aggregates", expression, hint)
-    if query.having is not None:
-        hint = "Leave it out and filter the results by what RETURN names."
-        raise not_yet(scope, "HAVING", query.having, hint)
-    if query.exact is not None:
-        hint = "Leave it out: counts are exact up to 2^63, and say so."
-        raise scope.refused("this version does not run EXACT yet", query.exact.span, hint)
-
-
-def _parts(pattern: Pattern) -> Iterator[Pattern]:
-    """A pattern and all that is in it, in the order of the text."""
-    yield pattern
-    if isinstance(pattern, Repeat | Negation):
-        yield from _parts(pattern.pattern)
-    elif not isinstance(pattern, Event):
-        for part in pattern.parts:
-            yield from _parts(part)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from saffron.errors import QueryError
-from saffron.language import bind, binder, compile_query
+from saffron.language import bind, compile_query
 from saffron.language.plan import TrendPlan
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.matches import Match
@@ -24,12 +24,6 @@ BLOCKS = BLOCK.findall(TEXT)
 EXAMPLES = [block for kind, block in BLOCKS if kind == ""]
 SPOKEN = [(kind, block) for kind, block in BLOCKS if kind in ("error", "warning")]
 EVENT = re.compile(r"(?P<type>[A-Za-z]+)(?P<ts>\d+)(?:\((?P<attributes>[^)]*)\))?")
-
-
-@pytest.fixture(autouse=True)
-def _all_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those too that no engine runs yet."""
-    monkeypatch.setattr(binder, "refuse_unrun", lambda *_: None)
 
 
 def events_of(line: str) -> list[dict[str, Any]]:

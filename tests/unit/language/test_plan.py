@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from saffron.engine.trends import wiring
+from saffron.engine.trends import limits
 from saffron.language import plan
 
 
 def test_every_plan_that_binds_can_be_compiled() -> None:
-    assert plan.MAX_STATES <= wiring.MAX_STATES
+    assert plan.MAX_STATES <= limits.MAX_STATES

@@ -1,24 +1,43 @@
-"""The loops of every trend query: GRETA's algorithm 2 over flat arrays, with windows shared (T3, T5, T6).
+"""The loops of every trend query: GRETA's algorithms 2 and 3 over flat arrays, with windows shared (T3-T6).
 
-With `kernels_tables` they are compiled once, for all queries: what a query's text decides comes as arrays
-(`layout.Wiring`) and as one function, `select`, which is called through a pointer. Both files hold plain functions, so
-that the random tests can run them as Python; `source.core` compiles their text.
+With the other `kernels_...` they are compiled once, for all queries: what a query's text decides comes as arrays
+(`layout.Wiring`) and as one function, `select`, which is called through a pointer. All hold plain functions, so that
+the random tests can run them as Python; `source.core` compiles their text.
+
+An event is taken in three steps: first the numbers of its vertices are gathered, in all graphs, from what was before
+it; then the negative trends that it ends cut off what they cut off; then its vertices are recorded.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from saffron.engine.trends.kernels_tables import add, close_until, enter, finish, locate, open_window, renew, settle
+from saffron.engine.trends.kernels_absences import (
+    cut_off,
+    first_allowed,
+    raise_marks,
+    settle,
+)
+from saffron.engine.trends.kernels_cells import (
+    accumulate,
+    append,
+    gather_total,
+    is_positive,
+    measure,
+    start_sums,
+    zero,
+)
+from saffron.engine.trends.kernels_lists import extra_marks, gather_list, make_room
+from saffron.engine.trends.kernels_tables import locate, renew
+from saffron.engine.trends.kernels_windows import close_until, enter, finish, open_window
 from saffron.engine.trends.layout import (
     AFTER_GROUP,
     AFTER_LISTS,
-    AFTER_TIME,
-    ARENA,
-    CONDITION,
+    AFTER_SEEN,
+    EMPTIED,
     ENTERING,
     ENTERING_SIZE,
     EXPIRED,
+    FEEDING,
+    FEEDING_SIZE,
     FIRST_ROW,
     GROUP_LAST,
     GROUP_WIDTH,
@@ -27,31 +46,31 @@ from saffron.engine.trends.layout import (
     IS_START,
     KEY_WIDTH,
     KLO,
-    LARGEST,
+    LEADING,
     LIST,
     LIST_SIZE,
-    M_LAST,
-    M_SCALED,
-    M_TIME,
+    MARKED,
+    MARKS,
     NEED,
-    NEED_ARENA,
     NEED_NOTHING,
+    NEGATIVE,
+    NEVER,
+    NO_WINDOW,
     ON_OPEN,
     OPENED,
-    OWNED,
-    ROOM,
+    OPENERS,
+    P_NEW_ORDER,
+    P_ORDER,
+    SEEN,
+    SINGLE,
     SLIDE,
-    SOURCE,
     STARTS,
     STRICT,
-    TOTAL,
+    SUM,
     TOUCHED,
     USED,
     Batch,
-    Flags,
-    Ints,
     Select,
-    Smalls,
     Store,
     Wiring,
 )
@@ -59,238 +78,128 @@ from saffron.engine.trends.layout import (
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
-def begin_of(row: int, base: int, klo: int, keys: Ints, marks: Ints) -> Any:
-    """The first vertex of a list that is in an open window; those before it are marked expired."""
-    first = keys[row, base + FIRST_ROW]
-    stop = first + keys[row, base + USED]
-    begin = first + keys[row, base + EXPIRED]
-    while begin < stop and marks[begin, M_LAST] < klo:
-        begin += 1
-    keys[row, base + EXPIRED] = begin - first
-    return begin
-
-
-def gather_chosen(
-    s: int,
-    begin: int,
-    stop: int,
-    klo: int,
-    chosen: Flags,
-    marks: Ints,
-    counts: Ints,
-    count_scales: Smalls,
-    sums: Ints,
-    scales: Smalls,
-) -> None:
-    """Add the counts of the chosen vertices, in the windows that they share with the event being taken."""
-    windows = counts.shape[1]
-    first_slot = klo % windows
-    for v in range(begin, stop):
-        if not chosen[v]:
-            continue
-        slot = first_slot
-        plain = marks[v, M_SCALED] == 0
-        for _ in range(marks[v, M_LAST] - klo + 1):
-            n = counts[v, slot]
-            if plain and scales[s, slot] == 0 and sums[s, slot] <= LARGEST - n:
-                sums[s, slot] += n
-            else:
-                n, e = add(sums[s, slot], scales[s, slot], n, count_scales[v, slot])
-                sums[s, slot] = n
-                scales[s, slot] = e
-            slot = slot + 1 if slot + 1 < windows else 0
-
-
-def gather_total(
-    s: int, row: int, total: int, klo: int, khi: int, totals: Ints, total_scales: Smalls, sums: Ints, scales: Smalls
-) -> None:
-    """Add a prefix total of the key: what all vertices of one state count."""
-    windows = totals.shape[2]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
-        n, e = add(sums[s, slot], scales[s, slot], totals[row, total, slot], total_scales[row, total, slot])
-        sums[s, slot] = n
-        scales[s, slot] = e
-        slot = slot + 1 if slot + 1 < windows else 0
-
-
-def start_sums(s: int, start: int, klo: int, khi: int, sums: Ints, scales: Smalls) -> None:
-    """The counts of an event before its predecessors are added: 1 in a start state, else 0."""
-    windows = sums.shape[1]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
-        sums[s, slot] = start
-        scales[s, slot] = 0
-        slot = slot + 1 if slot + 1 < windows else 0
-
-
-def is_positive(s: int, klo: int, khi: int, sums: Ints) -> bool:
-    """Whether any count of the event in state s is not 0."""
-    windows = sums.shape[1]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
-        if sums[s, slot] > 0:
-            return True
-        slot = slot + 1 if slot + 1 < windows else 0
-    return False
-
-
-def lengthen(row: int, base: int, klo: int, store: Store) -> bool:
-    """Free rows of a full list: drop the expired ones if they are half of it, else move it to twice the room."""
-    keys, marks, values = store.keys, store.marks, store.values
-    begin = begin_of(row, base, klo, keys, marks)
-    target = keys[row, base + FIRST_ROW]
-    used = keys[row, base + USED]
-    live = used - keys[row, base + EXPIRED]
-    if used == 0 or 2 * live > used:
-        owned = max(4, 2 * used)
-        target = store.head[ARENA]
-        if target + owned > len(marks):
-            store.head[NEED] = NEED_ARENA
-            store.head[ROOM] = owned
-            return False
-        store.head[ARENA] = target + owned
-        keys[row, base + OWNED] = owned
-    for j in range(live):
-        for field in range(marks.shape[1]):
-            marks[target + j, field] = marks[begin + j, field]
-        for c in range(len(values)):
-            values[c, target + j] = values[c, begin + j]
-        for slot in range(store.counts.shape[1]):
-            store.counts[target + j, slot] = store.counts[begin + j, slot]
-            store.count_scales[target + j, slot] = store.count_scales[begin + j, slot]
-    keys[row, base + FIRST_ROW] = target
-    keys[row, base + EXPIRED] = 0
-    keys[row, base + USED] = live
-    return True
-
-
-def append(
-    v: int,
-    s: int,
-    klo: int,
-    khi: int,
-    ts: int,
-    marks: Ints,
-    counts: Ints,
-    count_scales: Smalls,
-    sums: Ints,
-    scales: Smalls,
-) -> None:
-    """Store the event as a vertex of state s in row v."""
-    windows = counts.shape[1]
-    scaled = 0
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
-        counts[v, slot] = sums[s, slot]
-        count_scales[v, slot] = scales[s, slot]
-        if scales[s, slot] > 0:
-            scaled = 1
-        slot = slot + 1 if slot + 1 < windows else 0
-    marks[v, M_TIME] = ts
-    marks[v, M_LAST] = khi
-    marks[v, M_SCALED] = scaled
-
-
-def accumulate(
-    row: int, total: int, s: int, klo: int, khi: int, totals: Ints, total_scales: Smalls, sums: Ints, scales: Smalls
-) -> None:
-    """Add the event's counts in state s to a prefix total of its key."""
-    windows = totals.shape[2]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
-        n, e = add(totals[row, total, slot], total_scales[row, total, slot], sums[s, slot], scales[s, slot])
-        totals[row, total, slot] = n
-        total_scales[row, total, slot] = e
-        slot = slot + 1 if slot + 1 < windows else 0
-
-
-def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
-    """See that the key's lists of these states have a free row each; False when the arena is full (`NEED`)."""
-    lists = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS
-    for s in range(len(wiring.states)):
-        base = lists + LIST_SIZE * wiring.states[s, LIST]
-        listed = (events >> s) & 1 and wiring.states[s, LIST] >= 0
-        full = listed and store.keys[row, base + USED] == store.keys[row, base + OWNED]
-        if full and not lengthen(row, base, store.head[KLO], store):
-            return False
-    return True
-
-
 def gather(row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """The counts of event i as a vertex of state s, one a window, into `sums` (algorithm 2, theorem 4.3)."""
-    states, transitions, keys, marks = wiring.states, wiring.transitions, store.keys, store.marks
+    """The numbers of event i as a vertex of state s, for each window, into `sums` (algorithm 2, theorem 4.3)."""
+    states, transitions = wiring.states, wiring.transitions
     klo = store.head[KLO]
-    start_sums(s, states[s, IS_START], klo, khi, store.sums, store.sum_scales)
+    begin = khi + 1
+    if states[s, IS_START]:
+        begin = klo if states[s, LEADING] == 0 else first_allowed(row, states[s, LEADING], store.absent)
+    start_sums(s, begin, klo, khi, store)
     for t in range(states[s, ENTERING], states[s, ENTERING] + states[s, ENTERING_SIZE]):
-        source = transitions[t, SOURCE]
-        condition = transitions[t, CONDITION]
-        if condition < 0:
-            total = states[source, TOTAL]
-            gather_total(s, row, total, klo, khi, store.totals, store.scales, store.sums, store.sum_scales)
-            continue
-        base = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * states[source, LIST]
-        begin = begin_of(row, base, klo, keys, marks)
-        stop = keys[row, base + FIRST_ROW] + keys[row, base + USED]
-        if wiring.params[STRICT]:
-            while stop > begin and marks[stop - 1, M_TIME] >= batch.ts[i]:
-                stop -= 1
-        if begin < stop:
-            chosen = store.chosen
-            select(condition, begin, stop, i, store.values, batch.attributes, batch.ranks, chosen)
-            gather_chosen(
-                s, begin, stop, klo, chosen, marks, store.counts, store.count_scales, store.sums, store.sum_scales
-            )
+        if transitions[t, SUM] >= 0:
+            gather_total(s, row, transitions[t, SUM], klo, khi, wiring, store)
+        else:
+            gather_list(s, row, t, i, select, wiring, store, batch)
+    if len(wiring.measures) > 1:
+        measure(s, i, klo, khi, wiring, store, batch)
+
+
+def gather_negative(
+    row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch
+) -> None:
+    """The latest start of the negative trends that end with event i in state s, and the last window with that start."""
+    states, transitions = wiring.states, wiring.transitions
+    store.starts[s, 0] = NEVER
+    store.starts[s, 1] = NO_WINDOW
+    if states[s, IS_START]:
+        store.starts[s, 0] = batch.ts[i] if wiring.params[STRICT] else batch.seq[i]
+        store.starts[s, 1] = khi
+    for t in range(states[s, ENTERING], states[s, ENTERING] + states[s, ENTERING_SIZE]):
+        if transitions[t, SUM] >= 0:
+            for field in range(2):
+                there = store.latest[row, transitions[t, SUM], P_ORDER + field]
+                store.starts[s, field] = max(store.starts[s, field], there)
+        else:
+            gather_list(s, row, t, i, select, wiring, store, batch)
+
+
+def gather_all(row: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> int:
+    """Gather for all states that event i may be a vertex of; returns those of which it is one (bits)."""
+    found = 0
+    events = batch.states[i]
+    for s in range(len(wiring.states)):
+        if (events >> s) & 1:
+            if wiring.states[s, NEGATIVE] >= 0:
+                gather_negative(row, s, i, khi, select, wiring, store, batch)
+                if store.starts[s, 0] > NEVER:
+                    found |= 1 << s
+            else:
+                gather(row, s, i, khi, select, wiring, store, batch)
+                if is_positive(s, store.head[KLO], khi, store):
+                    found |= 1 << s
+    return found
+
+
+def empty_taken(row: int, events: int, khi: int, wiring: Wiring, store: Store) -> None:
+    """Skip-till-next-match without conditions: what the event has taken waits no longer."""
+    for s in range(len(wiring.states)):
+        if (events >> s) & 1:
+            for t in range(wiring.states[s, ENTERING], wiring.states[s, ENTERING] + wiring.states[s, ENTERING_SIZE]):
+                emptied = wiring.transitions[t, EMPTIED]
+                for total in range(len(wiring.barriers)):
+                    if (emptied >> total) & 1:
+                        zero(row, total, store.head[KLO], khi, store)
 
 
 def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Event i is a vertex of state s: its counts go where later events and the window's end look for them."""
-    states, keys, sums, scales = wiring.states, store.keys, store.sums, store.sum_scales
+    """Event i is a vertex of state s: its numbers go where later events and the window's end look for them."""
+    states, keys = wiring.states, store.keys
     klo = store.head[KLO]
     after = 1 + wiring.params[KEY_WIDTH]
-    if states[s, TOTAL] >= 0:
-        pending = store.totals.shape[1] // 2 if wiring.params[STRICT] else 0
-        accumulate(row, pending + states[s, TOTAL], s, klo, khi, store.totals, store.scales, sums, scales)
     if states[s, LIST] >= 0:
         base = after + AFTER_LISTS + LIST_SIZE * states[s, LIST]
+        if states[s, SINGLE]:
+            keys[row, base + USED] = 0
+            keys[row, base + EXPIRED] = 0
         v = keys[row, base + FIRST_ROW] + keys[row, base + USED]
         keys[row, base + USED] += 1
-        append(v, s, klo, khi, batch.ts[i], store.marks, store.counts, store.count_scales, sums, scales)
+        append(v, s, klo, khi, batch.ts[i] if wiring.params[STRICT] else batch.seq[i], store)
         for c in range(len(store.values)):
             store.values[c, v] = batch.attributes[c, i]
+        if store.marks.shape[1] > MARKS:
+            extra_marks(v, s, batch.seq[i], store)
+    if states[s, NEGATIVE] >= 0:
+        for feed in range(states[s, FEEDING], states[s, FEEDING] + states[s, FEEDING_SIZE]):
+            total = wiring.feeds[feed]
+            for field in range(2):
+                place = field + (P_NEW_ORDER if wiring.params[STRICT] else P_ORDER)
+                store.latest[row, total, place] = max(store.latest[row, total, place], store.starts[s, field])
+        return
+    pending = len(wiring.barriers) if wiring.params[STRICT] else 0
+    for feed in range(states[s, FEEDING], states[s, FEEDING] + states[s, FEEDING_SIZE]):
+        accumulate(row, pending + wiring.feeds[feed], s, klo, khi, wiring, store)
     if states[s, IS_END]:
-        group = keys[row, after + AFTER_GROUP]
-        finish(group, s, batch.time[i], klo, khi, store.where, store.entries, sums, scales)
+        finish(keys[row, after + AFTER_GROUP], s, batch.time[i], klo, khi, wiring, store)
 
 
-def take(i: int, events: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> bool:
-    """Make event i a vertex of the states (bits of `events`) whose predecessors it has; False for want of room."""
+def take(i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> bool:
+    """Make event i a vertex of the states (bits) whose predecessors it has; False for want of room."""
     params, keys = wiring.params, store.keys
+    events = batch.states[i]
     klo = store.head[KLO]
-    starting = events & params[STARTS]
-    row = locate(i, starting, khi, wiring, store, batch)
+    row = locate(i, events & params[OPENERS], events & params[STARTS], khi, wiring, store, batch)
     if row < 0:
         return bool(row == -1)
     if not make_room(row, events, wiring, store):
         return False
     after = 1 + params[KEY_WIDTH]
-    renew(row, after, klo, khi, keys, store.totals, store.scales)
-    if params[STRICT] and keys[row, after + AFTER_TIME] != batch.ts[i]:
-        keys[row, after + AFTER_TIME] = batch.ts[i]
-        settle(row, klo, khi, store.totals, store.scales)
-    found = 0
-    for s in range(len(wiring.states)):
-        if (events >> s) & 1:
-            gather(row, s, i, khi, select, wiring, store, batch)
-            if wiring.states[s, IS_START] or is_positive(s, klo, khi, store.sums):
-                found |= 1 << s
-    if starting != 0:
+    renew(row, after, klo, khi, keys, store)
+    if params[STRICT]:
+        settle(row, after, batch.ts[i], klo, khi, wiring, store)
+    found = gather_all(row, i, khi, select, wiring, store, batch)
+    empty_taken(row, events, khi, wiring, store)
+    if params[MARKED]:
+        raised = raise_marks(row, found, wiring, store)
+        if raised != 0:
+            cut_off(row, raised, klo, khi, wiring, store)
+    if events & params[STARTS] != 0:
         last = 1 + params[GROUP_WIDTH] + GROUP_LAST
-        group = keys[row, after + AFTER_GROUP]
-        enter(group, batch.seq[i], klo, khi, last, store.head, store.groups, store.where, store.slots, store.entries)
+        enter(keys[row, after + AFTER_GROUP], batch.seq[i], klo, khi, last, store)
     for s in range(len(wiring.states)):
         if (found >> s) & 1:
             record(row, s, i, khi, wiring, store, batch)
+    keys[row, after + AFTER_SEEN] = batch.seq[i]
     if found != 0:
         store.head[TOUCHED] += 1
     return True
@@ -305,11 +214,11 @@ def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store,
         point = batch.seq[i] if params[IN_EVENTS] else batch.ts[i]
         if not close_until(point, batch.seq[i], wiring, store):
             return i
-        if batch.opens[i] and not open_window(point, batch.seq[i], head, store.slots):
+        if params[ON_OPEN] and batch.opens[i] and not open_window(point, batch.seq[i], head, store.slots):
             return i
-        if batch.states[i] == 0:
-            continue
-        khi = head[OPENED] - 1 if params[ON_OPEN] else point // params[SLIDE]
-        if khi >= head[KLO] and not take(i, batch.states[i], khi, select, wiring, store, batch):
-            return i
+        if batch.states[i] != 0:
+            khi = head[OPENED] - 1 if params[ON_OPEN] else point // params[SLIDE]
+            if khi >= head[KLO] and not take(i, khi, select, wiring, store, batch):
+                return i
+        head[SEEN] = batch.seq[i]
     return stop

@@ -1,12 +1,17 @@
 """The flat arrays of one trend query: what each column means, and the tuples in which kernels receive them.
 
-GRETA's graph (paper section 4.2, requirements T3, T5) lies in three kinds of rows. A *key* is one value of the
-equivalence and group attributes (T6, T7); it owns, for each state that an unconditional transition leaves, one prefix
-total a window, and for each state that a conditional transition leaves, a run of vertices, contiguous and in time
-order. A *group* is one value of the GROUP BY attributes. An *entry* is the final count of one group in one window;
+GRETA's graphs (paper section 4.2, requirements T3-T5) lie in three kinds of rows. A *key* is one value of the
+equivalence and group attributes (T6, T7); it owns *totals*, each the sum over the vertices of one state that may still
+be followed, and *lists*, each the vertices of one state, contiguous and in time order, where conditions choose among
+them. A *group* is one value of the GROUP BY attributes. An *entry* is the final result of one group in one window;
 the entries of a window form a list in order of their first vertex, so that closing a window reads its own groups only.
 
 Windows are numbered; window k keeps its numbers in slot k mod K, K being as many windows as may be open at a time.
+Of each vertex, total and entry there are A *numbers* a window (counts and sums, `numbers`; the first is COUNT(*)) and
+B *extremes* (float64: minima, and maxima with their sign changed, so that all are minima; inf for none).
+
+The *order* of an event is what decides which of two is the earlier: its seq; under TIME STRICT its ts. All states of
+all graphs, negative ones too, are numbered through; bit s of a mask is state s.
 """
 
 from __future__ import annotations
@@ -26,8 +31,11 @@ Select = Callable[[int, int, int, int, Floats, Floats, Ints, Flags], None]
 (condition, begin, stop, i, values, attributes, ranks, chosen)."""
 
 LARGEST = 2**63 - 1
-"""The largest exact count; beyond it counts are scaled (`wide`)."""
+"""The largest exact count; beyond it counts are scaled (`numbers`)."""
 NO_WINDOW = -(2**62)
+NEVER = -(2**62)
+"""An order before all events'."""
+INFINITE = float("inf")
 
 # ---- head: scalars of the query
 NEED = 0  # what the kernel ran out of (NEED_...), 0 when it is done
@@ -43,7 +51,8 @@ OPENED = 9  # OPEN ON: number of the next window
 TOUCHED = 10  # events that were vertices since the last sweep
 RESULTS = 11  # results ever
 ROOM = 12  # how much of it is needed
-HEAD_SIZE = 13
+SEEN = 13  # seq of the stream's last event
+HEAD_SIZE = 14
 
 NEED_NOTHING = 0
 NEED_KEYS = 1
@@ -61,25 +70,62 @@ ON_OPEN = 3  # windows opened by events
 STRICT = 4  # equal timestamps are never adjacent
 KEY_WIDTH = 5  # words of a key, words of a group
 GROUP_WIDTH = 6
-STARTS = 7  # bit s: state s is a start state
-PARAMS_SIZE = 8
+STARTS = 7  # states at which a trend may start, those at which a key may: leading negatives begin there too
+OPENERS = 8
+LATE = 9  # final results are known when the window closes: per key (trailing NOT, AND)
+BOTH = 10  # AND: the result is the pairs of trends of sides 0 and 1, side 2 being what both match
+MARKED = 11  # there are negatives
+PARAMS_SIZE = 12
 
-# ---- states [S, 6] and transitions [T, 2], those into one state together
+# ---- states [S, 13]
 IS_START = 0
 IS_END = 1
-TOTAL = 2  # index of its prefix totals, -1 when no unconditional transition leaves it
-LIST = 3  # index of its vertex list, -1 when no conditional transition leaves it
-ENTERING = 4  # the first transition into it, and their number
-ENTERING_SIZE = 5
+LIST = 2  # index of its vertex list, -1 for none
+ENTERING = 3  # the first transition into it, and their number
+ENTERING_SIZE = 4
+FEEDING = 5  # the first total that it feeds, and their number
+FEEDING_SIZE = 6
+LEADING = 7  # mask of negatives
+TRAILING = 8
+NEGATIVE = 9  # the negative of which it is a state, -1 for none
+SIDE = 10
+FINAL = 11  # index of the total from which results are read when the window closes, -1 for its list
+SINGLE = 12  # its list holds its last vertex only
+STATE_SIZE = 13
 
+# ---- transitions [T, 9], those into one state together
 SOURCE = 0
 CONDITION = 1  # number of the condition in `select`, -1 for none
+SUM = 2  # index of the total that it reads, -1: the list of its source
+ABSENCES = 3  # mask of negatives
+STRATEGY = 4
+BIT = 5  # skip-till-next-match: its bit in X_TAKEN, and the bits that it sets
+ENDS = 6
+EMPTIED = 7  # skip-till-next-match: totals (mask) that it empties when it takes an event
+WAITS = 8  # whether it ends some waiting, or is ended
+TRANSITION_SIZE = 9
 
-# ---- keys [n, 1 + words + 3 + 4 * lists] and groups [n, 1 + words + 1]: hash, words, then
+ANY = 0
+NEXT = 1
+PARTITION = 2
+CONTIGUOUS = 3
+
+
+# ---- measures [A + B, 3]: what each number and extreme is
+M_FUNCTION = 0
+M_ATTRIBUTE = 1  # row of the attribute, -1 for none
+M_SPLIT = 2  # row of the attribute in `mantissas`
+F_COUNT = 0
+F_SUM = 1
+F_LEAST = 2
+F_GREATEST = 3
+
+# ---- keys [n, 1 + words + 4 + 4 * lists] and groups [n, 1 + words + 1]: hash, words, then
 AFTER_GROUP = 0  # keys: row of the group
 AFTER_LAST = 1  # keys: last window touched (its slots, and all earlier ones that are open, are valid)
 AFTER_TIME = 2  # keys, TIME STRICT: the ts of the pending totals
-AFTER_LISTS = 3
+AFTER_SEEN = 3  # keys: seq of its last event
+AFTER_LISTS = 4
 GROUP_LAST = 0  # groups: last window whose slot in `where` is valid
 
 LIST_SIZE = 4  # of each list: first row in the arena, rows expired at its front, rows in use, rows owned
@@ -88,14 +134,19 @@ EXPIRED = 1
 USED = 2
 OWNED = 3
 
-# ---- entries [n, 7]
+# ---- absent [keys, negatives, 4] and latest [keys, negative totals, 4]
+P_ORDER = 0  # the latest start of the trends finished so far: its order, the last window that holds it
+P_WINDOW = 1
+P_NEW_ORDER = 2  # TIME STRICT: the same, of trends that end at the key's present ts
+P_NEW_WINDOW = 3
+MARK_SIZE = 4
+
+# ---- entries [n, 6]
 E_GROUP = 0
 E_FIRST = 1  # seq of the group's first vertex in the window
 E_TIME = 2  # message time of its last end vertex
-E_COUNT = 3  # the count is E_COUNT * 2 ** E_SCALE
-E_SCALE = 4
-E_NEXT = 5  # next entry of the window, or of the free list
-ENTRY_SIZE = 6
+E_NEXT = 3  # next entry of the window, or of the free list
+ENTRY_SIZE = 4
 
 # ---- slots [K, 5]
 S_FIRST = 0
@@ -105,28 +156,39 @@ S_LOW = 3  # OPEN ON: where the window begins, and the seq of the event that ope
 S_SEQ = 4
 SLOT_SIZE = 5
 
-# ---- marks [vertices, 3]
-M_TIME = 0
+# ---- marks [vertices, 3 or more]
+M_ORDER = 0
 M_LAST = 1  # last window the vertex lies in
-M_SCALED = 2  # 1 when any of its counts is scaled
+M_SCALED = 2  # 1 when any of its numbers but an unscaled count is not 0
+MARKS = 3
+X_SEQ = 3  # where a plan needs it (`wiring.marks_of`)
+X_TAKEN = 4  # transitions by which it is taken already; those by which event X_NEW_SEQ took it
+X_NEW = 5
+X_NEW_SEQ = 6
+X_ORDER = 7  # negative graphs: the latest start of the trends that end here, and the last window that holds it
+X_WINDOW = 8
+ALL_MARKS = 9
 
-# ---- out [n, 8 + group words]
+# ---- out [n, 5 + group words]
 O_POSITION = 0
 O_LOW = 1  # the window's bounds [low, high)
 O_FIRST = 2
 O_TIME = 3
-O_COUNT = 4
-O_SCALE = 5
-O_SEQ = 6  # OPEN ON: the event that opened the window, else -1
-O_WORDS = 7
+O_SEQ = 4  # OPEN ON: the event that opened the window, else -1
+O_WORDS = 5
 
 
 class Wiring(NamedTuple):
-    """What the plan says, as arrays: `params` [8], `states` [S, 6], `transitions` [T, 2]."""
+    """What the plan says, as arrays."""
 
     params: Ints
-    states: Ints
-    transitions: Ints
+    states: Ints  # [S, STATE_SIZE]
+    transitions: Ints  # [T, TRANSITION_SIZE]
+    feeds: Ints  # totals by the state that feeds them (states' FEEDING)
+    barriers: Ints  # [totals] mask of the negatives that end what is in it
+    measures: Ints  # [A + B, 3]
+    measured: Flags  # [S, A + B] whether an event of the state adds to it
+    negative_barriers: Ints  # [negative totals] masks
 
 
 class Store(NamedTuple):
@@ -135,21 +197,33 @@ class Store(NamedTuple):
     head: Ints
     table: Smalls  # hash table of keys: row + 1, 0 for none; a power of two long
     keys: Ints
-    totals: Ints  # [keys, totals (and as many pending ones if strict), K] prefix totals
-    scales: Smalls  # [keys, totals, K]
+    totals: Ints  # [keys, totals (and as many pending ones if strict), A, K]
+    total_scales: Smalls
+    total_extremes: Floats  # [keys, totals, B, K]
+    absent: Ints  # [keys, negatives, MARK_SIZE]
+    latest: Ints  # [keys, negative totals, MARK_SIZE]
     group_table: Smalls
     groups: Ints
     where: Smalls  # [groups, K] entry of the group in each window, -1 for none
     slots: Ints
     entries: Ints
-    marks: Ints  # [vertices, 3]
+    entry_numbers: Ints  # [entries, A]
+    entry_scales: Smalls
+    entry_extremes: Floats  # [entries, B]
+    marks: Ints  # [vertices, MARKS or ALL_MARKS]
     values: Floats  # [stored attributes, vertices]
-    counts: Ints  # [vertices, K]
-    count_scales: Smalls  # [vertices, K]
+    counts: Ints  # [vertices, A, K]
+    count_scales: Smalls
+    count_extremes: Floats  # [vertices, B, K]
     chosen: Flags  # [vertices] scratch: those that the event being taken may follow
-    sums: Ints  # [S, K] scratch: counts of the event being taken
+    sums: Ints  # [S, A, K] scratch: numbers of the event being taken
     sum_scales: Smalls
+    sum_extremes: Floats
+    starts: Ints  # [S, 2] scratch: of negative states the latest start, its window
     out: Ints
+    out_numbers: Ints  # [results, A]
+    out_scales: Smalls
+    out_extremes: Floats
 
 
 class Batch(NamedTuple):
@@ -158,11 +232,17 @@ class Batch(NamedTuple):
     seq: Ints
     ts: Ints
     time: Ints
-    states: Ints  # bit s: the event may be a vertex of state s
+    states: Ints  # bit s: the event may be a vertex of state s; bit 62: it is one of its key, whatever its type
     opens: Flags  # a window opens at this event
     hashes: Ints
     words: Ints  # [key words, n]
     group_hashes: Ints
     group_words: Ints  # [group words, n]
-    attributes: Floats  # [attributes that conditions read, n], null = NaN
+    attributes: Floats  # [attributes that conditions and measures read, n], null = NaN
+    mantissas: Ints  # [attributes that are summed, n] values as mantissa * 2 ** exponent (`wide.split`)
+    exponents: Smalls
     ranks: Ints  # rank of each interned string in the order of strings; of no use if no condition orders strings
+
+
+# ---- key flag
+OF_KEY = 62

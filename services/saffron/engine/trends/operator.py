@@ -93,7 +93,7 @@ class TrendOperator(QueryOperator[Standing, TrendQuery]):
     def _collect(self, name: str, query: TrendQuery) -> None:
         """Take what has fired."""
         rows = query.take_results()
-        if len(rows):
+        if len(rows.out):
             trends = Trends(query, self.partition, rows)
             self._fired.append(Fired(name, trends, FULL if query.plan.window.events else DUE, trends.deadline))
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.strings import Strings
-from saffron.engine.trends.layout import Batch, Flags, Floats, Ints
+from saffron.engine.trends.graphs import Graphs
+from saffron.engine.trends.layout import OF_KEY, Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.source import Reads
+from saffron.engine.trends.wide import split
 from saffron.errors import SaffronError
-from saffron.language.plan import TrendPlan
+from saffron.language.plan import Strategy
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
@@ -21,14 +23,15 @@ _POSITIVE = np.uint64(2**63 - 1)
 
 
 def prepare(
-    plan: TrendPlan, needs: Reads, strings: Strings, columns: Columns, slot: int, opened: Sequence[int]
+    graphs: Graphs, needs: Reads, strings: Strings, columns: Columns, slot: int, opened: Sequence[int]
 ) -> Batch:
     """The batch of all events of a block; those that are no vertex for sure have no states.
 
     `slot`: the query's bit in `Columns.dropped`, negative for none. `opened`: seqs at which an OPEN ON window opens.
     """
     n = len(columns)
-    states = states_of(plan, columns.type)
+    plan = graphs.plan
+    states = states_of(graphs, columns.type)
     if columns.dropped is not None and slot >= 0:
         states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] = 0
     words = np.zeros((len(plan.key), n), dtype=np.int64)
@@ -39,6 +42,7 @@ def prepare(
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
     for row, (name, _) in enumerate(needs.attributes):
         attributes[row] = numbers_of(columns, name, strings)
+    mantissas, exponents = split_of(columns, [name for name, _ in needs.summed])
     return Batch(
         seq=_owned(columns.seq),
         ts=_owned(columns.ts),
@@ -50,19 +54,35 @@ def prepare(
         group_hashes=hashes_of(group_words),
         group_words=group_words,
         attributes=attributes,
+        mantissas=mantissas,
+        exponents=exponents,
         ranks=strings.ranks() if needs.ordered else np.zeros(1, dtype=np.int64),
     )
 
 
-def states_of(plan: TrendPlan, types: Column) -> Ints:
-    """[n] bit s is set where the event has the type of state s."""
-    table = np.zeros(len(types.values) + 1, dtype=np.int64)
+def states_of(graphs: Graphs, types: Column) -> Ints:
+    """[n] bit s is set where the event has the type of state s; OF_KEY where partition contiguity asks for all."""
+    every = 1 << OF_KEY if any(s.transition.strategy is Strategy.PARTITION for s in graphs.steps) else 0
+    table = np.full(len(types.values) + 1, every, dtype=np.int64)
     for code, name in enumerate(types.values):
-        for s, state in enumerate(plan.template.states):
-            if plan.components[state.component].type == name:
+        for s, place in enumerate(graphs.places):
+            if graphs.plan.components[place.state.component].type == name:
                 table[code] |= 1 << s
     states: Ints = table[types.data]
     return states
+
+
+def split_of(columns: Columns, names: Sequence[str]) -> tuple[Ints, Smalls]:
+    """[len(names), n] attributes as mantissa * 2**exponent, exactly; null, which nobody adds, is any number."""
+    mantissas = np.zeros((len(names), len(columns)), dtype=np.int64)
+    exponents = np.zeros((len(names), len(columns)), dtype=np.int32)
+    for row, name in enumerate(names):
+        column = column_of(columns, name)
+        if column.kind is Kind.INT:
+            mantissas[row] = np.where(column.data == NULL_INT, 0, column.data)
+        else:
+            mantissas[row], exponents[row] = split(np.asarray(column.data, dtype=np.float64))
+    return mantissas, exponents
 
 
 def column_of(columns: Columns, name: str) -> Column:

@@ -13,6 +13,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Kind
 from saffron.engine.strings import Strings
 from saffron.engine.trends import source, store
+from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import (
     IN_EVENTS,
     KEYS,
@@ -39,8 +40,12 @@ from saffron.engine.trends.layout import (
     Ints,
     Store,
 )
+from saffron.engine.trends.limits import check, windows_of
+from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.prepare import prepare
-from saffron.engine.trends.wiring import check, lists_of, totals_of, windows_of, wiring_of
+from saffron.engine.trends.returns import Returns, Rows
+from saffron.engine.trends.saved import restored, saved
+from saffron.engine.trends.wiring import marks_of, wiring_of
 from saffron.language.plan import TrendPlan
 
 _SWEEP = 4096
@@ -49,25 +54,34 @@ _FARTHEST = 2**61
 
 
 class TrendQuery:
-    """Counts the trends of one plan over the blocks of one partition (T1-T7).
+    """Aggregates the trends of one plan over the blocks of one partition (T1-T10).
 
     `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`.
-    Raises SaffronError for what it cannot hold (`wiring.check`).
+    Raises SaffronError for what it cannot hold (`limits.check`).
     """
 
     def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int, *, compiled: bool = True) -> None:
-        check(plan)
+        self.graphs = graphs_of(plan)
+        check(self.graphs)
         self.plan = plan
         self.slot = slot
         own = {"ts": Kind.INT, "type": Kind.STRING}
         self.key_kinds = tuple(own.get(name) or kinds.get(name) for name in plan.key)
         self.group_kinds = tuple(self.key_kinds[plan.key.index(name)] for name in plan.group)
         self.strings = Strings()
-        self._needs = source.reads(plan)
-        self._wiring = wiring_of(plan)
-        self._kernels = source.core(compiled=compiled)
-        self._conditions = source.conditions(plan, self._needs, compiled=compiled)
-        self._has_local = any(plan.template.local)
+        self._measures = measures_of(plan)
+        self.returns = Returns(plan, self._measures, self.group_kinds)
+        self._needs = source.reads(self.graphs, self._measures)
+        names = [name for name, _ in self._needs.attributes]
+        self._wiring = wiring_of(self.graphs, self._measures, names)
+        compiled = compiled and not plan.exact
+        self._kernels = (
+            source.special(self._wiring, self._sizes().lasting, compiled=True)
+            if compiled
+            else source.core(unlimited=plan.exact)
+        )
+        self._conditions = source.conditions(self.graphs, self._needs, compiled=compiled)
+        self._has_local = any(place.local for place in self.graphs.places)
         self._string_words = [place for place, kind in enumerate(self.key_kinds) if kind is Kind.STRING]
         stored = self._needs.attributes[: self._needs.stored]
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
@@ -79,9 +93,22 @@ class TrendQuery:
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
-        totals = totals_of(self.plan) * (2 if self.plan.strict else 1)
-        self._store = store.new(
-            self._wiring, windows_of(self.plan.window), totals, lists_of(self.plan), self._needs.stored
+        self._store = store.new(self._wiring, self._sizes())
+
+    def _sizes(self) -> store.Sizes:
+        totals = len(self.graphs.totals)
+        return store.Sizes(
+            windows=windows_of(self.plan.window),
+            numbers=len(self._measures.numbers),
+            extremes=len(self._measures.extremes),
+            totals=2 * totals if self.plan.strict else totals,
+            lists=len(self.graphs.lists),
+            negatives=len(self.plan.negatives),
+            negative_totals=len(self.graphs.negative_totals),
+            marks=marks_of(self.graphs),
+            stored=self._needs.stored,
+            unlimited=self.plan.exact,
+            fixed=self.plan.window.opens is None,
         )
 
     def _table(self, *saved: Any) -> Strings:
@@ -96,7 +123,9 @@ class TrendQuery:
         none = np.zeros(0, dtype=np.int64)
         words = np.zeros((0, 0), dtype=np.int64)
         floats = np.zeros((0, 0), dtype=np.float64)
-        batch = Batch(none, none, none, none, none.astype(np.bool_), none, words, none, words, floats, none)
+        small = words.astype(np.int32)
+        opens = none.astype(np.bool_)
+        batch = Batch(none, none, none, none, opens, none, words, none, words, floats, words, small, none)
         self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
@@ -107,7 +136,7 @@ class TrendQuery:
 
     def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
         """The block's events as `apply` takes them."""
-        batch = prepare(self.plan, self._needs, self.strings, columns, self.slot, opened)
+        batch = prepare(self.graphs, self._needs, self.strings, columns, self.slot, opened)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
         return batch
@@ -163,12 +192,20 @@ class TrendQuery:
         begin = position if params[IN_EVENTS] else max(watermark, -_FARTHEST if last_ts is None else last_ts + 1)
         head[KLO] = -(-begin // int(params[SLIDE]))
 
-    def take_results(self) -> Ints:
-        """[n, columns of `layout.out`] the results since the last call, in the order in which they fired."""
-        store_ = self._store
-        rows = store_.out[: store_.head[OUT]].copy()
-        store_.head[OUT] = 0
-        return rows
+    def take_results(self) -> Rows:
+        """The results since the last call, in the order in which they fired; those that HAVING keeps out left out."""
+        found = self._store.head[OUT]
+        state = self._store
+        rows = Rows(
+            state.out[:found].copy(),
+            state.out_numbers[:found].copy(),
+            state.out_scales[:found].copy(),
+            state.out_extremes[:found].copy(),
+        )
+        state.head[OUT] = 0
+        kept = self.returns.kept(rows, self.strings)
+        state.head[RESULTS] -= found - len(kept.out)
+        return kept
 
     def tidy(self) -> None:
         """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
@@ -195,13 +232,11 @@ class TrendQuery:
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """The state as arrays by name."""
-        state: dict[str, NDArray[np.generic]] = {name: array.copy() for name, array in self._store._asdict().items()}
-        state["strings"] = self.strings.saved()
-        return state
+        return {**saved(self._store), "strings": self.strings.saved()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
-        self._store = Store(**{name: state[name].copy() for name in Store._fields})
+        self._store = restored(state, unlimited=self.plan.exact)
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
 
     def _close_until(self, point: int, position: int) -> None:

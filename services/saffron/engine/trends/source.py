@@ -6,8 +6,9 @@ computed in float64 with NaN for null (`plan.Binary`); a string is the number un
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -16,9 +17,36 @@ from numba import cfunc, types
 
 from saffron.engine import arithmetic, jit
 from saffron.engine.events.schema import Kind
-from saffron.engine.trends import expressions, kernels, kernels_tables, layout
+from saffron.engine.trends import (
+    exact,
+    expressions,
+    kernels,
+    kernels_absences,
+    kernels_cells,
+    kernels_final,
+    kernels_lists,
+    kernels_tables,
+    kernels_windows,
+    layout,
+    numbers,
+)
+from saffron.engine.trends.graphs import Graphs
+from saffron.engine.trends.layout import Wiring
+from saffron.engine.trends.measures import Measures
+from saffron.engine.trends.specialise import Known, Specialiser
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
 
+_PARTS = (
+    kernels_tables,
+    kernels_cells,
+    kernels_absences,
+    kernels_lists,
+    kernels_final,
+    kernels_windows,
+    kernels,
+)
+_IMPORTS = ("import math", "from typing import Any")
+_RARE = ("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned")
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until", "rehash")
 _MATRIX = types.float64[:, ::1]
@@ -29,36 +57,37 @@ _SELECT = types.void(
 
 @dataclass(frozen=True)
 class Reads:
-    """What the conditions of a plan read.
+    """What the conditions and aggregates of a plan read.
 
     `attributes`: (name, kind) of each column, the stored ones first; `stored`: how many are kept with each vertex,
-    for edge conditions read them of the earlier event. `strings`: the string literals, interned as 0, 1, ...
-    `ordered`: some condition orders strings, so that their ranks are needed.
+    for edge conditions read them of the earlier event. `summed`: those read as mantissa and exponent besides.
+    `strings`: the string literals, interned as 0, 1, ... `ordered`: some condition orders strings, so that their ranks
+    are needed.
     """
 
     attributes: tuple[tuple[str, Kind], ...]
     stored: int
+    summed: tuple[tuple[str, Kind], ...]
     strings: tuple[str, ...]
     ordered: bool
 
 
-def reads(plan: TrendPlan) -> Reads:
-    """What the conditions of this plan read."""
-    edges = [part for exprs in edge_conditions(plan) for expr in exprs for part in walk(expr)]
-    others = [
-        part for exprs in (*plan.template.local, opening_condition(plan)) for expr in exprs for part in walk(expr)
-    ]
+def reads(graphs: Graphs, measures: Measures) -> Reads:
+    """What the conditions and aggregates of this plan read."""
+    edges = [part for exprs in graphs.conditions for expr in exprs for part in walk(expr)]
+    local = [place.local for place in graphs.places]
+    others = [part for exprs in (*local, opening_condition(graphs.plan)) for expr in exprs for part in walk(expr)]
     earlier = {(a.name, a.kind) for a in edges if isinstance(a, Attribute) and a.which is not Which.ADJACENT}
     parts = edges + others
-    rest = {(a.name, a.kind) for a in parts if isinstance(a, Attribute)} - earlier
+    rest = {(a.name, a.kind) for a in parts if isinstance(a, Attribute)} | set(measures.read)
     literals = {c.value for c in parts if isinstance(c, Const) and isinstance(c.value, str)}
-    ordered = any(isinstance(p, Binary) and p.operator in expressions.ORDERINGS and _of_strings(p) for p in parts)
-    return Reads((*sorted(earlier, key=str), *sorted(rest, key=str)), len(earlier), tuple(sorted(literals)), ordered)
-
-
-def edge_conditions(plan: TrendPlan) -> list[tuple[Expr, ...]]:
-    """The conditions of the conditional transitions, numbered as `select` numbers them."""
-    return [transition.conditions for transition in plan.template.transitions if transition.conditions]
+    return Reads(
+        attributes=(*sorted(earlier, key=str), *sorted(rest - earlier, key=str)),
+        stored=len(earlier),
+        summed=tuple(measures.summed),
+        strings=tuple(sorted(literals)),
+        ordered=any(isinstance(p, Binary) and p.operator in expressions.ORDERINGS and _of_strings(p) for p in parts),
+    )
 
 
 def opening_condition(plan: TrendPlan) -> tuple[Expr, ...]:
@@ -82,22 +111,50 @@ def walk(expr: Expr) -> list[Expr]:
 
 
 @cache
-def core(*, compiled: bool) -> ModuleType:
-    """The loops that all queries share (`kernels_tables`, `kernels`), as machine code or as Python."""
-    lines = ["from typing import Any"]
-    for part in (kernels_tables, kernels):
-        text = inspect.getsource(part)
-        for line in text[text.index(_BEGIN) :].splitlines():
-            if line.startswith("def "):
-                # Kernels make no arrays: without reference counts and with every part inlined they are much faster.
-                lines.append("@kernel(_nrt=False)" if line[4 : line.index("(")] in _ENTRY_POINTS else "@inlined")
-            lines.append(line)
-    return jit.load("\n".join([*lines, ""]), helpers=(layout,), compiled=compiled)
+def core(*, unlimited: bool = False) -> ModuleType:
+    """The loops that all queries share (`numbers`, `kernels_...`, `kernels`), as Python.
+
+    `unlimited`: for EXACT, over integers of any size.
+    """
+    texts = [_text(part) for part in (_PARTS if unlimited else (numbers, *_PARTS))]
+    names = {name: value for name, value in vars(exact).items() if not name.startswith("_")} if unlimited else {}
+    return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(layout,), functions=names, compiled=False)
 
 
-def conditions(plan: TrendPlan, needs: Reads, *, compiled: bool) -> ModuleType:
+def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> ModuleType:
+    """The loops for one query (`specialise`), as machine code or as Python."""
+    return jit.load(written_for(wiring, shapes), compiled=compiled)
+
+
+def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
+    """The source of the loops for a query of this wiring, whose arrays have these sizes for good."""
+    constants = {name: value for name, value in vars(layout).items() if name.isupper()}
+    maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants))
+    for name in _ENTRY_POINTS:
+        maker.entry(name)
+    lines = [*_IMPORTS]
+    for function in maker.made:
+        # Kernels make no arrays: without reference counts and with every hot part inlined they are much faster.
+        rare = function.name in _ENTRY_POINTS or function.name.rpartition("_")[0] in _RARE
+        lines += ["@kernel()" if rare else "@inlined", ast.unparse(function), ""]
+    return "\n".join(lines)
+
+
+def _text(part: ModuleType) -> str:
+    text = inspect.getsource(part)
+    return text[text.index(_BEGIN) :]
+
+
+@cache
+def _functions() -> Mapping[str, ast.FunctionDef]:
+    """The functions of all parts, by name."""
+    trees = [ast.parse(_text(part)).body for part in (numbers, *_PARTS)]
+    return {node.name: node for body in trees for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
     """The plan's own functions: `select`, `keep` and `choose_openings` (see `write`)."""
-    module = jit.load(write(plan, needs), helpers=(layout, arithmetic, expressions), compiled=compiled)
+    module = jit.load(write(graphs, needs), helpers=(layout, arithmetic, expressions), compiled=compiled)
     if compiled and not hasattr(module, "select_pointer"):
         # A pointer has the same type for every query, so that the loops that call it are compiled once.
         module.select_pointer = cfunc(_SELECT, cache=True, error_model="numpy")(module.select)  # type: ignore[attr-defined]
@@ -106,7 +163,7 @@ def conditions(plan: TrendPlan, needs: Reads, *, compiled: bool) -> ModuleType:
     return module
 
 
-def write(plan: TrendPlan, needs: Reads) -> str:
+def write(graphs: Graphs, needs: Reads) -> str:
     """The source of a plan's conditions; equal for all plans without any.
 
     `select` marks the vertices that event i may follow; `keep` clears the bits of states whose local conditions an
@@ -127,20 +184,20 @@ def write(plan: TrendPlan, needs: Reads) -> str:
         return " and ".join(expressions.truth(expr, codes, reader) for expr in exprs) or "True"
 
     lines = ["import math", "", "def select(condition, begin, stop, i, values, attributes, ranks, chosen):"]
-    for number, exprs in enumerate(edge_conditions(plan)):
+    for number, exprs in enumerate(graphs.conditions):
         lines += [
             f"    if condition == {number}:",
             "        for v in range(begin, stop):",
             f"            chosen[v] = {all_true(exprs, either)}",
         ]
     lines += ["    return", "", "@kernel()", "def keep(states, attributes, ranks):", "    for i in range(len(states)):"]
-    for s, exprs in enumerate(plan.template.local):
+    for s, exprs in enumerate(place.local for place in graphs.places):
         if exprs:
             lines += [f"        if (states[i] >> {s}) & 1 and not ({all_true(exprs, current)}):"]
             lines += [f"            states[i] ^= {1 << s}"]
     lines += ["        pass", "", "@kernel()", "def choose_openings(candidates, attributes, ranks):"]
     lines += ["    for i in range(len(candidates)):"]
-    lines += [f"        candidates[i] = candidates[i] and {all_true(opening_condition(plan), current)}"]
+    lines += [f"        candidates[i] = candidates[i] and {all_true(opening_condition(graphs.plan), current)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,8 @@ event costs the same however many keys come and go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from saffron.engine.trends.layout import (
     KLO,
     LIST_SIZE,
     M_LAST,
+    MARK_SIZE,
     NO_WINDOW,
     O_WORDS,
     ON_OPEN,
@@ -41,9 +43,11 @@ from saffron.engine.trends.layout import (
     S_FIRST,
     S_LAST,
     S_SEQ,
+    SEEN,
     SLOT_SIZE,
     TOUCHED,
     USED,
+    Floats,
     Ints,
     Smalls,
     Store,
@@ -58,39 +62,103 @@ def _smallest_arena(windows: int) -> int:
     return int(max(_SMALLEST, min(256, 2**18 // windows)))
 
 
+SIDES = 3
+"""Rows of scratch that AND needs at least."""
+_BY_KEY = ("keys", "totals", "total_scales", "total_extremes", "absent", "latest")
+_BY_VERTEX = ("marks", "counts", "count_scales", "count_extremes")
+_BY_SLOT = (
+    "totals",
+    "total_scales",
+    "total_extremes",
+    "counts",
+    "count_scales",
+    "count_extremes",
+    "sums",
+    "sum_scales",
+    "sum_extremes",
+)
 Rehash = Callable[[Smalls, Ints, int], None]
 
 
-def new(wiring: Wiring, windows: int, totals: int, lists: int, stored: int) -> Store:
-    """An empty store: `windows` slots, prefix totals and vertex lists per key, stored attributes per vertex."""
-    params = wiring.params
+@dataclass(frozen=True)
+class Sizes:
+    """What a query's rows hold: slots for windows; numbers and extremes; totals (pending ones besides), lists,
+    negatives and their totals a key; columns of marks and stored attributes a vertex. `unlimited`: EXACT. `fixed`:
+    the number of slots never changes."""
+
+    windows: int
+    numbers: int
+    extremes: int
+    totals: int
+    lists: int
+    negatives: int
+    negative_totals: int
+    marks: int
+    stored: int
+    unlimited: bool
+    fixed: bool
+
+    @property
+    def lasting(self) -> dict[tuple[str, int], int]:
+        """Sizes of the store's arrays by name and axis, of those that never change."""
+        of_slots = {"totals": 3, "total_scales": 3, "total_extremes": 3, "where": 1, "slots": 0}
+        of_slots |= {f"{name}{part}": 2 for name in ("count", "sum") for part in ("s", "_scales", "_extremes")}
+        sizes = dict.fromkeys(of_slots.items(), self.windows) if self.fixed else {}
+        for name in ("totals", "total_scales", "counts", "count_scales", "sums", "sum_scales"):
+            sizes[name, of_slots[name] - 1] = self.numbers
+        for name in ("total_extremes", "count_extremes", "sum_extremes"):
+            sizes[name, of_slots[name] - 1] = self.extremes
+        for name in ("entry", "out"):
+            sizes |= {(f"{name}_numbers", 1): self.numbers, (f"{name}_scales", 1): self.numbers}
+            sizes[f"{name}_extremes", 1] = self.extremes
+        sizes |= {(name, 1): self.totals for name in ("totals", "total_scales", "total_extremes")}
+        sizes |= {("absent", 1): self.negatives, ("latest", 1): self.negative_totals}
+        return sizes | {("marks", 1): self.marks, ("values", 0): self.stored}
+
+
+def new(wiring: Wiring, sizes: Sizes) -> Store:
+    """An empty store."""
+    params, windows = wiring.params, sizes.windows
+    wide: Any = object if sizes.unlimited else np.int64
     head = np.zeros(HEAD_SIZE, dtype=np.int64)
-    head[FREE] = -1
+    head[[FREE, SEEN]] = -1
     head[KLO] = 0 if params[ON_OPEN] or params[IN_EVENTS] else NO_WINDOW
     head[KHI] = NO_WINDOW - 1
     slots = np.zeros((windows, SLOT_SIZE), dtype=np.int64)
     slots[:, [S_FIRST, S_LAST, S_SEQ]] = -1
-    vertices = _smallest_arena(windows) if lists else 0
-    states = len(wiring.states)
+    vertices = _smallest_arena(windows) if sizes.lists else 0
+    entries, scratch = max(_SMALLEST, 2 * windows), max(len(wiring.states), SIDES)
+
+    def numbers(*shape: int) -> tuple[Ints, Smalls, Floats]:
+        """Numbers, their scales, extremes: [rows.., A (B), slots..]."""
+        rows, rest = shape[:-1], (() if shape[-1] == 0 else (shape[-1],))
+        return (
+            np.zeros((*rows, sizes.numbers, *rest), dtype=wide),
+            np.zeros((*rows, sizes.numbers, *rest), dtype=np.int32),
+            np.zeros((*rows, sizes.extremes, *rest), dtype=np.float64),
+        )
+
     return Store(
-        head=head,
-        table=np.zeros(2 * _SMALLEST, dtype=np.int32),
-        keys=np.zeros((_SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * lists), dtype=np.int64),
-        totals=np.zeros((_SMALLEST, totals, windows), dtype=np.int64),
-        scales=np.zeros((_SMALLEST, totals, windows), dtype=np.int32),
-        group_table=np.zeros(2 * _SMALLEST, dtype=np.int32),
-        groups=np.zeros((_SMALLEST, 1 + params[GROUP_WIDTH] + 1), dtype=np.int64),
-        where=np.zeros((_SMALLEST, windows), dtype=np.int32),
-        slots=slots,
-        entries=np.zeros((max(_SMALLEST, 2 * windows), ENTRY_SIZE), dtype=np.int64),
-        marks=np.zeros((vertices, 3), dtype=np.int64),
-        values=np.zeros((stored, vertices), dtype=np.float64),
-        counts=np.zeros((vertices, windows), dtype=np.int64),
-        count_scales=np.zeros((vertices, windows), dtype=np.int32),
-        chosen=np.zeros(vertices, dtype=np.bool_),
-        sums=np.zeros((states, windows), dtype=np.int64),
-        sum_scales=np.zeros((states, windows), dtype=np.int32),
-        out=np.zeros((_SMALLEST, O_WORDS + params[GROUP_WIDTH]), dtype=np.int64),
+        head,
+        np.zeros(2 * _SMALLEST, dtype=np.int32),
+        np.zeros((_SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists), dtype=np.int64),
+        *numbers(_SMALLEST, sizes.totals, windows),
+        np.zeros((_SMALLEST, sizes.negatives, MARK_SIZE), dtype=np.int64),
+        np.zeros((_SMALLEST, sizes.negative_totals, MARK_SIZE), dtype=np.int64),
+        np.zeros(2 * _SMALLEST, dtype=np.int32),
+        np.zeros((_SMALLEST, 1 + params[GROUP_WIDTH] + 1), dtype=np.int64),
+        np.zeros((_SMALLEST, windows), dtype=np.int32),
+        slots,
+        np.zeros((entries, ENTRY_SIZE), dtype=np.int64),
+        *numbers(entries, 0),
+        np.zeros((vertices, sizes.marks), dtype=np.int64),
+        np.zeros((sizes.stored, vertices), dtype=np.float64),
+        *numbers(vertices, windows),
+        np.zeros(vertices, dtype=np.bool_),
+        *numbers(scratch, windows),
+        np.zeros((scratch, 2), dtype=np.int64),
+        np.zeros((_SMALLEST, O_WORDS + params[GROUP_WIDTH]), dtype=np.int64),
+        *numbers(_SMALLEST, 0),
     )
 
 
@@ -104,13 +172,17 @@ def sized(array: NDArray[Any], rows: int, kept: int) -> NDArray[Any]:
 def grow_entries(store: Store) -> Store:
     """The store with twice the room for entries."""
     rows = 2 * len(store.entries) + len(store.slots)
-    return store._replace(entries=sized(store.entries, rows, len(store.entries)))
+    return _grown(store, ("entries", "entry_numbers", "entry_scales", "entry_extremes"), rows, len(store.entries))
 
 
 def grow_out(store: Store) -> Store:
     """The store with room for all results of the window that closes next."""
     rows = max(2 * len(store.out), len(store.out) + int(store.head[ROOM]))
-    return store._replace(out=sized(store.out, rows, len(store.out)))
+    return _grown(store, ("out", "out_numbers", "out_scales", "out_extremes"), rows, len(store.out))
+
+
+def _grown(store: Store, names: Sequence[str], rows: int, kept: int) -> Store:
+    return store._replace(**{name: sized(getattr(store, name), rows, kept) for name in names})
 
 
 def grow_windows(store: Store) -> Store:
@@ -127,16 +199,7 @@ def grow_windows(store: Store) -> Store:
     slots = np.zeros((2 * old, SLOT_SIZE), dtype=np.int64)
     slots[:, [S_FIRST, S_LAST, S_SEQ]] = -1
     slots[target] = store.slots[source]
-    return store._replace(
-        slots=slots,
-        totals=wider(store.totals),
-        scales=wider(store.scales),
-        where=wider(store.where),
-        counts=wider(store.counts),
-        count_scales=wider(store.count_scales),
-        sums=wider(store.sums),
-        sum_scales=wider(store.sum_scales),
-    )
+    return store._replace(slots=slots, **{name: wider(getattr(store, name)) for name in (*_BY_SLOT, "where")})
 
 
 def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
@@ -151,9 +214,7 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
     place[groups] = np.arange(len(groups))
     store.entries[:, E_GROUP] = place[store.entries[:, E_GROUP]]
     store = store._replace(
-        keys=_taken(store.keys, live),
-        totals=_taken(store.totals, live),
-        scales=_taken(store.scales, live),
+        **{name: _taken(getattr(store, name), live) for name in _BY_KEY},
         table=np.zeros(2 * _room(len(live)), dtype=np.int32),
         groups=_taken(store.groups, groups),
         where=_taken(store.where, groups),
@@ -200,10 +261,8 @@ def repack(store: Store, wiring: Wiring) -> Store:
     )
     store.head[ARENA] = top
     return store._replace(
-        marks=moved(store.marks),
         values=values,
-        counts=moved(store.counts),
-        count_scales=moved(store.count_scales),
+        **{name: moved(getattr(store, name)) for name in _BY_VERTEX},
         chosen=np.zeros(capacity, dtype=np.bool_),
     )
 

@@ -1,112 +1,191 @@
-"""A plan's template (T2) as the arrays that kernels read."""
+"""A plan's graphs (T2, T4) as the arrays that kernels read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from saffron.engine.trends.graphs import Graphs, Total
 from saffron.engine.trends.layout import (
+    ABSENCES,
+    ALL_MARKS,
+    ANY,
+    BIT,
+    BOTH,
     CONDITION,
+    CONTIGUOUS,
+    EMPTIED,
+    ENDS,
     ENTERING,
     ENTERING_SIZE,
+    F_COUNT,
+    F_GREATEST,
+    F_LEAST,
+    F_SUM,
+    FEEDING,
+    FEEDING_SIZE,
+    FINAL,
     GROUP_WIDTH,
     IN_EVENTS,
     IS_END,
     IS_START,
     KEY_WIDTH,
+    LATE,
+    LEADING,
     LIST,
+    MARKED,
+    MARKS,
+    NEGATIVE,
+    NEXT,
     ON_OPEN,
+    OPENERS,
     PARAMS_SIZE,
+    PARTITION,
+    SIDE,
+    SINGLE,
     SIZE,
     SLIDE,
     SOURCE,
     STARTS,
+    STATE_SIZE,
+    STRATEGY,
     STRICT,
-    TOTAL,
+    SUM,
+    TRAILING,
+    TRANSITION_SIZE,
+    WAITS,
+    Flags,
+    Ints,
     Wiring,
 )
-from saffron.errors import SaffronError
-from saffron.language.plan import TrendPlan, Window
+from saffron.engine.trends.measures import Measures
+from saffron.language.plan import Strategy
 
-MAX_STATES = 62
-MAX_WINDOWS = 2**16
-_LONGEST = 2**60
-_FIRST_OPEN = 4
-
-
-def check(plan: TrendPlan) -> None:
-    """Refuse, with SaffronError, what the arrays cannot hold."""
-    window = plan.window
-    if len(plan.template.states) > MAX_STATES:
-        raise SaffronError(
-            f"the pattern has {len(plan.template.states)} event types; at most {MAX_STATES} are counted together"
-        )
-    if max(window.size, window.slide or 0) > _LONGEST:
-        raise SaffronError(f"a window of {window.size} is longer than any stream; WITHIN takes at most {_LONGEST}")
-    if windows_of(window) > MAX_WINDOWS:
-        number = windows_of(window)
-        raise SaffronError(
-            f"each event would lie in {number} windows, and have a count in each; at most {MAX_WINDOWS} are kept. "
-            "Make SLIDE longer, or WITHIN shorter."
-        )
+_STRATEGIES = {
+    Strategy.ANY: ANY,
+    Strategy.NEXT: NEXT,
+    Strategy.PARTITION: PARTITION,
+    Strategy.STRICT: CONTIGUOUS,
+}
+_FUNCTIONS = {"count": F_COUNT, "sum": F_SUM, "min": F_LEAST, "max": F_GREATEST}
 
 
-def windows_of(window: Window) -> int:
-    """How many windows may be open at a time, or how many slots to begin with where events open them."""
-    if window.slide is None:
-        return _FIRST_OPEN
-    return max(1, -(-window.size // window.slide))
+def wiring_of(graphs: Graphs, measures: Measures, attributes: list[str]) -> Wiring:
+    """The arrays; `attributes`: the columns of a batch, by name. Transitions are sorted by the state they enter."""
+    order = sorted(range(len(graphs.steps)), key=lambda t: graphs.steps[t].target)
+    states = _states(graphs, [graphs.steps[t].target for t in order])
+    feeds = _feeds(graphs, states)
+    return Wiring(
+        params=_params(graphs),
+        states=states,
+        transitions=_transitions(graphs, order),
+        feeds=np.array(feeds, dtype=np.int64),
+        barriers=np.array([mask(total.absences) for total in graphs.totals], dtype=np.int64),
+        measures=_measures(measures, attributes),
+        measured=_measured(graphs, measures),
+        negative_barriers=np.array([mask(total.absences) for total in graphs.negative_totals], dtype=np.int64),
+    )
 
 
-def summed(plan: TrendPlan) -> list[int]:
-    """States that an unconditional transition leaves: their counts are kept as prefix totals."""
-    return sorted({t.source for t in plan.template.transitions if not t.conditions})
+def mask(numbers: Iterable[int]) -> int:
+    """The numbers as bits."""
+    return sum(1 << number for number in set(numbers))
 
 
-def listed(plan: TrendPlan) -> list[int]:
-    """States that a conditional transition leaves: their vertices are kept."""
-    return sorted({t.source for t in plan.template.transitions if t.conditions})
+def marks_of(graphs: Graphs) -> int:
+    """How many columns vertices have in `marks`."""
+    return ALL_MARKS if graphs.needs_marks else MARKS
 
 
-def totals_of(plan: TrendPlan) -> int:
-    """How many prefix totals a key has in each window."""
-    return len(summed(plan))
-
-
-def lists_of(plan: TrendPlan) -> int:
-    """How many vertex lists a key has."""
-    return len(listed(plan))
-
-
-def wiring_of(plan: TrendPlan) -> Wiring:
-    """The template's arrays; transitions are sorted by the state they enter, conditions numbered as `source` does."""
+def _params(graphs: Graphs) -> Ints:
+    plan, window = graphs.plan, graphs.plan.window
     params = np.zeros(PARAMS_SIZE, dtype=np.int64)
-    params[SIZE] = plan.window.size
-    params[SLIDE] = plan.window.slide or 1
-    params[IN_EVENTS] = plan.window.events
-    params[ON_OPEN] = plan.window.opens is not None
+    params[SIZE] = window.size
+    params[SLIDE] = window.slide or 1
+    params[IN_EVENTS] = window.events
+    params[ON_OPEN] = window.opens is not None
     params[STRICT] = plan.strict
     params[KEY_WIDTH] = len(plan.key)
     params[GROUP_WIDTH] = len(plan.group)
-    states = np.full((len(plan.template.states), 6), -1, dtype=np.int64)
-    totals, lists = summed(plan), listed(plan)
-    for s, state in enumerate(plan.template.states):
-        params[STARTS] |= int(state.start) << s
-        states[s, IS_START] = state.start
-        states[s, IS_END] = state.end
-        if s in totals:
-            states[s, TOTAL] = totals.index(s)
-        if s in lists:
-            states[s, LIST] = lists.index(s)
-    numbers: list[int] = []
-    for transition in plan.template.transitions:
-        numbers.append(max(numbers, default=-1) + 1 if transition.conditions else -1)
-    order = sorted(range(len(numbers)), key=lambda t: plan.template.transitions[t].target)
-    transitions = np.zeros((len(order), 2), dtype=np.int64)
-    for row, t in enumerate(order):
-        transitions[row, SOURCE] = plan.template.transitions[t].source
-        transitions[row, CONDITION] = numbers[t]
-    targets = [plan.template.transitions[t].target for t in order]
-    for s in range(len(plan.template.states)):
+    params[STARTS] = mask(s for s, p in enumerate(graphs.places) if p.negative is None and p.state.start)
+    leading = {negative for place in graphs.places for negative in place.state.leading}
+    begun = mask(s for s, p in enumerate(graphs.places) if p.negative in leading and p.state.start)
+    params[OPENERS] = params[STARTS] | begun
+    params[LATE] = graphs.late
+    params[BOTH] = bool(plan.sides)
+    params[MARKED] = bool(plan.negatives)
+    return params
+
+
+def _states(graphs: Graphs, targets: list[int]) -> Ints:
+    states = np.full((len(graphs.places), STATE_SIZE), -1, dtype=np.int64)
+    for s, place in enumerate(graphs.places):
+        final = graphs.final_of(s)
+        states[s, IS_START] = place.state.start
+        states[s, IS_END] = place.state.end
+        states[s, LIST] = graphs.lists.index(s) if s in graphs.lists else -1
         states[s, ENTERING] = targets.index(s) if s in targets else 0
         states[s, ENTERING_SIZE] = targets.count(s)
-    return Wiring(params, states, transitions)
+        states[s, LEADING] = mask(place.state.leading)
+        states[s, TRAILING] = mask(place.state.trailing)
+        states[s, NEGATIVE] = -1 if place.negative is None else place.negative
+        states[s, SIDE] = place.side
+        states[s, FINAL] = -1 if final is None else graphs.totals[final]
+        states[s, SINGLE] = s in graphs.single
+    return states
+
+
+def _feeds(graphs: Graphs, states: Ints) -> list[int]:
+    """Totals by the state that feeds them; the states' columns FEEDING are set."""
+    feeds: list[int] = []
+    for s, place in enumerate(graphs.places):
+        totals: dict[Total, int] = graphs.totals if place.negative is None else graphs.negative_totals
+        own = [number for total, number in totals.items() if total.source == s]
+        states[s, FEEDING] = len(feeds)
+        states[s, FEEDING_SIZE] = len(own)
+        feeds += own
+    return feeds
+
+
+def _transitions(graphs: Graphs, order: list[int]) -> Ints:
+    transitions = np.zeros((len(order), TRANSITION_SIZE), dtype=np.int64)
+    for row, t in enumerate(order):
+        step, total = graphs.steps[t], graphs.total_of(t)
+        leaving = [other for other in range(len(graphs.steps)) if graphs.steps[other].source == step.source]
+        totals = graphs.totals if step.negative is None else graphs.negative_totals
+        conditions = step.transition.conditions
+        transitions[row, SOURCE] = step.source
+        transitions[row, CONDITION] = graphs.conditions[conditions] if conditions else -1
+        transitions[row, SUM] = -1 if total is None else totals[total]
+        transitions[row, ABSENCES] = mask(step.transition.absences)
+        transitions[row, STRATEGY] = _STRATEGIES[step.transition.strategy]
+        transitions[row, WAITS] = graphs.waits(t)
+        transitions[row, BIT] = leaving.index(t)
+        transitions[row, ENDS] = mask(leaving.index(end) for end in step.ends)
+        if total is not None and step.ends:
+            ended = (graphs.total_of(end) for end in step.ends)
+            transitions[row, EMPTIED] = mask(graphs.totals[end] for end in ended if end is not None)
+    return transitions
+
+
+def _measures(measures: Measures, attributes: list[str]) -> Ints:
+    rows = np.full((len(measures.all), 3), -1, dtype=np.int64)
+    summed = [name for name, _ in measures.summed]
+    for row, measure in zip(rows, measures.all, strict=True):
+        row[0] = _FUNCTIONS[measure.function]
+        if measure.attribute is not None:
+            row[1] = attributes.index(measure.attribute)
+        if measure.function == "sum" and measure.attribute is not None:
+            row[2] = summed.index(measure.attribute)
+    return rows
+
+
+def _measured(graphs: Graphs, measures: Measures) -> Flags:
+    return np.array(
+        [
+            [place.negative is None and place.state.component == measure.component for measure in measures.all]
+            for place in graphs.places
+        ],
+        dtype=np.bool_,
+    )

@@ -18,9 +18,6 @@ FOR_GOOD: tuple[str, ...] = (
 )
 """Refused because no graph of adjacent events can answer them."""
 
-NOT_YET: tuple[str, ...] = ("this version does not",)
-"""What is still to come."""
-
 
 class Twinless(NamedTuple):
     """Why the matches of a query's twin cannot be asked of the matcher."""
@@ -36,7 +33,7 @@ TWINLESS = Twinless()
 
 def reason(error: QueryError, text: str) -> str:
     """The entry that an error falls under; an error that nobody foresaw is a failure."""
-    for entry in (*FOR_GOOD, *NOT_YET):
+    for entry in FOR_GOOD:
         if entry in str(error):
             return entry
     raise AssertionError(f"{text}\n{error}")

@@ -8,7 +8,7 @@ from fractions import Fraction
 import orjson
 import pytest
 
-from saffron.engine.trends import kernels_tables
+from saffron.engine.trends import numbers
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.trends.wide import written
 from tests.unit.engine.trends.build import block_of, query_control, schema_control
@@ -70,7 +70,7 @@ def test_sums_keep_the_leading_63_bits() -> None:
             f = source.randrange(0, e + 2)
             m = (1 << 62) | source.getrandbits(62) if f else m
         true += m << f
-        n, e = kernels_tables.add(n, e, m, f)
+        n, e = numbers.add(n, e, m, f)
         assert (e == 0) == (true < 2**63)
         assert n < 2**63
         assert e == 0 or n >= 2**62

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from saffron.errors import QueryError
-from saffron.language import binder, compile_query
+from saffron.language import compile_query
 from saffron.language.plan import TrendPlan
 from tests.reference.match.events import events_of
 from tests.reference.trends import definition, generate, walk
@@ -26,12 +26,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "first" in metafunc.fixturenames:
         seeds = NIGHTLY if metafunc.config.getoption("nightly") else SEEDS
         metafunc.parametrize("first", range(200_000, 200_000 + seeds, CHUNK))
-
-
-@pytest.fixture(autouse=True)
-def _all_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those too that no engine runs yet."""
-    monkeypatch.setattr(binder, "refuse_unrun", lambda *_: None)
 
 
 def plans(first: int) -> Iterator[tuple[int, TrendPlan, Asked, list[dict[str, object]]]]:

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saffron.engine import jit
-from saffron.engine.trends import source
 from tests.reference.trends import answers
 from tests.unit.engine.trends.build import query_control, schema_control
 from tests.unit.engine.trends.cases import Case, cut, random_case, run, whole
@@ -33,8 +32,7 @@ def check(case: Case, *, compiled: bool) -> list[bytes]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _own_sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A thousand generated sources stay out of the user's cache; the loops that all share come from there."""
-    source.core(compiled=True)
+    """A thousand generated sources stay out of the user's cache."""
     before = jit._directory
     jit.use_directory(tmp_path_factory.mktemp("kernels"))
     yield

@@ -1,0 +1,186 @@
+"""What RETURN and HAVING make of the numbers of a result (T1, T9): exactly, or with 60 digits where numbers are huge.
+
+Null is None. A value is an int, a Fraction, a Decimal (where some number has thousands of bits, so that fractions
+would be slow), a bool or a string; `plan.Binary` says what operators mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.strings import Strings
+from saffron.engine.trends.computed import computed
+from saffron.engine.trends.layout import O_WORDS, Floats, Ints, Smalls
+from saffron.engine.trends.measures import Measures, parts_of
+from saffron.engine.trends.prepare import value_of
+from saffron.engine.trends.wide import decimal, written, written_sum
+from saffron.language.plan import Expr, GroupValue, TrendAggregate, TrendPlan, TrendValue
+
+_CONTEXT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MODEST = 4096
+_LARGEST = 2**63
+
+
+class Rows(NamedTuple):
+    """Results as kernels write them: `layout.out`, and of each the numbers [n, A] and extremes [n, B]."""
+
+    out: Ints
+    numbers: Ints
+    scales: Smalls
+    extremes: Floats
+
+    def at(self, chosen: NDArray[Any]) -> Rows:
+        """Some of them."""
+        return Rows(*(part[chosen] for part in self))
+
+
+class Row(NamedTuple):
+    """One result: its group's values, and its numbers."""
+
+    group: Sequence[Any]
+    numbers: Sequence[int]
+    scales: Sequence[int]
+    extremes: Sequence[float]
+
+
+class Returns:
+    """The RETURN items and HAVING of a plan as functions of results."""
+
+    def __init__(self, plan: TrendPlan, measures: Measures, group_kinds: Sequence[Kind | None]) -> None:
+        self._plan = plan
+        self._kinds = tuple(group_kinds)
+        self._counted = [measure.function == "count" for measure in measures.numbers]
+        self._aggregates = [_Aggregate(aggregate, measures) for aggregate in plan.aggregates]
+        self.names = [orjson.dumps(item.name) for item in plan.returns]
+        self._items = [self._item(item.expr) for item in plan.returns]
+
+    def kept(self, rows: Rows, strings: Strings) -> Rows:
+        """Those for which HAVING holds."""
+        having = self._plan.having
+        if having is None or not len(rows.out):
+            return rows
+        group = self.groups(strings)
+        parts = zip(rows.out.tolist(), rows.numbers, rows.scales.tolist(), rows.extremes.tolist(), strict=True)
+        holds = [self._value(having, Row(group(tuple(o[O_WORDS:])), n.tolist(), s, x)) is True for o, n, s, x in parts]
+        return rows.at(np.array(holds, dtype=np.bool_))
+
+    def groups(self, strings: Strings) -> Callable[[tuple[int, ...]], Sequence[Any]]:
+        """The values of a group, by its words."""
+
+        @lru_cache(maxsize=4096)
+        def values(words: tuple[int, ...]) -> Sequence[Any]:
+            return [value_of(word, kind, strings) for word, kind in zip(words, self._kinds, strict=True)]
+
+        return values
+
+    def written(self, row: Row) -> tuple[list[bytes], bool]:
+        """The items as JSON, and whether nothing in them was rounded off."""
+        items = [item(row) for item in self._items]
+        exact = all(
+            scale == 0 if counted else scale & 1 == 0 for scale, counted in zip(row.scales, self._counted, strict=True)
+        )
+        return [text for text, _ in items], exact and all(whole for _, whole in items)
+
+    def _item(self, expr: Expr) -> Callable[[Row], tuple[bytes, bool]]:
+        if isinstance(expr, TrendValue):
+            aggregate = self._aggregates[expr.index]
+            return lambda row: (_json(aggregate.written(row)), True)
+        return lambda row: _shown(self._value(expr, row), unlimited=self._plan.exact)
+
+    def _value(self, expr: Expr, row: Row) -> Any:
+        huge = any(abs(scale) > _MODEST for scale in row.scales)
+
+        def leaf(one: Expr) -> Any:
+            if isinstance(one, GroupValue):
+                value = row.group[one.index]
+                return Fraction(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+            assert isinstance(one, TrendValue)
+            return self._aggregates[one.index].value(row, huge=huge)
+
+        if not huge:
+            return computed(expr, leaf, Fraction)
+        with localcontext(_CONTEXT):
+            return computed(expr, leaf, Decimal)
+
+
+class _Aggregate:
+    """One aggregate: where its numbers stand in a row."""
+
+    def __init__(self, aggregate: TrendAggregate, measures: Measures) -> None:
+        self._function = aggregate.function
+        self._whole = aggregate.kind in (None, Kind.INT)
+        parts = parts_of(aggregate)
+        self._is_extreme = self._function in ("min", "max")
+        self._at = [(measures.extremes if self._is_extreme else measures.numbers).index(part) for part in parts]
+
+    def written(self, row: Row) -> int | float | str | None:
+        """Its value as results show it."""
+        at = self._at[0]
+        if self._function == "count":
+            return written(row.numbers[at], row.scales[at])
+        if self._function == "sum":
+            return written_sum(row.numbers[at], row.scales[at], whole=self._whole)
+        value = self.value(row, huge=any(abs(scale) > _MODEST for scale in row.scales))
+        return int(value) if self._is_extreme and self._whole and value is not None else _float(value)
+
+    def value(self, row: Row, *, huge: bool) -> Any:
+        """Its value as Fraction or, if numbers are huge, Decimal."""
+        at = self._at[0]
+        if self._is_extreme:
+            value = -row.extremes[at] if self._function == "max" else row.extremes[at]
+            return None if math.isinf(value) else Decimal(value) if huge else Fraction(value)
+        number: Any = decimal if huge else _fraction
+        if self._function == "count":
+            return number(row.numbers[at], row.scales[at])
+        total = number(row.numbers[at], row.scales[at] >> 1)
+        if self._function == "sum":
+            return total
+        count = number(row.numbers[self._at[1]], row.scales[self._at[1]])
+        with localcontext(_CONTEXT):
+            return total / count if count else None
+
+
+def _fraction(n: int, e: int) -> Fraction:
+    return Fraction(n << e) if e >= 0 else Fraction(n, 1 << -e)
+
+
+def _float(value: Any) -> float | str | None:
+    """The nearest float; a decimal string where it is out of their range."""
+    if value is None:
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    return f"{_decimal(value):.16e}" if math.isinf(found) else found
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, Decimal):
+        return value
+    with localcontext(_CONTEXT):
+        return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _shown(value: Any, *, unlimited: bool) -> tuple[bytes, bool]:
+    """A computed value as JSON, and whether it is shown as it is, but for the rounding to a float."""
+    if value is None or isinstance(value, bool | str):
+        return orjson.dumps(value), True
+    if isinstance(value, Fraction) and value.denominator == 1 and (unlimited or abs(value) < _LARGEST):
+        return b"%d" % value.numerator, True
+    shown = _float(value)
+    return orjson.dumps(shown), not isinstance(shown, str)
+
+
+def _json(value: float | str | None) -> bytes:
+    return b"%d" % value if isinstance(value, int) else orjson.dumps(value)
