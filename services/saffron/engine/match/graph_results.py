@@ -13,6 +13,7 @@ from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import AT_ONCE, DEADLINE_OF, FOUND_ROWS, LAST_ROW
 from saffron.engine.match.selection.grouped import Collapsed
+from saffron.engine.match.selection.merged import merged
 from saffron.language.plan import MatchPlan, Output
 
 Ints = NDArray[np.int64]
@@ -53,6 +54,8 @@ class CollapsedRuns(GraphRuns):
 
     def _collapsed(self) -> Collapsed:
         graphs, lows, serials = self.graphs_by_window()
+        if self.told_apart and len(graphs):
+            graphs = merged(graphs)
         found = np.zeros((FOUND_ROWS, len(graphs)), np.int64)
         found[LAST_ROW] = graphs.place[graphs.first_node[1:] - 1]
         found[DEADLINE_OF] = AT_ONCE

@@ -155,12 +155,14 @@ def test_compiled_kernels_give_the_same_bytes(seed: int) -> None:
     assert texts == engine(asked, plan, events, [3], restarts=False, compiled=True)
 
 
-def test_listed_matches_make_the_graph_that_is_built_directly() -> None:
+@pytest.mark.parametrize("conditions", ["[k]", "c.x > max(b[].x)", "b[i].x > a.x AND b.len > 1", "c.f < max(b[].f)"])
+def test_listed_matches_make_the_graph_that_is_built_directly(conditions: str) -> None:
     """A plan WITH TIMEOUTS lists its matches first; put together they have no more nodes than are needed."""
     found = 0
     for seed in range(40):
         rng = random.Random(seed)
-        text = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { [k] } WITHIN 12 ms OUTPUT COMPRESSED"
+        where = f"WHERE skip-till-any-match {{ {conditions} }}"
+        text = f"PATTERN SEQ(A a, B+ b[], C c) {where} WITHIN 16 ms OUTPUT COMPRESSED"
         events = generate.stream(rng, 14, "ABBC")
         graphs = []
         for one in (text, f"{text} WITH TIMEOUTS"):

@@ -109,6 +109,11 @@ class GraphRuns(QueryRuns):
         self._listed = 0
 
     @property
+    def told_apart(self) -> bool:
+        """Whether graphs may have several nodes of one event and component."""
+        return self._builder.slots > 0
+
+    @property
     def ends(self) -> Ints:
         """int64 [n]: rows of this block that may end matches, ascending."""
         return np.concatenate(self._ends) if self._ends else np.zeros(0, np.int64)
