@@ -30,7 +30,7 @@ from saffron.language.plan import MatchPlan
 
 QUERIES = {path.stem: path.read_text("utf-8") for path in sorted((Path(__file__).parent / "hadoop_queries").iterdir())}
 CONFIDENCE = 0.999
-_FINE, _FINEST = 64, 8  # events of a block where each may double the work: the limit is looked at often
+_FINE = 8  # events of a block where each may double the work: the limit is looked at often
 COUNTED = {"q5": query_5, "q6_option1": query_6, "q6_option2": query_6}
 
 
@@ -51,9 +51,7 @@ def compiled(name: str, text: str, events: Schema) -> MatchPlan:
 def measured(plan: MatchPlan, events: int, block: int, limit: float, *, imprecise: bool) -> Finding:
     """A short pass that warms caches, and then all events, which are made as they are needed."""
     known = schema(imprecise=imprecise)
-    size = block
-    if match_complexity(plan).name == "exponential":
-        size = min(block, _FINEST if imprecise else _FINE)
+    size = min(block, _FINE) if imprecise else block
     find(prepare(plan, known), segments(10 * size, imprecise=imprecise), block=size, seconds=1.0)
     return find(prepare(plan, known), segments(events, imprecise=imprecise), block=size, seconds=limit)
 
