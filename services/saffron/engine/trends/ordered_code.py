@@ -29,7 +29,7 @@ PUBLIC = ("lacks", "insert", "aggregate", "delete", "cut", "drop_before", "clear
 
 def plain(*, unlimited: bool = False) -> ModuleType:
     """The functions as Python; `unlimited`: over integers of any size."""
-    text = "\n".join(["from typing import Any", *map(_text, _PARTS if unlimited else (numbers, *_PARTS))])
+    text = "\n".join(["from typing import Any", *map(text_of, _PARTS if unlimited else (numbers, *_PARTS))])
     return jit.load(text, helpers=(layout, ordered, exact) if unlimited else (layout, ordered), compiled=False)
 
 
@@ -43,7 +43,7 @@ def _machine() -> ModuleType:
     lines = ["from typing import Any"]
     signatures = _signatures()
     for part in (numbers, *_PARTS):
-        for line in _text(part).splitlines():
+        for line in text_of(part).splitlines():
             if line.startswith("def "):
                 name = line[4 : line.index("(")]
                 lines.append(f'@separate(SIGNATURES["{name}"])' if name in signatures else "@inlined")
@@ -52,7 +52,8 @@ def _machine() -> ModuleType:
     return jit.load("\n".join([*lines, ""]), helpers=(layout, ordered), functions=names)
 
 
-def _text(part: ModuleType) -> str:
+def text_of(part: ModuleType) -> str:
+    """The functions of a template module."""
     text = inspect.getsource(part)
     return text[text.index(_BEGIN) :]
 
