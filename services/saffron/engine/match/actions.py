@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from saffron.engine.match.automaton import Automaton, Feature, State, What
+from saffron.engine.match.automaton import Feature, State, What
 from saffron.engine.match.expressions import Writer
 from saffron.engine.match.layout import (
     BEGAN,
+    MOVED,
     Names,
     RunReader,
     begin_bit,
     initial,
     lane_array,
+    place,
     updated,
 )
-from saffron.engine.match.lines import Lines
+from saffron.engine.match.merging.text import MergingText
 from saffron.language.plan import Edge
 
 
 @dataclass
-class Actions:
+class Actions(MergingText):
     """Text is written to `out`. A run is named by the state and the variable that holds its lane."""
 
-    automaton: Automaton
     names: Names
-    out: Lines = field(default_factory=Lines)
 
     def __post_init__(self) -> None:
         self.plan = self.automaton.plan
@@ -47,22 +47,28 @@ class Actions:
         self.update(state, lane)
 
     def fork(self, state: State) -> None:
-        """Run q of the state, as it stands, binds the event to the next component."""
+        """Run q of the state, as it stands, and what it leads bind the event to the next component."""
         out, c = self.out, state.index
-        if c + 1 == len(self.states):
-            self.found(f"I{c}[START, q]", f"H{c}[q]")
-            return
-        into = self.states[c + 1]
-        out(f"y = np.uintp(append(G{c + 1}, slot, I{c}[DEADLINE, q]))")
-        out(f"I{c + 1}[DEADLINE, y], I{c + 1}[START, y] = I{c}[DEADLINE, q], I{c}[START, q]")
-        for feature in into.features:
-            if feature.component <= c:
-                out(f"{lane_array(into, feature)}[y] = {lane_array(state, feature)}[q]")
-        self._enter(into, f"H{c}[q]")
-        if into.index == self.last:
-            out(f"if {self.proceeding(into, 'y')}:")
-            with out.block():
-                self.found(f"I{c}[START, q]", f"H{c}[q]")
+
+        def bind(start: str, deadline: str, chain: str) -> None:
+            out(f"counters[{place(c, MOVED)}] += 1")
+            if c + 1 == len(self.states):
+                self.whole(state)
+                self.found(start, chain)
+                return
+            into = self.states[c + 1]
+            out(f"y = np.uintp(append(G{c + 1}, slot, {deadline}))")
+            out(f"I{c + 1}[DEADLINE, y], I{c + 1}[START, y] = {deadline}, {start}")
+            for feature in into.features:
+                if feature.component <= c:
+                    out(f"{lane_array(into, feature)}[y] = {lane_array(state, feature)}[q]")
+            self._enter(into, chain)
+            if into.index == self.last:
+                out(f"if {self.proceeding(into, 'y')}:")
+                with out.block():
+                    self.found(start, chain)
+
+        self.for_each(state, bind)
 
     def begin(self) -> None:
         """The event begins a run."""
@@ -84,6 +90,7 @@ class Actions:
     def _enter(self, into: State, before: str) -> None:
         """Lane y of a state gets the event as the first of the state's own component."""
         self.node(before, into.index)
+        self.alone(into, "y")
         self.out(f"H{into.index}[y] = np.uint32(node & 0xFFFFFFFF)")
         self.out("node += 1")
         for feature in into.features:

@@ -6,17 +6,29 @@ the oldest window in force are out of reach all at once: the ring's tail moves o
 paper's stacks with version numbers store an event once and a pointer per distinct predecessor; this stores both
 together, 9 bytes.)
 
-The first event's node points at itself. A match is (start row, node before the last event or -1, last row).
+The first event's node points at itself. A match is (start row, node before the last event or -1, last row). Those of
+runs that were merged (N7) share the chain from where that was: of it, only nodes after MARK_OF are the match's, before
+them come those of the chain of OWN_OF.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import boolean, int64, uint8, uint32, void
+from numba.extending import register_jitable
 
 from saffron.engine.jit import kernel
+from saffron.engine.match.layout import MARK_OF, OWN_OF
 
 _NODES = (uint32[::1], uint32[::1], uint8[::1])
+
+
+@register_jitable
+def is_shared(node: Any, mark: Any) -> Any:
+    """Whether a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
+    return ((node - mark) & 0xFFFFFFFF) < 0x80000000
 
 
 @kernel(int64(int64, int64, uint32[::1], int64[::1]))
@@ -149,8 +161,10 @@ def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no
     ring = len(node_row) - 1
     for i in range(found.shape[1]):
         counts[i, found[3, i]] += 1
-        node = found[1, i]
+        node, mark = found[1, i], found[MARK_OF, i]
         while node >= 0:
+            if mark != 0 and not is_shared(node, mark):
+                node, mark = found[OWN_OF, i], np.int64(0)
             counts[i, np.int64(node_part[node & ring])] += 1
             before = np.int64(node_before[node & ring])
             node = -1 if before == node else before
@@ -171,8 +185,10 @@ def walk(found, row_mask, node_row, node_before, node_part, counts, rows):  # ty
             ends[each] = end
         ends[found[3, i]] -= 1
         rows[ends[found[3, i]]] = found[2, i] & row_mask
-        node = found[1, i]
+        node, mark = found[1, i], found[MARK_OF, i]
         while node >= 0:
+            if mark != 0 and not is_shared(node, mark):
+                node, mark = found[OWN_OF, i], np.int64(0)
             part = np.int64(node_part[node & ring])
             ends[part] -= 1
             rows[ends[part]] = np.int64(node_row[node & ring]) & row_mask

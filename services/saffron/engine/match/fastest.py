@@ -21,18 +21,20 @@ def fastest(
     slot: int = 0,
     compiled: bool = True,
     sheds: bool = False,
+    merges: bool = True,
 ) -> QueryRuns:
     """Graphs under skip-till-any-match where conditions allow it, else runs: such as pick their events where only some
     events begin any.
 
     `sheds`: runs are wanted, which can be dropped under load and observed for models; graphs have none.
-    SaffronError where nothing can run the plan.
+    `merges`: equivalent runs go on as one (N7). SaffronError where nothing can run the plan.
     """
     if schema.derived:  # results of other queries among the events
-        return QueryRuns(compile_program(plan, compiled=compiled, derived=schema.derived), schema, strings, slot=slot)
+        program = compile_program(plan, compiled=compiled, derived=schema.derived, merges=merges)
+        return QueryRuns(program, schema, strings, slot=slot)
     if is_collapsible(plan) and not plan.timeouts and not sheds:  # graphs have no runs that could time out
         return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
-    program = compile_program(plan, compiled=compiled)
+    program = compile_program(plan, compiled=compiled, merges=merges)
     if program.flat and not _all_begin(plan):
         return ScanRuns(scanning(program, compiled=compiled), schema, strings, slot=slot)
     return QueryRuns(program, schema, strings, slot=slot)

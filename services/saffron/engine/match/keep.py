@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.layout import LIVE, NODE, place
+from saffron.engine.match.merging.apart import unmerge
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import SEQ
 from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START
@@ -35,16 +36,18 @@ def keep_best(runs: QueryRuns, order: Mapping[str, Any]) -> Dropped:
     over do not count. A run's utility is that of its state (1 + the component bound last) and of the events left in
     its window, linear between bins and from 0 below the first (P3); without a table all are equal.
     """
-    lanes = [_live_lanes(runs, index) for index in range(len(runs.pools))]
+    if runs.live > int(order["n"]):
+        unmerge(runs)
+    lanes = [_live_lanes(runs, index) for index in range(len(runs.program.states))]
     excess = sum(len(found) for found in lanes) - int(order["n"])
     if excess <= 0:
         return Dropped(0, 0.0)
     state = np.repeat(np.arange(len(lanes)), [len(found) for found in lanes])
     lane = np.concatenate(lanes)
     utility = np.concatenate([_utility(runs, index, found, order) for index, found in enumerate(lanes)])
-    start = np.concatenate([pool.ints[START, found] for pool, found in zip(runs.pools, lanes, strict=True)])
+    start = np.concatenate([pool.ints[START, found] for pool, found in zip(runs.pools, lanes, strict=False)])
     first = runs.rows.columns[SEQ][start & runs.rows.mask]
-    heads = np.concatenate([pool.heads[found] for pool, found in zip(runs.pools, lanes, strict=True)]).astype(np.int64)
+    heads = np.concatenate([pool.heads[found] for pool, found in zip(runs.pools, lanes, strict=False)]).astype(np.int64)
     # Node numbers are kept modulo 2^32: count them from the newest one.
     age = (runs.counters[NODE] - heads) & 0xFFFFFFFF
     dropped = np.lexsort((-age, state, first, utility))[:excess]

@@ -33,8 +33,20 @@ Runs = QueryRuns | UncertainRuns
 Ints = NDArray[np.int64]
 
 
-def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool, sheds: bool) -> Runs:
-    """What runs a plan on a stream, `sheds`: by runs that can be dropped; SaffronError where nothing can."""
+def start(
+    plan: MatchPlan,
+    schema: Schema,
+    strings: Strings,
+    *,
+    slot: int,
+    compiled: bool,
+    sheds: bool,
+    merges: bool = True,
+) -> Runs:
+    """What runs a plan on a stream, `sheds`: by runs that can be dropped; SaffronError where nothing can.
+
+    `merges`: equivalent runs go on as one (N7).
+    """
     if is_uncertain(plan, schema):
         if schema.derived:
             message = "results of others have no intervals of time: leave CONFIDENCE out, or the type that INTO makes"
@@ -45,7 +57,7 @@ def start(plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compi
         raise SaffronError(f"query {plan.name}: {message}")
     if takes_graphs(plan):
         return CollapsedRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
-    return fastest(plan, schema, strings, slot=slot, compiled=compiled, sheds=sheds)
+    return fastest(plan, schema, strings, slot=slot, compiled=compiled, sheds=sheds, merges=merges)
 
 
 def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:

@@ -19,9 +19,10 @@ STATE_COUNTERS = 5
 # Rows of the list of matches: first row, node before the last event or -1, last row and its component; and of general
 # automata the first row of the latest thing before the match that a leading NOT rules out or -1, the deadline at which
 # the match became known or AT_ONCE, and the one window it is meant for: first instant (ALL_WINDOWS: every one that
-# holds it) and serial number.
-FIRST_ROW, CHAIN, LAST_ROW, PART, LEAD, DEADLINE_OF, LOW, SERIAL = range(8)
-FOUND_ROWS = 8
+# holds it) and serial number. Of merged runs (N7) the chain up to node MARK_OF alone; before it comes that of OWN_OF
+# (0: the chain is whole).
+FIRST_ROW, CHAIN, LAST_ROW, PART, LEAD, DEADLINE_OF, LOW, SERIAL, MARK_OF, OWN_OF = range(10)
+FOUND_ROWS = 10
 AT_ONCE = ALL_WINDOWS = -(2**62)
 STATE_BITS = 20
 """A run that is reported because its window is over has LEAD = -2 - (ordinal of its last event << these | state)."""

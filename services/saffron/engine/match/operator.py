@@ -27,7 +27,8 @@ from saffron.language.plan import MatchPlan, Plan
 class MatchOperator(QueryOperator[Standing, Runs]):
     """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders.
 
-    `sheds`: partial matches can be dropped and observed; without it, some plans run on graphs that have none.
+    `sheds`: partial matches can be dropped and observed; without it, some plans run on graphs that have none. `merges`:
+    equivalent runs go on as one (N7); results, snapshots of others and observations are the same without.
     """
 
     _plans = MatchPlan
@@ -42,8 +43,10 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         compiler: Compiler = compile_text,
         stopwatch: Stopwatch = no_time,
         sheds: bool = True,
+        merges: bool = True,
     ) -> None:
         self._sheds = sheds
+        self._merges = merges
         self._stopwatch = stopwatch
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
 
@@ -163,7 +166,15 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
         schema = with_types(self._schema, standing.derived or {})
-        return start(plan, schema, self._strings, slot=standing.slot, compiled=self._compiled, sheds=self._sheds)
+        return start(
+            plan,
+            schema,
+            self._strings,
+            slot=standing.slot,
+            compiled=self._compiled,
+            sheds=self._sheds,
+            merges=self._merges,
+        )
 
     def _pause(self, runs: Runs) -> None:
         pause(runs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
 from saffron.engine.match.automaton import State
-from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LANES, LENGTH, TOP, WANTED, give_back
+from saffron.engine.match.merging.layout import FOLLOWER_COLUMNS, FOLLOWER_ROWS, ROWS
+from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LANES, LENGTH, OLDEST, TOP, WANTED, give_back
 
 Array = NDArray[np.generic]
 _LINE = 64
@@ -21,13 +22,16 @@ _NAMES = ("floats", "ints", "heads", "segments", "spare")
 
 
 class Pool:
-    """The runs of one state: lanes, and each key's segment of them."""
+    """The runs of one state: lanes, and each key's segment of them.
 
-    def __init__(self, state: State) -> None:
-        self.floats = aligned((len(state.floats), 16), np.float64)
-        self.ints = aligned((len(state.ints) + FIRST_FEATURE, 16), np.int64)
+    `floats`, `ints`: how many rows of each kind a run has besides its deadline and start. `columns`: of a segment.
+    """
+
+    def __init__(self, floats: int, ints: int, columns: int = OLDEST + 1) -> None:
+        self.floats = aligned((floats, 16), np.float64)
+        self.ints = aligned((ints + FIRST_FEATURE, 16), np.int64)
         self.heads = aligned((16,), np.uint32)
-        self.segments = np.zeros((8, 5), np.int64)
+        self.segments = np.zeros((8, columns), np.int64)
         self.spare = np.zeros(CLASSES, np.int64)
 
     @property
@@ -79,6 +83,13 @@ class Pool:
             own = getattr(self, name)
             setattr(self, name, np.array(arrays[name], own.dtype, order="C"))
         self._resize(len(self.heads) + LANES)
+
+
+def pools(states: Sequence[State], merging: int | None) -> list[Pool]:
+    """One for the runs of each state; behind them, if those of state `merging` merge (N7), one for their followers."""
+    rows = [len(state.ints) + (ROWS if index == merging else 0) for index, state in enumerate(states)]
+    made = [Pool(len(state.floats), ints) for state, ints in zip(states, rows, strict=True)]
+    return made if merging is None else [*made, Pool(0, FOLLOWER_ROWS, FOLLOWER_COLUMNS)]
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> Any:

@@ -7,42 +7,49 @@ each other along one chain, so that from the second on only the events since the
 from __future__ import annotations
 
 import numpy as np
-from numba import int32, int64, uint8, uint32, void
+from numba import boolean, int32, int64, uint8, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
-from saffron.engine.match.layout import CHAIN, LAST_ROW
+from saffron.engine.match.chains import is_shared
+from saffron.engine.match.layout import CHAIN, FIRST_ROW, LAST_ROW, MARK_OF, OWN_OF
 from saffron.engine.match.nodes import Nodes
 
 Ints = NDArray[np.int64]
 
 
-def written(found: Ints, components: int, ring: int, nodes: Nodes, values: Ints) -> tuple[Ints, Ints]:
+def written(
+    found: Ints, components: int, ring: int, nodes: Nodes, values: Ints, *, merging: bool = False
+) -> tuple[Ints, Ints]:
     """int64 [matches, components]: how many events each component bound; and a value of every event, match by match.
 
-    found: matches of a flat plan (see `layout`); values: int64, one for each place row & ring.
+    found: matches of a flat plan (see `layout`); values: int64, one for each place row & ring. `merging`: of runs that
+    merge, where chains are shared by matches of different runs, but no two runs have their first event in common.
     """
     total = int(found.shape[1])
     counts, sources = np.zeros((total, components), np.int64), np.empty((3, total), np.int64)
-    latest = np.full(len(nodes.row), -1, np.int32)
-    _measure(np.ascontiguousarray(found), nodes.before, nodes.part, latest, counts, sources)
+    latest = np.full(ring + 1 if merging else len(nodes.row), -1, np.int32)
+    _measure(np.ascontiguousarray(found), nodes.before, nodes.part, merging, latest, counts, sources)
     ends = np.cumsum(sources[2])
     out = np.empty(int(ends[-1]) if total else 0, np.int64)
     _write(np.ascontiguousarray(found), ring, nodes.row, nodes.before, sources, ends, values, out)
     return counts, out
 
 
-@kernel(void(int64[:, ::1], uint32[::1], uint8[::1], int32[::1], int64[:, ::1], int64[:, ::1]))
-def _measure(found, node_before, node_part, latest, counts, sources):  # type: ignore[no-untyped-def]
+@kernel(void(int64[:, ::1], uint32[::1], uint8[::1], boolean, int32[::1], int64[:, ::1], int64[:, ::1]))
+def _measure(found, node_before, node_part, merging, latest, counts, sources):  # type: ignore[no-untyped-def]
     """sources [3, matches]: the earlier match whose events before its last one begin this one, or -1; how many nodes
-    are walked; how many events it has. latest: by place in the ring of nodes, the last match whose chain ends there."""
-    ring, last = len(node_before) - 1, counts.shape[1] - 1
+    are walked; how many events it has. latest: by place in the ring of nodes, the last match whose chain ends there;
+    `merging`: by place of the first row, the last match that begins there."""
+    ring, rows, last = len(node_before) - 1, len(latest) - 1, counts.shape[1] - 1
     for i in range(found.shape[1]):
-        node = found[CHAIN, i]
+        node, mark = found[CHAIN, i], found[MARK_OF, i]
         steps, source = 0, np.int64(-1)
         while node >= 0:
-            earlier = np.int64(latest[node & ring])
-            if earlier >= 0:
+            if mark != 0 and not is_shared(node, mark):
+                node, mark = found[OWN_OF, i], np.int64(0)
+            earlier = np.int64(latest[found[FIRST_ROW, i] & rows] if merging else latest[node & ring])
+            if earlier >= 0 and (not merging or found[CHAIN, earlier] == node):
                 source = earlier
                 break
             counts[i, np.int64(node_part[node & ring])] += 1
@@ -57,7 +64,7 @@ def _measure(found, node_before, node_part, latest, counts, sources):  # type: i
             counts[i, last] -= 1
         counts[i, last] += 1
         if found[CHAIN, i] >= 0:
-            latest[found[CHAIN, i] & ring] = i
+            latest[found[FIRST_ROW, i] & rows if merging else found[CHAIN, i] & ring] = i
 
 
 @kernel(void(int64[:, ::1], int64, uint32[::1], uint32[::1], int64[:, ::1], int64[::1], int64[::1], int64[::1]))
@@ -66,8 +73,10 @@ def _write(found, ring, node_row, node_before, sources, ends, values, out):  # t
     for i in range(found.shape[1]):
         at = ends[i] - 1
         out[at] = values[found[LAST_ROW, i] & ring]
-        node = found[CHAIN, i]
+        node, mark = found[CHAIN, i], found[MARK_OF, i]
         for _ in range(sources[1, i]):
+            if mark != 0 and not is_shared(node, mark):
+                node, mark = found[OWN_OF, i], np.int64(0)
             at -= 1
             out[at] = values[np.int64(node_row[node & nodes]) & ring]
             node = np.int64(node_before[node & nodes])

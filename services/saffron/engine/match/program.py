@@ -20,6 +20,8 @@ from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.source import GeneralSource
 from saffron.engine.match.general.user_functions import called
 from saffron.engine.match.layout import Names, begin_bit
+from saffron.engine.match.merging import HELPERS
+from saffron.engine.match.merging.plans import deferring, mergeable
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.source import StepSource
 from saffron.errors import SaffronError
@@ -34,7 +36,8 @@ class Program:
     events that may begin a run, `founds`: of those from which on a key is known. `every`: it is to be told of all
     events of a key, wanted or not. `pending`: the first state of runs that are matches waiting for the end of their
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
-    of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks.
+    of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
+    state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`.
     """
 
     plan: MatchPlan
@@ -52,11 +55,17 @@ class Program:
     late: bool = False
     closing: Closing | None = None
     uncounted: bool = False
+    merging: int | None = None
 
     @property
     def flat(self) -> bool:
         """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
         return not self.tables
+
+    @property
+    def defers(self) -> bool:
+        """Whether matches of merged runs are read off the chain that these share."""
+        return deferring(self.plan, self.merging)
 
     @property
     def waits(self) -> bool:
@@ -70,12 +79,18 @@ class Program:
 
 
 def compile_program(
-    plan: MatchPlan, *, compiled: bool = True, general_too: bool = False, derived: frozenset[str] = frozenset()
+    plan: MatchPlan,
+    *,
+    compiled: bool = True,
+    general_too: bool = False,
+    derived: frozenset[str] = frozenset(),
+    merges: bool = True,
 ) -> Program:
     """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
 
     `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well, as
-    it always does WITH TIMEOUTS. `derived`: types of events that are results of other queries.
+    it always does WITH TIMEOUTS. `derived`: types of events that are results of other queries. `merges`: equivalent
+    runs go on as one where that can pay (N7); the matches are the same without.
     SaffronError where the pattern is too long.
     """
     if len(plan.components) > MAX_COMPONENTS:
@@ -85,7 +100,7 @@ def compile_program(
         raise SaffronError(message)
     uncounted = derived if counts_events(plan) else frozenset()
     table = general_too or plan.timeouts or not plan.flat or bool(uncounted) or _uses_own_aggregates(plan)
-    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled)
+    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled, merges)
 
 
 def counts_events(plan: MatchPlan) -> bool:
@@ -99,11 +114,12 @@ def _uses_own_aggregates(plan: MatchPlan) -> bool:
     return any(isinstance(leaf, Aggregate) and leaf.function not in BUILT_IN for leaf in found)
 
 
-def _flat(plan: MatchPlan, compiled: bool) -> Program:
+def _flat(plan: MatchPlan, compiled: bool, merges: bool) -> Program:
     automaton = build(plan)
     names = Names()
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes)
-    step = load(StepSource(automaton, names).text(), helpers=helpers, compiled=compiled)
+    merging = mergeable(plan) if merges else None
+    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
+    step = load(StepSource(automaton, names, merging=merging).text(), helpers=helpers, compiled=compiled)
     classify, classify_names = _classifier(bit_tests(automaton), compiled)
     return Program(
         plan=plan,
@@ -116,6 +132,7 @@ def _flat(plan: MatchPlan, compiled: bool) -> Program:
         step_names=names,
         classify=classify,
         classify_names=classify_names,
+        merging=merging,
     )
 
 

@@ -40,7 +40,7 @@ from saffron.engine.match.layout import (
     place,
 )
 from saffron.engine.match.nodes import Nodes
-from saffron.engine.match.pools import Pool
+from saffron.engine.match.pools import pools
 from saffron.engine.match.program import Program
 from saffron.engine.match.rows import LINKS, NODE_AT, RESULTS, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.runs import LENGTH
@@ -81,7 +81,7 @@ class QueryRuns:
         more = (*(LINKS if self.plan.absences else ()), *(RESULTS if self.composed else ()))
         self.rows = Rows(held | dict.fromkeys(more, np.dtype(np.int64)))
         self.nodes = Nodes()
-        self.pools = [Pool(state) for state in program.states]
+        self.pools = pools(program.states, program.merging)
         self.keys = Keys(len(self.plan.key))
         self.counters = np.zeros(counters(len(self.pools)), np.int64)
         self.touched = np.full(8, -1, np.int64)

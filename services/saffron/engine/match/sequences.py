@@ -24,7 +24,8 @@ def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
     if isinstance(runs, GraphRuns):
         _, counts, places = runs.graphs().enumerate()
     elif runs.program.flat:
-        return written(runs.found, runs.plan.positive, runs.rows.mask, runs.nodes, seqs)
+        merging = runs.program.defers
+        return written(runs.found, runs.plan.positive, runs.rows.mask, runs.nodes, seqs, merging=merging)
     else:
         counts, places = bound(runs, runs.found)
     return counts, seqs[places]

@@ -100,7 +100,8 @@ class StepSource(States):
         return [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
 
     def _pools(self) -> list[tuple[str, str]]:
-        return [(f"{letter}{state.index}", kind) for state in self.states for letter, kind in POOL]
+        pools = [f"{state.index}" for state in self.states] + ["m"] * (self.merged is not None)
+        return [(f"{letter}{pool}", kind) for pool in pools for letter, kind in POOL]
 
     def _prologue(self) -> None:
         out = self.out
@@ -115,6 +116,8 @@ class StepSource(States):
                 for row in range(len(features)):
                     source = f"F{c}[{row}]" if letter == "f" else f"I{c}[{row} + FIRST_FEATURE]"
                     out(f"s{c}{letter}{row} = {source}")
+        if self.merged is not None:
+            out(f"livem = counters[{place(len(self.states), LIVE)}]")
         out("w = at")
         out("while w < stop:")
 
@@ -124,21 +127,27 @@ class StepSource(States):
         for state in self.states:
             c = state.index
             out(f"n{c} = G{c}[slot, LENGTH]")
-            if self._ordered(state):
-                self._expire_front(c)
-                continue
-            out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
-            out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
-            out(f"    live{c} -= n{c} - left")
-            out(f"    n{c} = left")
+            self._expire(f"{c}", self._ordered(state))
+        if self.merged is not None:
+            out("nm = 0")
+            out("if livem > 0:")
+            with out.block():
+                out("nm = Gm[slot, LENGTH]")
+                self._expire("m", self._ordered(self.merged))
+        self._values()
+        self._merge()
         self._room()
-        live = " + ".join(f"live{state.index}" for state in self.states) or "0"
-        out(f"lived += ({live}) * (t - time)")
+        live = {c: f"live{c} + livem" if self.merges(state) else f"live{c}" for c, state in enumerate(self.states)}
+        out(f"lived += ({' + '.join(live.values()) or '0'}) * (t - time)")
         out("time = t")
-        for state in self.states:
-            out(f"met{state.index} += live{state.index} * (ordinals[w] - ordinal)")
+        for c, alive in live.items():
+            out(f"met{c} += ({alive}) * (ordinals[w] - ordinal)")
         out("ordinal = ordinals[w]")
         self._kept()
+
+    def _values(self) -> None:
+        """What conditions and features ask of the event."""
+        out = self.out
         out("row32 = np.uint32(row & 0xFFFFFFFF)")
         for number, (name, kind) in enumerate(self.names.attributes.items()):
             out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
@@ -146,6 +155,12 @@ class StepSource(States):
                 out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
                 out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
                 out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+
+    def _merge(self) -> None:
+        """Runs that agree become one, and those that one leads get their chains where they may end."""
+        if self.merged is not None:
+            self.compare(self._ordered(self.merged))
+            self.draw(self.leaving(self.merged) or "True")
 
     def _event(self) -> None:
         """Its key, what it can be, its row, and when it happened."""
@@ -163,7 +178,18 @@ class StepSource(States):
         """On to the next event."""
         self.out("w += 1")
 
-    def _expire_front(self, c: int) -> None:
+    def _expire(self, c: str, ordered: bool) -> None:
+        """Drop the runs of a pool whose window is over."""
+        out = self.out
+        if ordered:
+            self._expire_front(c)
+            return
+        out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
+        out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
+        out(f"    live{c} -= n{c} - left")
+        out(f"    n{c} = left")
+
+    def _expire_front(self, c: str) -> None:
         """Drop the runs whose window is over from the front of a segment that is in the order of starts.
 
         Written out, as it happens at every event: a call would move dozens of arguments.
@@ -201,6 +227,7 @@ class StepSource(States):
             out(f"    counters[{place(c, DIED)}] += G{c}[slot, LENGTH]")
             out(f"    G{c}[slot, LENGTH] = 0")
             out(f"    G{c}[slot, BEGIN] = 0")
+            self.forget_all(state)
         out("if m == 0:")
         out("    w += 1")
         out("    continue")
@@ -208,7 +235,8 @@ class StepSource(States):
     def _room(self) -> None:
         """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
         out = self.out
-        total = " + ".join(f"n{state.index}" for state in self.states) or "0"
+        counts = [f"n{state.index}" for state in self.states] + ["nm"] * (self.merged is not None)
+        total = " + ".join(counts) or "0"
         out(f"total = {total}")
         out(f"if node + 4 * total + {64 * (len(self.states) + 1)} - counters[{NODE_TAIL}] > ring:")
         out(f"    status = {GROW_NODES}")
@@ -219,6 +247,8 @@ class StepSource(States):
         for state in self.states:
             c = state.index
             more = "1" if c == 0 else f"n{c - 1}"
+            if c > 0 and self.merges(self.states[c - 1]):
+                more += " + nm"
             condition = f"m & {begin_bit(c)}"
             if self.strategy is Strategy.ANY and state.closure:
                 more += f" + n{c}"
@@ -235,4 +265,6 @@ class StepSource(States):
         for state in self.states:
             c = state.index
             out(f"counters[{place(c, LIVE)}], counters[{place(c, MET)}] = live{c}, met{c}")
+        if self.merged is not None:
+            out(f"counters[{place(len(self.states), LIVE)}] = livem")
         out("return status")

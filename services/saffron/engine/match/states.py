@@ -100,12 +100,7 @@ class States(Actions):
 
     def _forks(self, state: State) -> None:
         """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
-
-        def body() -> None:
-            self.out(f"counters[{place(state.index, MOVED)}] += 1")
-            self.fork(state)
-
-        self._where(self.leaving(state), self.leaving(state, "b", wide=True), body)
+        self._where(self.leaving(state), self.leaving(state, "b", wide=True), lambda: self.fork(state))
 
     def _single(self, state: State) -> None:
         """Skip-till: an event that begins the next component moves the run; under ANY the run also stays."""
@@ -123,7 +118,12 @@ class States(Actions):
             out("        if z != q:")
             out(f"            move(F{c}, I{c}, H{c}, q, z)")
             out("        z += np.uintp(1)")
+            if self.merges(state):
+                out("    else:")
+                with out.block(2):
+                    self.forget(state, "q", died=False)
             out(f"counters[{place(c, LEFT)}] += k")
+            out("k = np.int64(hi - z)")
             out(f"G{c}[slot, LENGTH] = n{c} - k")
             out(f"live{c} -= k")
 
@@ -195,12 +195,12 @@ class States(Actions):
             if c < self.last:
                 out(f"if m & {begin_bit(c + 1)} and {self.leaving(state)}:")
                 with out.block():
-                    out(f"counters[{place(c, MOVED)}] += 1")
                     if not state.closure:
                         out(f"counters[{place(c, DIED)}] -= 1")
                         out(f"counters[{place(c, LEFT)}] += 1")
                     self.fork(state)
                     if self.once:
+                        self.forget(state, "q", died=True)
                         out("continue")
             if state.closure:
                 out(f"if m & {take_bit(c)} and {self.taking(state)}:")
@@ -211,6 +211,10 @@ class States(Actions):
                     out("if z != q:")
                     out(f"    move(F{c}, I{c}, H{c}, q, z)")
                     out("z += np.uintp(1)")
+                if self.merges(state):
+                    out("else:")
+                    with out.block():
+                        self.forget(state, "q", died=True)
         out("k = np.int64(hi - z)")
         out(f"counters[{place(c, DIED)}] += k")
         out(f"live{c} -= k")

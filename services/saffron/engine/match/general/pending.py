@@ -6,12 +6,12 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from saffron.engine.match.layout import CHAIN, DEADLINE_OF, FIRST_ROW, FOUND_ROWS, LAST_ROW, LEAD, LOW, PART, SERIAL
+from saffron.engine.match.layout import CHAIN, DEADLINE_OF, FIRST_ROW, LAST_ROW, LEAD, LOW, MARK_OF, PART, SERIAL
 from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, OLDEST, START, move
 
 STATE_ROW = FIRST_FEATURE
 PENDING_ROW = FIRST_FEATURE + 1
-assert FOUND_ROWS == 8  # all of them are written here
+assert MARK_OF == 8  # all before are written here
 
 
 @register_jitable

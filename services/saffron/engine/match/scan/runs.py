@@ -25,6 +25,7 @@ from saffron.engine.match.layout import (
     NODE_TAIL,
     Names,
 )
+from saffron.engine.match.merging import HELPERS
 from saffron.engine.match.program import Program
 from saffron.engine.match.query import DTYPES, QueryRuns
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
@@ -38,8 +39,9 @@ Ints = NDArray[np.int64]
 def scanning(program: Program, *, compiled: bool = True) -> Program:
     """The program of a flat plan with a step kernel for `ScanRuns`."""
     names = Names()
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, find)
-    step = load(ScanSource(build(program.plan), names).text(), helpers=helpers, compiled=compiled)
+    merging = program.merging
+    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, find, *(HELPERS if merging is not None else ()))
+    step = load(ScanSource(build(program.plan), names, merging=merging).text(), helpers=helpers, compiled=compiled)
     return replace(program, step=step.step, step_names=names)
 
 

@@ -1,0 +1,112 @@
+"""Merged runs as runs of their own again: before an order chooses which of them to drop (P8)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import boolean, float64, int64, uint8, uint32
+from numba.extending import register_jitable
+
+from saffron.engine.jit import kernel
+from saffron.engine.match.layout import DONE, GROW_NODES, GROW_POOL, LIVE, NODE, NODE_TAIL, place
+from saffron.engine.match.merging.chain import draw
+from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, LED, MARK, OWN
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move, reserve
+
+
+@register_jitable
+def _leader(ints, low, high, group):  # type: ignore[no-untyped-def]
+    """The lane in [low, high) that leads a group, or -1."""
+    for lane in range(low, high):
+        if ints[GROUP, lane] == group:
+            return lane
+    return -1
+
+
+@register_jitable
+def _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot, ordered):  # type: ignore[no-untyped-def]
+    """The followers of a key, drawn on, to lanes after those of its runs: from the last to the first, so that those and
+    the followers, if they stand in order of starts, stay so."""
+    base, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]
+    first, more = held_segments[slot, BASE] + held_segments[slot, BEGIN], held_segments[slot, LENGTH]
+    i, f, total = base + length - 1, first + more - 1, length + more
+    for lane in range(base + total - 1, base - 1, -1):
+        if f < first or (ordered and i >= base and ints[START, i] > held[START, f]):
+            if i != lane:
+                move(floats, ints, heads, i, lane)
+                ints[GROUP, i] = 0  # of two copies one leads
+            i -= 1
+            continue
+        leader = _leader(ints, base, i + 1, held[FOLLOWER_GROUP, f])
+        if leader < 0:
+            leader = _leader(ints, lane + 1, base + total, held[FOLLOWER_GROUP, f])
+        move(floats, ints, heads, leader, lane)
+        ints[DEADLINE, lane], ints[START, lane], ints[GROUP, lane] = held[DEADLINE, f], held[START, f], 0
+        if held[FOLLOWER_MARK, f] != ALL:
+            heads[lane] = held_heads[f]
+        segments[slot, OLDEST] = min(segments[slot, OLDEST], held[DEADLINE, f])
+        f -= 1
+    for lane in range(base, base + total):
+        if ints[GROUP, lane] != 0 and ints[MARK, lane] != ALL:
+            heads[lane] = np.uint32(ints[OWN, lane] & 0xFFFFFFFF)
+        ints[GROUP, lane] = 0
+    segments[slot, LENGTH] = total
+    held_segments[slot, LENGTH] = held_segments[slot, BEGIN] = held_segments[slot, LED] = 0
+
+
+@kernel(
+    int64(
+        float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1],
+        int64[:, ::1], uint32[::1], int64[:, ::1], boolean,
+        int64[::1], int64, uint32[::1], uint32[::1], uint8[::1],
+    )
+)  # fmt: skip
+def part(  # type: ignore[no-untyped-def]
+    floats, ints, heads, segments, spare, held, held_heads, held_segments, ordered,
+    next_node, tail, node_row, node_before, node_part,
+):  # fmt: skip
+    """Runs that were merged go on each on its own, key by key. Arguments as of `merge`; `next_node` [1] is counted on.
+
+    DONE, or what must grow before this is called again: GROW_NODES, GROW_POOL (the runs').
+    """
+    for slot in range(len(held_segments)):
+        more = held_segments[slot, LENGTH]
+        if held_segments[slot, LED] == 0:
+            continue
+        if not reserve(floats, ints, heads, segments, spare, slot, more):
+            return GROW_POOL
+        base = segments[slot, BASE] + segments[slot, BEGIN]
+        for lane in range(base, base + segments[slot, LENGTH]):
+            if ints[GROUP, lane] != 0:
+                node = draw(
+                    ints, heads, held, held_heads, held_segments, slot, lane,
+                    next_node[0], tail, node_row, node_before, node_part,
+                )  # fmt: skip
+                if node < 0:
+                    return GROW_NODES
+                next_node[0] = node
+        _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot, ordered)
+    return DONE
+
+
+def unmerge(runs: QueryRuns) -> None:
+    """Runs of a query that were merged go on each on its own."""
+    merging = runs.program.merging
+    if merging is None:
+        return
+    pool, followers, counters = runs.pools[merging], runs.pools[-1], runs.counters
+    next_node = np.array([counters[NODE]], np.int64)
+    status = -1
+    while status != DONE:
+        if status == GROW_NODES:
+            runs.nodes.grow(int(counters[NODE_TAIL]), int(next_node[0]))
+        elif status == GROW_POOL:
+            pool.grow()
+        status = part(
+            *pool.arrays, followers.ints, followers.heads, followers.segments, merging == 0,
+            next_node, int(counters[NODE_TAIL]), *runs.nodes.arrays,
+        )  # fmt: skip
+    counters[NODE] = next_node[0]
+    gone = place(len(runs.pools) - 1, LIVE)
+    counters[place(merging, LIVE)] += counters[gone]
+    counters[gone] = 0

@@ -1,0 +1,148 @@
+"""What merging adds to the text of a step kernel; the pool of followers is number `m` there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from saffron.engine.match.automaton import Automaton, State
+from saffron.engine.match.layout import DIED, GROW_NODES, GROW_POOL, MARK_OF, NODE_TAIL, OWN_OF, begin_bit, place
+from saffron.engine.match.lines import Lines
+from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, LEAST, LED, LED_UNTIL, ROWS, WAIT
+from saffron.engine.match.merging.plans import deferring
+from saffron.engine.match.runs import FIRST_FEATURE
+
+_CHAIN = "node, counters[{}], node_row, node_before, node_part"
+
+
+@dataclass
+class MergingText:
+    """Text is written to `out`. `merging`: the state whose runs merge (N7), the first closure's, or None."""
+
+    automaton: Automaton
+    out: Lines = field(default_factory=Lines, kw_only=True)
+    merging: int | None = field(default=None, kw_only=True)
+
+    def merges(self, state: State) -> bool:
+        """Whether this state's runs do."""
+        return state.index == self.merging
+
+    @property
+    def merged(self) -> State | None:
+        """The state whose runs do."""
+        return None if self.merging is None else self.automaton.states[self.merging]
+
+    def _rows(self, state: State) -> range:
+        """The rows GROUP, MARK and OWN of its lanes."""
+        first = FIRST_FEATURE + len(state.ints)
+        return range(first, first + ROWS)
+
+    @property
+    def defers(self) -> bool:
+        """Whether matches of merged runs are read off the trunk; else their chains are drawn before."""
+        return deferring(self.automaton.plan, self.merging)
+
+    def whole(self, state: State) -> None:
+        """Of which part of the chain the match that was just found consists."""
+        if self.merges(state) and self.defers:
+            out = self.out
+            out(f"found[{MARK_OF}, matches] = 0 if mark == {ALL} else mark")
+            out(f"found[{OWN_OF}, matches] = own")
+
+    def alone(self, state: State, lane: str) -> None:
+        """A run that enters a state is one on its own."""
+        if self.merges(state):
+            self.out(f"I{state.index}[{self._rows(state)[0]}, {lane}] = 0")
+
+    def for_each(self, state: State, body: Callable[[str, str, str], None]) -> None:
+        """Do something for run q of a state and all that it leads, the oldest first: `body` gets the texts of first
+        row, deadline and node bound last."""
+        out, c = self.out, state.index
+        if not self.merges(state):
+            body(f"I{c}[START, q]", f"I{c}[DEADLINE, q]", f"H{c}[q]")
+            return
+        group, mark, own = self._rows(state)
+        out(f"group = I{c}[{group}, q]")
+        out(f"mark, own, chain = np.int64({ALL}), np.int64(0), np.int64(H{c}[q])")
+        out("if group == 0:")
+        with out.block():
+            body(f"I{c}[START, q]", f"I{c}[DEADLINE, q]", "chain")
+        out("end = Gm[slot, BASE] + Gm[slot, BEGIN] + Gm[slot, LENGTH]")
+        out("f = end - Gm[slot, LENGTH] if group != 0 else end + 1")
+        out("while f <= end:")
+        with out.block():
+            out("if f < end:")
+            out(f"    if Im[{FOLLOWER_GROUP}, f] != group:")
+            out("        f += 1")
+            out("        continue")
+            out("    start, deadline = Im[START, f], Im[DEADLINE, f]")
+            out(f"    mark, own = Im[{FOLLOWER_MARK}, f], np.int64(Hm[f])")
+            out("else:")
+            out(f"    start, deadline = I{c}[START, q], I{c}[DEADLINE, q]")
+            out(f"    mark, own = I{c}[{mark}, q], I{c}[{own}, q]")
+            if not self.defers:
+                out(f"chain = np.int64(H{c}[q]) if mark == {ALL} else own")
+            body("start", "deadline", "chain")
+            out("f += 1")
+
+    def forget(self, state: State, lane: str, *, died: bool) -> None:
+        """Run `lane` of a state is over, and with it those that it leads."""
+        if not self.merges(state):
+            return
+        out, group = self.out, f"I{state.index}[{self._rows(state)[0]}, {lane}]"
+        out(f"if nm > 0 and {group} != 0:")
+        with out.block():
+            out(f"e = disband(Im, Hm, Gm, slot, {group})")
+            out("livem -= e")
+            if died:
+                out(f"counters[{place(state.index, DIED)}] += e")
+
+    def forget_all(self, state: State) -> None:
+        """All runs of a key in a state have died."""
+        if self.merges(state):
+            out = self.out
+            out("    livem -= Gm[slot, LENGTH]")
+            out(f"    counters[{place(state.index, DIED)}] += Gm[slot, LENGTH]")
+            out("    Gm[slot, LENGTH] = 0")
+            out("    Gm[slot, BEGIN] = 0")
+
+    def compare(self, ordered: bool) -> None:
+        """Before a run may enter the state, now and then: those that agree become one."""
+        state, out = self.merged, self.out
+        if state is None:
+            return
+        c = state.index
+        out(f"if m & {begin_bit(c)} and n{c} >= {LEAST}:")
+        with out.block():
+            out(f"Gm[slot, {WAIT}] -= 1")
+            out(f"if Gm[slot, {WAIT}] < 0:")
+            with out.block():
+                out(f"if not reserve(Fm, Im, Hm, Gm, Am, slot, 2 * n{c}):")
+                out(f"    status = {GROW_POOL + len(self.automaton.states)}")
+                out("    break")
+                pools = f"F{c}, I{c}, H{c}, G{c}, Im, Hm, Gm"
+                out(f"node = merge({pools}, slot, {ordered}, {_CHAIN.format(NODE_TAIL)})")
+                out(f"e = n{c} - G{c}[slot, LENGTH]")
+                out(f"n{c} -= e")
+                out(f"live{c} -= e")
+                out("nm += e")
+                out("livem += e")
+
+    def draw(self, leaving: str) -> None:
+        """Before an event that may end matches of merged runs: their chains, drawn on."""
+        state, out = self.merged, self.out
+        if state is None or self.defers:
+            return
+        c, group = state.index, self._rows(state)[0]
+        out(f"if m & {begin_bit(c + 1)} and Gm[slot, {LED}] != 0 and Gm[slot, {LED_UNTIL}] >= t:")
+        with out.block():
+            out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
+            out(f"for q in range(lo, lo + np.uintp(n{c})):")
+            out(f"    if I{c}[{group}, q] != 0 and {leaving}:")
+            out(f"        drawn = draw(I{c}, H{c}, Im, Hm, Gm, slot, np.int64(q), {_CHAIN.format(NODE_TAIL)})")
+            out("        if drawn < 0:")
+            out(f"            status = {GROW_NODES}")
+            out("            break")
+            out("        node = drawn")
+            out(f"if status != 0:  # {GROW_NODES}")
+            out("    break")
