@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from saffron.errors import QueryError
 from saffron.language import plan
 from saffron.language.plan import Strategy, Template, Transition, TrendState
-from saffron.language.walks import Place, Refuse, Step, Walk
+from saffron.language.walks import TOO_MANY, Place, Refuse, Step, Walk
 
 MOST_SUBSETS = 4 * plan.MAX_STATES
 
@@ -55,8 +55,7 @@ def template_of(walk: Walk, refuse: Refuse, *, negative: bool = False) -> Templa
 
 
 def _too_many(refuse: Refuse) -> QueryError:
-    hint = "Repeat with + instead of {n,m}, or list fewer parts in ANY."
-    return refuse(f"the pattern needs more than {plan.MAX_STATES} states", hint)
+    return refuse(f"the pattern needs more than {plan.MAX_STATES} states", TOO_MANY)
 
 
 # ---------------------------------------------------------------- subset construction
@@ -89,8 +88,8 @@ def _deterministic(walk: Walk, refuse: Refuse) -> Automaton:
     ends: list[Absences | None] = []
     while len(rows) < len(subsets):
         subset = list(subsets)[len(rows)]
-        ordered = sorted(subset, key=repr)
-        rows.append(ways((one.target, one.absences, one.strategy) for place in ordered for one in walk.steps(place)))
+        steps = (one for place in subset for one in walk.steps(place))
+        rows.append(ways((one.target, one.absences, one.strategy) for one in steps))
         ends.append(_end({one for place in subset for one in walk.ends[place]}, refuse))
     components = tuple(next(iter(subset))[0] for subset in subsets)
     return Automaton(components, first, tuple(rows), tuple(ends))

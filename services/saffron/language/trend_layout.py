@@ -9,9 +9,7 @@ from saffron.language.layout import Layout, Leaf, loops_of, paths
 from saffron.language.plan import Shape
 from saffron.language.scope import Scope
 from saffron.language.shapes import Builder
-
-MOST_ORDERS = 512
-"""Most orders and choices of the parts of an ANY, all nested ones multiplied."""
+from saffron.language.walks import MOST_PLACES, TOO_MANY
 
 
 @dataclass(frozen=True)
@@ -82,32 +80,45 @@ def _part(builder: Builder, pattern: tree.Pattern, span: tree.Span, *, outermost
     return Part(shape, range(before, len(builder.events)), span)
 
 
-def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool, orders: int = 1) -> int:
-    """The number of orders in which the parts of ANY (and, inside NOT, AND) can come; raises for what has no trends."""
+def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool) -> int:
+    """How many places a pattern has, at most (see `walks`); QueryError for what has no trends, and for too many."""
+
+    def inner(part: tree.Pattern) -> int:
+        return _check(part, scope, inside_not=inside_not)
+
     match pattern:
         case tree.Event():
-            return orders
-        case tree.Repeat(pattern=inner):
-            return _check(inner, scope, inside_not=inside_not, orders=orders)
-        case tree.Negation(pattern=inner):
-            if isinstance(inner, tree.Negation):
-                raise scope.refused("a NOT of a NOT", inner.span, "Leave both out.")
-            _check(inner, scope, inside_not=True)
-            return orders
-        case tree.Conjunction():
+            return 1
+        case tree.Repeat(low=low, high=high):
+            size = inner(pattern.pattern) * (max(low, 1) if high is None else max(high, 1))
+        case tree.Negation():
+            if isinstance(pattern.pattern, tree.Negation):
+                raise scope.refused("a NOT of a NOT", pattern.pattern.span, "Leave both out.")
+            _check(pattern.pattern, scope, inside_not=True)
+            return 0
+        case tree.Conjunction(parts=parts):
             if not inside_not:
-                sides = len(pattern.parts)
-                hint = f"Write ANY({sides}, ...) for parts in any order; or put AND around the whole pattern."
+                hint = f"Write ANY({len(parts)}, ...) for parts in any order; or put AND around the whole pattern."
                 raise scope.refused("AND inside another pattern counts no pairs of trends", pattern.span, hint)
-            orders *= 2 ** len(pattern.parts)
-        case tree.AnyOf(distinct=distinct):
+            size = _in_any_order([inner(part) for part in parts], len(parts))
+        case tree.AnyOf(count=count, parts=parts, distinct=distinct):
             if distinct is not None:
                 hint = "Leave DISTINCT out, or match the pattern: RETURN without COUNT(*)."
                 message = "DISTINCT compares events that are not adjacent, and GRETA sees pairs of adjacent ones only"
                 raise scope.refused(message, pattern.span, hint)
-            orders *= 2 ** len(pattern.parts) if len(pattern.parts) > 1 else 1
-    if orders > MOST_ORDERS:
-        raise scope.refused("ANY of too many parts", pattern.span, "List fewer: each order is a state of its own.")
-    for part in pattern.parts:
-        orders = _check(part, scope, inside_not=inside_not, orders=orders)
-    return orders
+            sizes = [inner(part) for part in parts]
+            size = sizes[0] * count if len(parts) == 1 else _in_any_order(sizes, count)
+        case tree.Sequence(parts=parts) | tree.Disjunction(parts=parts):
+            size = sum(inner(part) for part in parts)
+    if size > MOST_PLACES:
+        raise scope.refused(f"the pattern has more than {MOST_PLACES} places", pattern.span, TOO_MANY)
+    return size
+
+
+def _in_any_order(sizes: list[int], count: int) -> int:
+    """Places of `count` parts, each begun or not: by how many are begun, and which of these took the last event."""
+    ways = [1] + [0] * count
+    for size in sizes:
+        for begun in range(count, 0, -1):
+            ways[begun] += ways[begun - 1] * size
+    return sum(begun * number for begun, number in enumerate(ways))

@@ -13,8 +13,9 @@ from saffron.errors import QueryError
 from saffron.language.plan import Shape, Strategy
 from saffron.language.positions import Edge, Gap, Position, Positions
 
-MOST_PLACES = 1000
-"""Most places of a pattern that are looked at; a template has far fewer states."""
+MOST_PLACES = 500
+"""Most places of a pattern; a template has far fewer states."""
+TOO_MANY = "Repeat with + instead of {n,m}, or list fewer parts in ANY."
 
 Place = tuple[int, Position]
 Refuse = Callable[[str, str], QueryError]
@@ -70,8 +71,6 @@ def walk_of(shape: Shape, begins: Sequence[Strategy], continues: Sequence[Strate
         place = queue.pop()
         if place in walk.stances:
             continue
-        if len(walk.stances) == MOST_PLACES:
-            raise refuse(f"the pattern has more than {MOST_PLACES} places", "Repeat with + instead of {n,m}.")
         component, position = place
         found = positions.after(position)
         walk.stances[place] = steps([stance.edges for stance in found], component)

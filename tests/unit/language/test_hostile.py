@@ -15,6 +15,7 @@ from saffron.language import bind, explain_json, explain_svg, explain_text
 from tests.unit.language.samples import LETTERS, PAPERS, RALLY
 
 HOUR = " WITHIN 1 h"
+COUNTED = HOUR + " RETURN COUNT(*)"
 SECONDS = 0.1
 
 HOSTILE = {
@@ -53,6 +54,13 @@ HOSTILE = {
     "full width": "PATTERN A a WHERE a.x > ５" + HOUR,
     "nested pluses": "PATTERN " + "(" * 60 + "A" + ")+" * 60 + HOUR + " RETURN COUNT(*)",
     "nested SEQs": "PATTERN " + "SEQ(A," * 59 + "A" + ")+" * 59 + HOUR + " RETURN COUNT(*)",
+    "nested SEQs that select": "PATTERN " + "SEQ(A," * 40 + "A" + ")+" * 40 + " WHERE skip-till-next-match" + COUNTED,
+    "counts of trends": "PATTERN " + "(" * 60 + "A" + "){1000}" * 60 + COUNTED,
+    "options of trends": "PATTERN SEQ(" + ",".join(["A?"] * 62) + ")" + COUNTED,
+    "ANY of options": "PATTERN ANY(9, " + ",".join(["SEQ(A?,B?,C?,D?)"] * 9) + ")" + COUNTED,
+    "ANY in ANY": "PATTERN " + "ANY(2, " * 12 + "A" + ", A)" * 12 + COUNTED,
+    "NOTs in NOTs": "PATTERN " + "SEQ(A, NOT " * 30 + "B" + ", C)" * 30 + COUNTED,
+    "sides with much in common": "PATTERN SEQ(" + "A,B," * 15 + "A)+ AND SEQ(" + "A,B," * 15 + "A)+" + COUNTED,
     "nested pluses of a match": "PATTERN " + "(" * 60 + "A" + ")+" * 60 + HOUR,
     "nested groups": "PATTERN " + "SEQ(A," * 28 + "A" + ")+" * 28 + HOUR,
     "nested options": "PATTERN " + "(" * 60 + "A" + ")?" * 60 + HOUR,

@@ -155,8 +155,8 @@ def test_strategies_step_by_step() -> None:
         ("(SEQ(A a, NOT C, A b) OR SEQ(A c, A d)) AND B", "",
          "events are one trend of a side of AND, and can be read here as two", None),
         ("A{63}", "", "the pattern needs more than 62 states", "A{63}"),
-        ("A{1000}", "", "the pattern needs more than 62 states", None),
-        ("ANY(9, " + ", ".join(f"A a{n}" for n in range(10)) + ")", "", "ANY of too many parts", None),
+        ("A{1000}", "", "the pattern has more than 500 places", "A{1000}"),
+        ("ANY(9, " + ", ".join(f"A a{n}" for n in range(10)) + ")", "", "the pattern has more than 500 places", None),
     ],
 )  # fmt: skip
 def test_refused_patterns(pattern: str, where: str, message: str, part: str | None) -> None:

@@ -12,6 +12,7 @@ FOR_GOOD: tuple[str, ...] = (
     "never directly follows",
     "events are one trend of a side of AND, and can be read here as two",
     "an event continues a trend in two ways that ask for different things between",
+    "the pattern needs more than 62 states",
     "skip-till-next-match is not known",
     "skip-till-next-match cannot count trends",
     "skip-till-next-match would select the same event in two ways",
