@@ -42,9 +42,10 @@ class EdgeIndex:
     """The conjuncts of one transition, by how they are asked; all of them hold for an adjacent pair.
 
     `before`: of the earlier event alone, `after`: of the later one alone: each asked once an event.
-    `equalities`: comparisons by =. `bounds`: by < <= > >= with one expression of the earlier event, the tree's key; or
-    one by !=, two ranges. `rest`: asked of each pair that these leave. With `search` TREE it is empty; with SCAN,
-    equalities and bounds may narrow the scan; with LAST the rest is asked of the one pair.
+    `equalities`: one comparison by =, of numbers or truth values. `bounds`: an upper and a lower bound (or one of them)
+    of an expression of the earlier event, the tree's key; or one comparison by !=, two ranges. `rest`: asked of each
+    pair that these leave. With `search` TREE it is empty; with SCAN equalities and bounds might narrow the scan (under
+    skip-till-next-match events are taken out one by one: always a scan); with LAST it is asked of the one pair.
     """
 
     search: Search
@@ -75,17 +76,33 @@ def edge_index(transition: Transition) -> EdgeIndex:
         return EdgeIndex(Search.LAST, before, after, rest=tuple(pairs))
     if not pairs:
         return EdgeIndex(Search.TOTAL, before, after)
-    compared = {one: found for one in pairs if (found := _comparison(one)) is not None}
-    equal = {one: found for one, found in compared.items() if found.operator == "="}
-    ordered = {one: found for one, found in compared.items() if found.operator in ("<", "<=", ">", ">=")}
-    if not ordered:
-        ordered = {one: found for one, found in list(compared.items()) if found.operator == "!="}
-        ordered = dict(list(ordered.items())[:1])
-    key = next(iter(ordered.values())).earlier if ordered else None
-    bounds = {one: found for one, found in ordered.items() if found.earlier == key}
-    rest = tuple(one for one in pairs if one not in equal and one not in bounds)
-    search = Search.SCAN if rest else Search.TREE
-    return EdgeIndex(search, before, after, tuple(equal.values()), tuple(bounds.values()), rest)
+    compared = [(one, found) for one in pairs if (found := _comparison(one)) is not None]
+    equal = [(one, found) for one, found in compared if found.operator == "=" and _is_kept(found)][:1]
+    bounds = _bounds(compared)
+    served = [one for one, _ in (*equal, *bounds)]
+    rest = tuple(one for one in pairs if one not in served)
+    search = Search.SCAN if rest or transition.strategy is Strategy.NEXT else Search.TREE
+    return EdgeIndex(
+        search, before, after, tuple(found for _, found in equal), tuple(found for _, found in bounds), rest
+    )
+
+
+def _bounds(compared: list[tuple[Expr, Comparison]]) -> list[tuple[Expr, Comparison]]:
+    """A lower and an upper bound of one expression of the earlier event; else one comparison by !=."""
+    found: list[tuple[Expr, Comparison]] = []
+    for operators in (_BELOW, _ABOVE):
+        matching = (
+            (one, comparison)
+            for one, comparison in compared
+            if comparison.operator in operators and (not found or comparison.earlier == found[0][1].earlier)
+        )
+        found += [one for one in [next(matching, None)] if one is not None]
+    return found or [(one, comparison) for one, comparison in compared if comparison.operator == "!="][:1]
+
+
+def _is_kept(equality: Comparison) -> bool:
+    """Strings have numbers of their own only while something holds them, which a tree does not."""
+    return Kind.STRING not in (kind_of(equality.earlier), kind_of(equality.later))
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
@@ -99,6 +116,7 @@ def _sides(expr: Expr) -> frozenset[Which]:
     return frozenset(leaf.which for leaf in reads(expr) if isinstance(leaf, Attribute))
 
 
+_BELOW, _ABOVE = ("<", "<="), (">", ">=")
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 

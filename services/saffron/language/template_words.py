@@ -89,18 +89,13 @@ def between(transition: Transition, names: list[str], template: Template) -> lis
 def found_by(index: EdgeIndex, names: list[str]) -> str:
     """`an ordered tree by A.x, below NEXT(A).x`."""
     where = str(index.search.value)
-    if index.search in (Search.LAST, Search.TOTAL):
+    if index.search is not Search.TREE:
         return where
     equal = [f"{formula(one.earlier, names)} = {formula(one.later, names)}" for one in index.equalities]
     ranges = [_range(one, names) for one in index.bounds]
     ordered = "" if index.key is None else f" by {formula(index.key, names)}"
     each = f" for each {' and '.join(equal)}" if equal else ""
-    ordered += each + (f", {' and '.join(ranges)}" if ranges else "")
-    if index.search is Search.TREE:
-        return where + ordered
-    narrowed = f" of an ordered tree{ordered}" if equal or ranges else ""
-    rest = " AND ".join(formula(one, names, conjunct=True) for one in index.rest)
-    return f"{where}{narrowed}, asking {rest}"
+    return where + ordered + each + (f", {' and '.join(ranges)}" if ranges else "")
 
 
 _RANGES = {"<": "below", "<=": "up to", ">": "above", ">=": "from", "!=": "below and above"}

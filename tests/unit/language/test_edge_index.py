@@ -33,12 +33,13 @@ def said(comparisons: tuple[Comparison, ...]) -> list[str]:
         ("A.x < NEXT(A).x", "tree", [], ["A.x < NEXT(A).x"], []),
         ("NEXT(A).x > A.x", "tree", [], ["A.x < NEXT(A).x"], []),
         ("A.x * 1.05 <= NEXT(A).x - 2", "tree", [], ["A.x * 1.05 <= NEXT(A).x - 2"], []),
-        ("A.k = NEXT(A).k", "tree", ["A.k = NEXT(A).k"], [], []),
-        ("A.flag = NEXT(A).flag AND A.y = NEXT(A).x", "tree",
-         ["A.flag = NEXT(A).flag", "A.y = NEXT(A).x"], [], []),
-        ("A.k = NEXT(A).k AND A.x < NEXT(A).x", "tree", ["A.k = NEXT(A).k"], ["A.x < NEXT(A).x"], []),
+        ("A.y = NEXT(A).x", "tree", ["A.y = NEXT(A).x"], [], []),
+        ("A.flag = NEXT(A).flag AND A.x < NEXT(A).x", "tree", ["A.flag = NEXT(A).flag"], ["A.x < NEXT(A).x"], []),
+        ("A.flag = NEXT(A).flag AND A.y = NEXT(A).x", "scan", ["A.flag = NEXT(A).flag"], [], ["A.y = NEXT(A).x"]),
+        ("A.k = NEXT(A).k AND A.x < NEXT(A).x", "scan", [], ["A.x < NEXT(A).x"], ["A.k = NEXT(A).k"]),
         ("A.x < NEXT(A).x AND A.x > NEXT(A).x - 5", "tree", [], ["A.x < NEXT(A).x", "A.x > NEXT(A).x - 5"], []),
-        ("A.x < NEXT(A).x AND A.x < NEXT(A).y", "tree", [], ["A.x < NEXT(A).x", "A.x < NEXT(A).y"], []),
+        ("A.x > NEXT(A).x - 5 AND A.x < NEXT(A).x", "tree", [], ["A.x < NEXT(A).x", "A.x > NEXT(A).x - 5"], []),
+        ("A.x < NEXT(A).x AND A.x < NEXT(A).y", "scan", [], ["A.x < NEXT(A).x"], ["A.x < NEXT(A).y"]),
         ("A.x != NEXT(A).x", "tree", [], ["A.x != NEXT(A).x"], []),
         ("A.x != NEXT(A).x AND A.y < NEXT(A).y", "scan", [], ["A.y < NEXT(A).y"], ["A.x != NEXT(A).x"]),
         ("A.x < NEXT(A).x AND A.y < NEXT(A).y", "scan", [], ["A.x < NEXT(A).x"], ["A.y < NEXT(A).y"]),
@@ -67,6 +68,11 @@ def test_conditions_of_one_event_are_asked_of_it_alone() -> None:
     found = edge_index(plan.template.transitions[0])
     assert [formula(one, ["a"]) for one in found.before] == ["a.x > 2"]
     assert (found.after, found.search) == ((), Search.TREE)
+
+
+def test_skip_till_next_match_scans() -> None:
+    found = index_of("A.x < NEXT(A).x", "skip-till-next-match")
+    assert (found.search, said(found.bounds), found.rest) == (Search.SCAN, ["A.x < NEXT(A).x"], ())
 
 
 @pytest.mark.parametrize("strategy", ["strict-contiguity", "partition-contiguity"])

@@ -17,7 +17,7 @@ from tests.unit.language.samples import LETTERS
 from tests.unit.language.test_explain import boxes
 
 NESTED = """PATTERN (SEQ(A+, NOT SEQ(C, NOT D, B n), B b))+
-WHERE A.x < NEXT(A).x AND A.k = NEXT(A).k AND A.y + NEXT(b).y > 3
+WHERE A.x < NEXT(A).x AND A.flag = NEXT(A).flag AND A.y + NEXT(b).y > 3
 WITHIN 10 min SLIDE 45 s GROUP BY x RETURN x, COUNT(*), SUM(A.x) / COUNT(*) AS mean HAVING COUNT(*) > 3
 TIME STRICT EXACT"""
 
@@ -38,10 +38,10 @@ aggregate query q
 template (GRETA)
   A      type = A  (start)
   b      type = B  (end)
-  A -> A  A.x < NEXT(A).x AND A.k = NEXT(A).k
-    predecessors: an ordered tree by A.x for each A.k = NEXT(A).k, below NEXT(A).x
+  A -> A  A.x < NEXT(A).x AND A.flag = NEXT(A).flag
+    predecessors: an ordered tree by A.x for each A.flag = NEXT(A).flag, below NEXT(A).x
   A -> b  A.y + NEXT(b).y > 3
-    NOT 1; predecessors: a scan, asking A.y + NEXT(b).y > 3
+    NOT 1; predecessors: a scan
   b -> A  true
     predecessors: a running total
 
@@ -92,7 +92,7 @@ def test_who_waits_for_whom_under_skip_till_next_match() -> None:
     text = explain_text(trend(NEXT))
     assert "  A      type = A  (start after NOT 1)\n" in text
     assert "  D      type = D  (end before NOT 2)\n" in text
-    noted = "what does not fit is skipped; and waits for B, D no longer; predecessors: an ordered tree by A.x,"
+    noted = "what does not fit is skipped; and waits for B, D no longer; predecessors: a scan"
     assert noted in " ".join(text.split())
     assert "  panes    50 events each, 2 to a window; an event lies in 2 windows\n" in text
 
