@@ -130,6 +130,7 @@ class Warming:
 
     def _answered(self, seconds: float) -> bool:
         """Whether there is an answer to read, or the end of all answers."""
+        assert self._child.stdout is not None
         return bool(select.select([self._child.stdout], [], [], seconds)[0])
 
     def _send(self, request: Request) -> None:

@@ -111,6 +111,17 @@ def bits(typingctx: Any, mask: Any) -> Any:
 
 
 @intrinsic  # type: ignore[misc]
+def meets(typingctx: Any, values: Any, wanted: Any) -> Any:
+    """The mask of the lanes that have a set bit in common with an integer."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        common = builder.and_(args[0], _splat(builder, args[1]))
+        return builder.icmp_unsigned("!=", common, ir.Constant(common.type, [0] * LANES))
+
+    return MASK(values, types.int64), code
+
+
+@intrinsic  # type: ignore[misc]
 def choose(typingctx: Any, mask: Any, yes: Any, no: Any) -> Any:
     """Lane by lane `yes` where the mask is set, else `no`, which is a vector."""
 

@@ -26,6 +26,12 @@ def bits(mask: Any) -> int:
     return int(np.packbits(np.broadcast_to(mask, LANES), bitorder="little")[0])
 
 
+def meets(values: Array, wanted: int) -> Array:
+    """The mask of the lanes that have a set bit in common with an integer."""
+    common: Array = (values & wanted) != 0
+    return common
+
+
 def choose(mask: Any, yes: Any, no: Array) -> Array:
     """Lane by lane `yes` where the mask is set, else `no`, which is a vector."""
     return np.where(mask, yes, no).astype(no.dtype)

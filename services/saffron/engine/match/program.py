@@ -140,8 +140,9 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
     automaton = general.build(plan, uncounted)
     names = Names()
     source = GeneralSource(automaton, names)
+    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry)
     functions = called(automaton.state.features, compiled=compiled)
-    step = load(source.text(), helpers=(arithmetic, runs, pending, expiry), functions=functions, compiled=compiled)
+    step = load(source.text(), helpers=helpers, functions=functions, compiled=compiled)
     classify, classify_names = _classifier(component_tests(automaton), compiled)
     table = automaton.table
     return Program(

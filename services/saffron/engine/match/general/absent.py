@@ -86,8 +86,8 @@ class AbsentSource:
         out("lead = -1")
         if not self.automaton.leading:
             return
-        size = self.automaton.plan.window.size - (0 if self._alone and not self.automaton.plan.window.events else 1)
-        out("earliest = t - " + str(size))
+        inclusive = self._alone and not self.automaton.plan.window.events
+        out("earliest = t - window_size" + ("" if inclusive else " + 1"))
         out(f"led_place = {self._carried(LED, 'y')} & row_mask")
         for number, gaps in enumerate(self.automaton.leading, 1):
             out(f"if {self._carried(LEADING, 'y')} == {number}:")

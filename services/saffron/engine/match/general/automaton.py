@@ -9,7 +9,7 @@ from functools import cached_property
 from saffron.engine.match.automaton import Feature, State, What, aggregate_features, leaves, support
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.match.general.table import Builder, Table
-from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Which
+from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Strategy, Which
 from saffron.language.positions import Gap
 
 _OWN = -1
@@ -23,6 +23,9 @@ def own(name: str) -> Feature:
 
 STATE, BOUND, FRESH, ORDINAL, MOMENT = (own(name) for name in ("state", "bound", "fresh", "ordinal", "moment"))
 """FRESH: components bound in the iteration under way; ORDINAL, MOMENT: of the event bound last."""
+
+WANTED = own("wanted")
+"""Of a patient run: the components of which an event can concern it, as bits."""
 
 
 PENDING = tuple(own(name) for name in ("chain", "ended", "part", "lead", "low", "serial"))
@@ -65,6 +68,11 @@ class GeneralAutomaton:
                 found.setdefault(min(asked.reads, default=0), []).append(asked)
         return found
 
+    @property
+    def patient(self) -> bool:
+        """Whether an event leaves all runs as they are that do not wait for it."""
+        return WANTED in self.state.ints
+
     @cached_property
     def leading(self) -> tuple[tuple[Gap, ...], ...]:
         """The gaps before a first event, as they stand together."""
@@ -104,18 +112,35 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     needed = set(_needed(plan, (*checks, *absent)))
     while extra := {more for feature in needed for more in support(feature)} - needed:
         needed |= extra
-    carried = [STATE]
-    if any(ending.trailing for ending in table.endings):
-        carried += PENDING
-    carried += [BOUND, FRESH, ORDINAL, MOMENT, LEADING, LED]
-    if plan.timeouts:
-        carried += [REPORTED, REFUSED]
-    carried += [mark(number) for number in range(len(table.gaps))]
-    carried += [since(number) for number in range(len(plan.distinct))]
+    carried = _carried(plan, table, (*checks, *absent))
     ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back, f.function))
     floats = tuple(feature for feature in ordered if feature.floating)
     ints = (*carried, *(feature for feature in ordered if not feature.floating))
     return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived))
+
+
+def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
+    """What a run carries for itself: a run is copied often, so nothing that nobody reads."""
+    strategies = {*plan.begins, *plan.continues}
+    carried = [STATE]
+    if any(ending.trailing for ending in table.endings):
+        carried += PENDING
+    if not strategies & {Strategy.STRICT, Strategy.PARTITION}:
+        carried.append(WANTED)
+    carried.append(BOUND)
+    if any(asked.taking and not asked.is_local for asked in checks):
+        carried.append(FRESH)
+    if Strategy.STRICT in strategies or plan.timeouts:
+        carried.append(ORDINAL)
+    if plan.strict:
+        carried.append(MOMENT)
+    if any(without_left(kind.gaps) for kind in table.kinds):
+        carried += [LEADING, LED]
+    if plan.timeouts:
+        carried += [REPORTED, REFUSED]
+    carried += [mark(number) for number in range(len(table.gaps))]
+    carried += [since(number) for number in range(len(plan.distinct))]
+    return carried
 
 
 def _needed(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:

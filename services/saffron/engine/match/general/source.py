@@ -10,75 +10,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import (
-    BOUND,
-    FRESH,
-    LEADING,
-    LED,
-    MOMENT,
-    ORDINAL,
-    PENDING,
-    REFUSED,
     REPORTED,
     STATE,
-    mark,
-    since,
-    without_left,
+    WANTED,
 )
-from saffron.engine.match.general.checks import Asked, due, due_at_end
 from saffron.engine.match.general.closing import closing
-from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.ending import GONE
 from saffron.engine.match.general.table import (
-    BIT,
-    CLEARS,
-    COMPONENT,
-    ENDING,
-    FIRED,
-    FIRST,
-    FIRST_TARGET,
     HELD,
-    HOLDS,
-    KIND,
-    MARKS,
     PASSED,
-    RESETS,
     SKIPS,
     START_STATE,
-    STOP,
-    STOP_TARGET,
-    STRICT,
     WANTS,
-    Ending,
 )
-from saffron.engine.match.general.table import Kind as EdgeKind
-from saffron.engine.match.general.updates import neutral, write_updates
+from saffron.engine.match.general.taking import TakingSource
+from saffron.engine.match.general.updates import neutral
 from saffron.engine.match.layout import (
-    ALL_WINDOWS,
     AT,
-    AT_ONCE,
     BEGAN,
-    CHAIN,
-    DEADLINE_OF,
     DONE,
-    FIRST_ROW,
     FOUND,
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
-    LAST_ROW,
-    LEAD,
     LIVE,
-    LOW,
     NODE,
     NODE_TAIL,
-    PART,
     ROW_MASK,
     ROW_TAIL,
-    SERIAL,
     UNCOUNTED,
     lane_array,
-    null_text,
     place,
 )
 from saffron.engine.match.lines import Lines
@@ -98,7 +60,11 @@ TABLES = (
 the positions; and the windows that OPEN ON opened."""
 
 
-class GeneralSource(AbsentSource):
+_SLACK = 3
+"""Runs are forgotten at the latest when their window has been over for an eighth (2 ** -3) of its size."""
+
+
+class GeneralSource(TakingSource):
     """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
 
     def text(self) -> str:
@@ -128,6 +94,13 @@ class GeneralSource(AbsentSource):
         out = self.out
         out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
         out("ring = len(node_row) - 1")
+        window = self.automaton.plan.window
+        if self.automaton.leading or self.automaton.trailing or self.automaton.plan.timeouts:
+            out(f"window_size = constants[{self.names.constant(window.size)}]")
+            out(f"window_slide = constants[{self.names.constant(window.slide or 0)}]")
+        if self._lazy:
+            out("deadlines = I0[DEADLINE]")
+            out(f"slack = constants[{self.names.constant(window.size)}] >> {_SLACK}")
         if self.automaton.leading:
             out(f"row_tail = counters[{ROW_TAIL}]")
         out(f"status = {DONE}")
@@ -140,7 +113,7 @@ class GeneralSource(AbsentSource):
 
     def _head(self) -> None:
         """Room for all that the event may need, and the event's own values."""
-        out, table = self.out, self.automaton.table
+        out = self.out
         out("slot, m, row = slots[w], masks[w], rows[w]")
         out("n = G0[slot, LENGTH]")
         if self.partitions and not self.automaton.plan.timeouts:
@@ -151,30 +124,8 @@ class GeneralSource(AbsentSource):
             out(f"uncounted = m & {UNCOUNTED} != 0")
         out("r = row & row_mask if row >= 0 else 0")
         out("t = now[r] if row >= 0 else 0")
-        out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
-        out(f"    status = {GROW_NODES}")
-        out("    break")
-        reported = f"n * {self._windows}" if self.automaton.plan.timeouts else "n"
-        out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
-        out(f"    status = {GROW_FOUND}")
-        out("    break")
-        waiting = f" + (n + 1) * {self._windows}" if self.automaton.trailing else ""
-        out(f"more = (n + 1) * {table.fan} + 2{waiting}")
-        out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
-        out(f"    status = {GROW_POOL}")
-        out("    break")
-        out("if row >= 0 and n > 0 and G0[slot, OLDEST] < t:")
-        with out.block():
-            if self.automaton.plan.timeouts:
-                self._close_all()
-            elif self.automaton.trailing:
-                out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
-            if self.automaton.plan.timeouts or self.automaton.trailing:
-                out("left = G0[slot, LENGTH]")
-            else:
-                out("left = expire(F0, I0, H0, G0, slot, t)")
-            out("live -= n - left")
-            out("n = left")
+        self._room()
+        self._expire()
         out("if row >= 0:")
         if self.automaton.plan.absences:
             out("    row_mask_of[r] = m")
@@ -189,13 +140,45 @@ class GeneralSource(AbsentSource):
                 out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
                 out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
 
+    def _room(self) -> None:
+        """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
+        out, table = self.out, self.automaton.table
+        out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
+        out(f"    status = {GROW_NODES}")
+        out("    break")
+        reported = f"n * {self._windows}" if self.automaton.plan.timeouts else "n"
+        out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
+        out(f"    status = {GROW_FOUND}")
+        out("    break")
+        waiting = f" + (n + 1) * {self._windows}" if self.automaton.trailing else ""
+        out(f"more = (n + 1) * {table.fan} + 2{waiting}")
+        out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
+        out(f"    status = {GROW_POOL}")
+        out("    break")
+
+    def _expire(self) -> None:
+        """Forget the key's runs whose window is over."""
+        out, table = self.out, self.automaton.table
+        out(f"if row >= 0 and n > 0 and G0[slot, OLDEST] < t{' - slack' if self._lazy else ''}:")
+        with out.block():
+            if self.automaton.plan.timeouts:
+                self._close_all()
+            elif self.automaton.trailing:
+                out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
+            if self.automaton.plan.timeouts or self.automaton.trailing:
+                out("left = G0[slot, LENGTH]")
+            else:
+                out("left = expire(F0, I0, H0, G0, slot, t)")
+            out("live -= n - left")
+            out("n = left")
+
     def _close_all(self) -> None:
         """WITH TIMEOUTS: all windows that have closed since the key's last event."""
-        kind, size, slide, lowest, ordinal, reported = closing(self.automaton)
+        kind, _, _, lowest, ordinal, reported = closing(self.automaton)
         out = self.out
         out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.automaton.table.states)}, found, matches,")
         out("    (node_row, node_before, node_part), (now, row_seq, row_mask), openers,")
-        out(f"    ({kind}, {size}, {slide}, {lowest}), {ordinal}, {reported})")
+        out(f"    ({kind}, window_size, window_slide, {lowest}), {ordinal}, {reported})")
 
     def _aggregated(self, name: str) -> bool:
         return any(feature.name == name for feature in self.state.features)
@@ -208,37 +191,85 @@ class GeneralSource(AbsentSource):
 
     # ---- the runs of the event's key
 
+    @property
+    def _lazy(self) -> bool:
+        """Whether runs may stay for a while when their window is over: moving up those behind them takes long."""
+        return self.automaton.patient and not self.automaton.trailing and not self.automaton.plan.timeouts
+
     def _body(self) -> None:
         out = self.out
-        out("lo = G0[slot, BASE] + G0[slot, BEGIN]")
-        out("hi = lo + n")
+        out("one = np.uintp(1)")
+        out("lo = np.uintp(G0[slot, BASE] + G0[slot, BEGIN])")
+        out("hi = lo + np.uintp(n)")
         self._start()
-        out("z = lo")
-        out("q = lo")
-        out("while q < hi:")
+        if self.automaton.patient:
+            self._those_that_wait()
+        else:
+            self._all()
+        out("live += length - n")
+        out("w += 1")
+
+    def _those_that_wait(self) -> None:
+        """Ask the runs that wait for the event; eight are told apart at once. The others stay as they are."""
+        out, wanted = self.out, lane_array(self.state, WANTED)
+        out("gone, left_out = hi, 0")
+        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         with out.block():
-            out(f"s = {self._carried(STATE)}")
-            self._waiting()
-            out("hold, stays, fired = False, False, 0")
+            alive = " & (lanes(deadlines, b) >= t)" if self._lazy else ""
+            out(f"some = bits(inside(np.uintp(b) - lo, hi - lo) & meets(lanes({wanted}, b), m){alive})")
+            out("while some != 0:")
+            with out.block():
+                out("q = b + np.uintp(lowest(some))")
+                out("some &= some - 1")
+                self._asked_one()
+        out("length = G0[slot, LENGTH]")
+        out("if left_out > 0:")
+        with out.block():
+            out("z = gone")
+            out("for q in range(gone, lo + np.uintp(length)):")
+            out(f"    if {self._carried(STATE)} != {GONE}:")
+            out("        if z != q:")
+            out("            move(F0, I0, H0, q, z)")
+            out("        z += one")
+            out("length -= left_out")
+            out("G0[slot, LENGTH] = length")
+
+    def _all(self) -> None:
+        """Ask all runs: those that do not take the event may end with it."""
+        out = self.out
+        out("z = lo")
+        out("for q in range(lo, hi):")
+        with out.block():
+            self._asked_one()
+        out("length = G0[slot, LENGTH]")
+        out("if z < hi:")
+        out("    slide(F0, I0, H0, np.int64(hi), np.int64(z), np.int64(lo) + length - np.int64(hi))")
+        out("    length -= np.int64(hi - z)")
+        out("    G0[slot, LENGTH] = length")
+
+    def _asked_one(self) -> None:
+        """What becomes of run q."""
+        out, patient = self.out, self.automaton.patient
+        out(f"s = {self._carried(STATE)}")
+        self._waiting()
+        out("hold, stays, fired = False, False, 0")
+        if patient:
+            self._edges()
+        else:
             out(f"if states[s, {WANTS}] & m:")
             with out.block():
                 self._edges()
-            out("if not stays:")
-            out(f"    s = {self._left()}")
-            out(f"    {self._carried(STATE)} = s")
-            out("    stays = s >= 0")
-            out("if stays:")
-            out("    if z != q:")
-            out("        move(F0, I0, H0, q, z)")
-            out("    z += 1")
-            out("q += 1")
-        out("length = G0[slot, LENGTH]")
-        out("if z < hi:")
-        out("    slide(F0, I0, H0, hi, z, lo + length - hi)")
-        out("    length -= hi - z")
-        out("    G0[slot, LENGTH] = length")
-        out("live += length - n")
-        out("w += 1")
+        out("if not stays:")
+        with out.block():
+            out(f"s = {self._left()}")
+            if patient:
+                out("if s >= 0:")
+                with out.block():
+                    self._into("q", "s")
+            else:
+                out(f"{self._carried(STATE)} = s")
+            out("stays = s >= 0")
+        self._kept("stays")
 
     def _left(self) -> str:
         """The state in which the event leaves the run that was asked."""
@@ -247,30 +278,6 @@ class GeneralSource(AbsentSource):
             return counted
         return f"targets[states[s, {SKIPS}] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
 
-    @property
-    def _windows(self) -> str:
-        """The most windows in which one match can wait for the end."""
-        window = self.automaton.plan.window
-        if window.opens is not None:
-            return "openers.shape[1]"
-        return "1" if window.slide is None else str(window.size // window.slide + 1)
-
-    def _waiting(self) -> None:
-        """A match that waits for its window's end stays, unless the event is what must not follow it."""
-        if not self.automaton.trailing:
-            return
-        out = self.out
-        out(f"if s >= {len(self.automaton.table.states)}:")
-        with out.block():
-            out("ok = True")
-            self._forbidden()
-            out("if ok:")
-            out("    if z != q:")
-            out("        move(F0, I0, H0, q, z)")
-            out("    z += 1")
-            out("q += 1")
-            out("continue")
-
     def _start(self) -> None:
         """A run that has nothing yet, for an event that may begin a match."""
         out, begins = self.out, self.begins
@@ -278,11 +285,12 @@ class GeneralSource(AbsentSource):
         with out.block():
             # WITH TIMEOUTS the end of an earlier window than the last one may come first.
             every_window = self.automaton.plan.timeouts and not self._alone
-            out(f"y = append(G0, slot, {'t' if every_window else 'until[r]'})")
-            out("hi += 1")
+            out(f"y = np.uintp(append(G0, slot, {'t' if every_window else 'until[r]'}))")
+            out("hi += one")
             out("I0[DEADLINE, y], I0[START, y] = until[r], row")
             for feature in self.state.features:
-                value = {STATE: str(START_STATE), REPORTED: "t"}.get(feature) or neutral(feature)
+                own = {STATE: str(START_STATE), WANTED: str(begins), REPORTED: "t"}
+                value = own.get(feature) or neutral(feature)
                 out(f"{lane_array(self.state, feature)}[y] = {value}")
             out(f"counters[{BEGAN}] += 1")
 
@@ -295,216 +303,3 @@ class GeneralSource(AbsentSource):
     def partitions(self) -> bool:
         """Whether every event of a key counts, wanted or not."""
         return Strategy.PARTITION in (*self.automaton.plan.begins, *self.automaton.plan.continues)
-
-    def _edges(self) -> None:
-        """What run q becomes by each of its edges.
-
-        An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
-        by it, when it has been asked for all others.
-        """
-        out = self.out
-        out("own = -1")
-        out(f"i, stop_edge = states[s, {FIRST}], states[s, {STOP}]")
-        out("while i <= stop_edge:")
-        with out.block():
-            out("e = i")
-            out("i += 1")
-            out("if e == stop_edge:")
-            out("    if own < 0:")
-            out("        break")
-            out("    e, y, stays = own, q, True")
-            out(f"    kind = edges[e, {KIND}]")
-            out("else:")
-            with out.block():
-                self._edge()
-                if not self.automaton.plan.timeouts:  # there a copy remembers what it was refused
-                    out(f"alone = edges[e, {STOP_TARGET}] - edges[e, {FIRST_TARGET}] == 1")
-                    counts = " and not uncounted" if self.automaton.uncounted else ""
-                    out(f"if own < 0 and alone{counts} and edges[e, {HOLDS}] and states[s, {HELD}] < 0:")
-                    out("    own = e")
-                    out("    continue")
-                out("y = append(G0, slot, I0[DEADLINE, q])")
-                out("move(F0, I0, H0, q, y)")
-            self._take()
-
-    def _edge(self) -> None:
-        """Whether run q takes the event by edge e."""
-        out = self.out
-        out(f"if m & edges[e, {BIT}] == 0:")
-        out("    continue")
-        if self.strict_contiguity:
-            out(f"if edges[e, {STRICT}] and s != {START_STATE} and {self._carried(ORDINAL)} != ordinals[w] - 1:")
-            out("    continue")
-        if self.automaton.plan.strict:
-            moment = self.names.attribute("ts", Kind.INT)
-            out(f"if s != {START_STATE} and {self._carried(MOMENT)} >= x{moment}:")
-            out("    continue")
-        out(f"kind = edges[e, {KIND}]")
-        out("ok = True")
-        for number, kind in enumerate(self.automaton.table.kinds):
-            if tests := self._tests(kind):
-                out(f"if kind == {number}:")
-                out(f"    ok = {' and '.join(tests)}")
-        self._distinct()
-        out("if not ok:")
-        out("    continue")
-        out(f"hold |= edges[e, {HOLDS}] != 0")
-        if self.automaton.uncounted:
-            out(f"fired |= edges[e, {FIRED}]")
-        self._gaps()
-
-    @property
-    def strict_contiguity(self) -> bool:
-        return Strategy.STRICT in (*self.automaton.plan.begins, *self.automaton.plan.continues)
-
-    def _tests(self, kind: EdgeKind) -> list[str]:
-        asked = due(self.automaton.checks, kind.component, kind.over, kind.newly)
-        read = LaneReader(self.automaton, self.names, "q", kind.component)
-        return [condition(one, read) for one in asked]
-
-    def _distinct(self) -> None:
-        """ANY ... DISTINCT: the event's value is none of those that the run has taken there."""
-        out = self.out
-        for number, rule in enumerate(self.automaton.plan.distinct):
-            column = self.names.attribute(rule.attribute, rule.kind)
-            null = f"x{column} != x{column}" if rule.kind is Kind.FLOAT else f"x{column} == {null_text(rule.kind)}"
-            out(f"if ok and {_one_of(f'edges[e, {COMPONENT}]', rule.components)}:")
-            with out.block():
-                out(f"ok = not ({null})")
-                out(f"if s != {START_STATE} and edges[e, {RESETS}] & {1 << number} == 0:")
-                with out.block():
-                    out("back = np.int64(H0[q])")
-                    out("while ok:")
-                    with out.block():
-                        out("p = back & ring")
-                        out(f"if (np.int64(node_row[p]) - {self._carried(since(number))}) & 0x80000000:")
-                        out("    break")
-                        out("part = np.int64(node_part[p])")
-                        out(f"if {_one_of('part', rule.components)}:")
-                        out(f"    ok = c{column}[np.int64(node_row[p]) & row_mask] != x{column}")
-                        out("if np.int64(node_before[p]) == back:")
-                        out("    break")
-                        out("back = np.int64(node_before[p])")
-
-    def _take(self) -> None:
-        """Lane y becomes run q with the event; then it is a match, or as many runs as there are ways to go on."""
-        out = self.out
-        out("before = H0[q]")
-        out(f"component = edges[e, {COMPONENT}]")
-        for component in range(self.automaton.plan.positive):
-            out(f"if component == {component}:")
-            with out.block():
-                write_updates(out, component, LaneReader(self.automaton, self.names, "y", component))
-                out("pass")
-        out(f"{self._carried(BOUND, 'y')} |= 1 << component")
-        out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, {CLEARS}]) | (1 << component)")
-        if self.automaton.plan.timeouts and any(gap.left for kind in self.automaton.table.kinds for gap in kind.gaps):
-            out(f"{self._carried(REFUSED, 'y')} |= refused")
-        less = " - uncounted" if self.automaton.uncounted else ""
-        out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]{less}")
-        if self.automaton.plan.strict:
-            out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
-        for number in range(len(self.automaton.table.gaps)):
-            out(f"if edges[e, {MARKS}] & {1 << number}:")
-            out(f"    {self._carried(mark(number), 'y')} = row")
-        for number in range(len(self.automaton.plan.distinct)):
-            out(f"if s == {START_STATE} or edges[e, {RESETS}] & {1 << number}:")
-            out(f"    {self._carried(since(number), 'y')} = row")
-        for number, kind in enumerate(self.automaton.table.kinds):
-            if gaps := without_left(kind.gaps):
-                out(f"if kind == {number}:")
-                out(f"    {self._carried(LEADING, 'y')} = {1 + self.automaton.leading.index(gaps)}")
-                out(f"    {self._carried(LED, 'y')} = row")
-        out(f"ending = edges[e, {ENDING}]")
-        out("if ending >= 0:")
-        with out.block():
-            self._ending()
-        out(f"first, last = edges[e, {FIRST_TARGET}], edges[e, {STOP_TARGET}]")
-        out("if first == last:")
-        with out.block():
-            self._forget()
-        out("else:")
-        with out.block():
-            out("p = np.uintp(node & ring)")
-            out("node_row[p], node_part[p] = row32, component")
-            out(f"node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == {START_STATE} else before")
-            out("H0[y] = np.uint32(node & 0xFFFFFFFF)")
-            out("node += 1")
-            out(f"{self._carried(STATE, 'y')} = targets[first]")
-            out("for k in range(first + 1, last):")
-            out("    d = append(G0, slot, I0[DEADLINE, q])")
-            out("    move(F0, I0, H0, y, d)")
-            out(f"    {self._carried(STATE, 'd')} = targets[k]")
-
-    def _forget(self) -> None:
-        """Lane y is no run: a waiting match that was put behind it takes its place."""
-        out = self.out
-        out("final = G0[slot, BASE] + G0[slot, BEGIN] + G0[slot, LENGTH] - 1")
-        out("if final != y:")
-        out("    move(F0, I0, H0, final, y)")
-        out("G0[slot, LENGTH] -= 1")
-
-    def _ending(self) -> None:
-        """Lane y is a match if what is asked at the end holds."""
-        out = self.out
-        out(f"ok = {self._carried(REFUSED, 'y')} == 0" if self.automaton.plan.timeouts else "ok = True")
-        for number, ending in enumerate(self.automaton.table.endings):
-            if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
-                out(f"if ok and ending == {number}:")
-                out(f"    ok = {' and '.join(tests)}")
-        out("if ok:")
-        with out.block():
-            self._leading()
-        out("if ok:")
-        with out.block():
-            out(f"chain = -1 if s == {START_STATE} else np.int64(before)")
-            for number, ending in enumerate(self.automaton.table.endings):
-                if ending.trailing:
-                    out(f"if ending == {number}:")
-                    with out.block():
-                        self._wait(self.automaton.trailing.index(ending.trailing))
-                        out("ok = False")
-            out("if ok:")
-            out(f"    found[{FIRST_ROW}, matches], found[{CHAIN}, matches] = I0[START, q], chain")
-            out(f"    found[{LAST_ROW}, matches], found[{PART}, matches] = row, component")
-            out(f"    found[{LEAD}, matches], found[{DEADLINE_OF}, matches] = lead, {AT_ONCE}")
-            out(f"    found[{LOW}, matches], found[{SERIAL}, matches] = {ALL_WINDOWS}, 0")
-            out("    matches += 1")
-
-    def _wait(self, number: int) -> None:
-        """The match waits for the end of each window that holds it, in a run of its own."""
-        out, window = self.out, self.automaton.plan.window
-        if self._alone:
-            self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
-            return
-        out("begun = now[I0[START, q] & row_mask]")
-        if window.slide is not None:
-            out(f"low = (t - {window.size}) // {window.slide} * {window.slide} + {window.slide}")
-            if window.events:
-                out("low = max(low, 0)")
-            out("while low <= begun:")
-            with out.block():
-                self._waiter(number, f"low + {window.size - 1}", "low", "low")
-                out(f"low += {window.slide}")
-            return
-        out("for k in range(openers.shape[1]):")
-        out(f"    if openers[0, k] <= row_seq[I0[START, q] & row_mask] and openers[1, k] + {window.size} > t:")
-        with out.block(2):
-            self._waiter(number, f"openers[1, k] + {window.size - 1}", "openers[1, k]", "openers[0, k]")
-
-    def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
-        out = self.out
-        out(f"d = append(G0, slot, {deadline})")
-        out("move(F0, I0, H0, y, d)")
-        out(f"I0[DEADLINE, d] = {deadline}")
-        out(f"{self._carried(STATE, 'd')} = {len(self.automaton.table.states) + number}")
-        values = ("chain", "row", "component", "lead", low, serial)
-        for feature, value in zip(PENDING, values, strict=True):
-            out(f"{self._carried(feature, 'd')} = {value}")
-
-    def _due(self, ending: Ending) -> list[Asked]:
-        return due_at_end(self.automaton.checks, ending.over)
-
-
-def _one_of(text: str, numbers: tuple[int, ...]) -> str:
-    return "(" + " or ".join(f"{text} == {number}" for number in numbers) + ")"

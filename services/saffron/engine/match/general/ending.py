@@ -1,0 +1,136 @@
+"""Complete matches in the text of a general kernel: found at once, or waiting for the end of their window (N10)."""
+
+from __future__ import annotations
+
+from saffron.engine.match.general.absent import AbsentSource
+from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
+from saffron.engine.match.general.checks import Asked, due_at_end
+from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.table import START_STATE, WANTS, Ending
+from saffron.engine.match.layout import (
+    ALL_WINDOWS,
+    AT_ONCE,
+    CHAIN,
+    DEADLINE_OF,
+    FIRST_ROW,
+    LAST_ROW,
+    LEAD,
+    LOW,
+    PART,
+    SERIAL,
+)
+
+GONE = -1
+"""The state of a lane that is free again, until the runs behind it have moved up."""
+
+
+class EndingSource(AbsentSource):
+    """What happens to lane y when it is complete, and to a match that waits."""
+
+    @property
+    def _windows(self) -> str:
+        """The most windows in which one match can wait for the end."""
+        window = self.automaton.plan.window
+        if window.opens is not None:
+            return "openers.shape[1]"
+        return "1" if window.slide is None else "(window_size // window_slide + 1)"
+
+    def _into(self, lane: str, state: str) -> None:
+        """The lane goes on in a state."""
+        self.out(f"{self._carried(STATE, lane)} = {state}")
+        if self.automaton.patient:
+            self.out(f"{self._carried(WANTED, lane)} = states[{state}, {WANTS}]")
+
+    def _ending(self) -> None:
+        """Lane y is a match if what is asked at the end holds."""
+        out = self.out
+        out(f"ok = {self._carried(REFUSED, 'y')} == 0" if self.automaton.plan.timeouts else "ok = True")
+        for number, ending in enumerate(self.automaton.table.endings):
+            if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
+                out(f"if ok and ending == {number}:")
+                out(f"    ok = {' and '.join(tests)}")
+        out("if ok:")
+        with out.block():
+            self._leading()
+        out("if ok:")
+        with out.block():
+            out(f"chain = -1 if s == {START_STATE} else np.int64(before)")
+            for number, ending in enumerate(self.automaton.table.endings):
+                if ending.trailing:
+                    out(f"if ending == {number}:")
+                    with out.block():
+                        self._wait(self.automaton.trailing.index(ending.trailing))
+                        out("ok = False")
+            out("if ok:")
+            out(f"    found[{FIRST_ROW}, matches], found[{CHAIN}, matches] = I0[START, q], chain")
+            out(f"    found[{LAST_ROW}, matches], found[{PART}, matches] = row, component")
+            out(f"    found[{LEAD}, matches], found[{DEADLINE_OF}, matches] = lead, {AT_ONCE}")
+            out(f"    found[{LOW}, matches], found[{SERIAL}, matches] = {ALL_WINDOWS}, 0")
+            out("    matches += 1")
+
+    def _wait(self, number: int) -> None:
+        """The match waits for the end of each window that holds it, in a run of its own."""
+        out, window = self.out, self.automaton.plan.window
+        if self._alone:
+            self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
+            return
+        out("begun = now[I0[START, q] & row_mask]")
+        if window.slide is not None:
+            out("low = (t - window_size) // window_slide * window_slide + window_slide")
+            if window.events:
+                out("low = max(low, 0)")
+            out("while low <= begun:")
+            with out.block():
+                self._waiter(number, "low + window_size - 1", "low", "low")
+                out("low += window_slide")
+            return
+        out("for k in range(openers.shape[1]):")
+        out("    if openers[0, k] <= row_seq[I0[START, q] & row_mask] and openers[1, k] + window_size > t:")
+        with out.block(2):
+            self._waiter(number, "openers[1, k] + window_size - 1", "openers[1, k]", "openers[0, k]")
+
+    def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
+        out = self.out
+        out(f"d = np.uintp(append(G0, slot, {deadline}))")
+        out("move(F0, I0, H0, y, d)")
+        out(f"I0[DEADLINE, d] = {deadline}")
+        out(f"{self._carried(STATE, 'd')} = {len(self.automaton.table.states) + number}")
+        values = ("chain", "row", "component", "lead", low, serial)
+        for feature, value in zip(PENDING, values, strict=True):
+            out(f"{self._carried(feature, 'd')} = {value}")
+        if self.automaton.patient:
+            self.out(f"{self._carried(WANTED, 'd')} = {self._ending_bits(number)}")
+
+    def _ending_bits(self, number: int) -> int:
+        """The components with which something ends that a waiting match must not be followed by."""
+        absences = self._absences(tuple(one for gap in self.automaton.trailing[number] for one in gap.absences))
+        return sum(1 << last for last in {sequence[-1] for absence in absences for sequence in absence.sequences})
+
+    def _waiting(self) -> None:
+        """A match that waits for its window's end is over if the event is what must not follow it."""
+        if not self.automaton.trailing:
+            return
+        out = self.out
+        out(f"if s >= {len(self.automaton.table.states)}:")
+        with out.block():
+            out("ok = True")
+            self._forbidden()
+            self._kept("ok")
+            out("continue")
+
+    def _kept(self, condition: str) -> None:
+        """Lane q, which has been asked, stays or is free."""
+        out = self.out
+        if self.automaton.patient:
+            out(f"if not {condition}:")
+            out(f"    {self._carried(STATE)} = {GONE}")
+            out("    gone = q if left_out == 0 else gone")
+            out("    left_out += 1")
+            return
+        out(f"if {condition}:")
+        out("    if z != q:")
+        out("        move(F0, I0, H0, q, z)")
+        out("    z += one")
+
+    def _due(self, ending: Ending) -> list[Asked]:
+        return due_at_end(self.automaton.checks, ending.over)

@@ -1,0 +1,211 @@
+"""Runs that take an event in the text of a general kernel: what each edge asks, and what it leads to (N2-N6)."""
+
+from __future__ import annotations
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.match.general.automaton import (
+    BOUND,
+    FRESH,
+    LEADING,
+    LED,
+    MOMENT,
+    ORDINAL,
+    REFUSED,
+    mark,
+    since,
+    without_left,
+)
+from saffron.engine.match.general.checks import due
+from saffron.engine.match.general.ending import EndingSource
+from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.table import (
+    BIT,
+    CLEARS,
+    COMPONENT,
+    ENDING,
+    FIRED,
+    FIRST,
+    FIRST_TARGET,
+    HELD,
+    HOLDS,
+    KIND,
+    MARKS,
+    RESETS,
+    START_STATE,
+    STOP,
+    STOP_TARGET,
+    STRICT,
+)
+from saffron.engine.match.general.table import Kind as EdgeKind
+from saffron.engine.match.general.updates import write_updates
+from saffron.engine.match.layout import null_text
+from saffron.language.plan import Strategy
+
+
+class TakingSource(EndingSource):
+    """What becomes of run q by an event of which it waits for a component: lanes y of its own, or itself."""
+
+    def _edges(self) -> None:
+        """What run q becomes by each of its edges.
+
+        An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
+        by it, when it has been asked for all others.
+        """
+        out = self.out
+        out("own = -1")
+        out(f"i, stop_edge = states[s, {FIRST}], states[s, {STOP}]")
+        out("while i <= stop_edge:")
+        with out.block():
+            out("e = i")
+            out("i += 1")
+            out("if e == stop_edge:")
+            out("    if own < 0:")
+            out("        break")
+            out("    e, y, stays = own, q, True")
+            out(f"    kind = edges[e, {KIND}]")
+            out("else:")
+            with out.block():
+                self._edge()
+                if not self.automaton.plan.timeouts:  # there a copy remembers what it was refused
+                    out(f"alone = edges[e, {STOP_TARGET}] - edges[e, {FIRST_TARGET}] == 1")
+                    counts = " and not uncounted" if self.automaton.uncounted else ""
+                    out(f"if own < 0 and alone{counts} and edges[e, {HOLDS}] and states[s, {HELD}] < 0:")
+                    out("    own = e")
+                    out("    continue")
+                out("y = np.uintp(append(G0, slot, I0[DEADLINE, q]))")
+                out("move(F0, I0, H0, q, y)")
+            self._take()
+
+    def _edge(self) -> None:
+        """Whether run q takes the event by edge e."""
+        out = self.out
+        out(f"if m & edges[e, {BIT}] == 0:")
+        out("    continue")
+        if self.strict_contiguity:
+            out(f"if edges[e, {STRICT}] and s != {START_STATE} and {self._carried(ORDINAL)} != ordinals[w] - 1:")
+            out("    continue")
+        if self.automaton.plan.strict:
+            moment = self.names.attribute("ts", Kind.INT)
+            out(f"if s != {START_STATE} and {self._carried(MOMENT)} >= x{moment}:")
+            out("    continue")
+        out(f"kind = edges[e, {KIND}]")
+        out("ok = True")
+        for number, kind in enumerate(self.automaton.table.kinds):
+            if tests := self._tests(kind):
+                out(f"if kind == {number}:")
+                out(f"    ok = {' and '.join(tests)}")
+        self._distinct()
+        out("if not ok:")
+        out("    continue")
+        out(f"hold |= edges[e, {HOLDS}] != 0")
+        if self.automaton.uncounted:
+            out(f"fired |= edges[e, {FIRED}]")
+        self._gaps()
+
+    @property
+    def strict_contiguity(self) -> bool:
+        return Strategy.STRICT in (*self.automaton.plan.begins, *self.automaton.plan.continues)
+
+    def _tests(self, kind: EdgeKind) -> list[str]:
+        asked = due(self.automaton.checks, kind.component, kind.over, kind.newly)
+        read = LaneReader(self.automaton, self.names, "q", kind.component)
+        return [condition(one, read) for one in asked]
+
+    def _distinct(self) -> None:
+        """ANY ... DISTINCT: the event's value is none of those that the run has taken there."""
+        out = self.out
+        for number, rule in enumerate(self.automaton.plan.distinct):
+            column = self.names.attribute(rule.attribute, rule.kind)
+            null = f"x{column} != x{column}" if rule.kind is Kind.FLOAT else f"x{column} == {null_text(rule.kind)}"
+            out(f"if ok and {_one_of(f'edges[e, {COMPONENT}]', rule.components)}:")
+            with out.block():
+                out(f"ok = not ({null})")
+                out(f"if s != {START_STATE} and edges[e, {RESETS}] & {1 << number} == 0:")
+                with out.block():
+                    out("back = np.int64(H0[q])")
+                    out("while ok:")
+                    with out.block():
+                        out("p = back & ring")
+                        out(f"if (np.int64(node_row[p]) - {self._carried(since(number))}) & 0x80000000:")
+                        out("    break")
+                        out("part = np.int64(node_part[p])")
+                        out(f"if {_one_of('part', rule.components)}:")
+                        out(f"    ok = c{column}[np.int64(node_row[p]) & row_mask] != x{column}")
+                        out("if np.int64(node_before[p]) == back:")
+                        out("    break")
+                        out("back = np.int64(node_before[p])")
+
+    def _take(self) -> None:
+        """Lane y becomes run q with the event; then it is a match, or as many runs as there are ways to go on."""
+        out = self.out
+        out("before = H0[q]")
+        out(f"component = edges[e, {COMPONENT}]")
+        for component in range(self.automaton.plan.positive):
+            out(f"if component == {component}:")
+            with out.block():
+                write_updates(out, component, LaneReader(self.automaton, self.names, "y", component))
+                out("pass")
+        out(f"{self._carried(BOUND, 'y')} |= 1 << component")
+        if FRESH in self.state.ints:
+            out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, {CLEARS}]) | (1 << component)")
+        self._remember()
+        out(f"ending = edges[e, {ENDING}]")
+        out("if ending >= 0:")
+        with out.block():
+            self._ending()
+        self._go_on()
+
+    def _remember(self) -> None:
+        """What lane y carries for itself, changed by the event."""
+        out = self.out
+        if self.automaton.plan.timeouts and any(gap.left for kind in self.automaton.table.kinds for gap in kind.gaps):
+            out(f"{self._carried(REFUSED, 'y')} |= refused")
+        if ORDINAL in self.state.ints:
+            less = " - uncounted" if self.automaton.uncounted else ""
+            out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]{less}")
+        if self.automaton.plan.strict:
+            out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
+        for number in range(len(self.automaton.table.gaps)):
+            out(f"if edges[e, {MARKS}] & {1 << number}:")
+            out(f"    {self._carried(mark(number), 'y')} = row")
+        for number in range(len(self.automaton.plan.distinct)):
+            out(f"if s == {START_STATE} or edges[e, {RESETS}] & {1 << number}:")
+            out(f"    {self._carried(since(number), 'y')} = row")
+        for number, kind in enumerate(self.automaton.table.kinds):
+            if gaps := without_left(kind.gaps):
+                out(f"if kind == {number}:")
+                out(f"    {self._carried(LEADING, 'y')} = {1 + self.automaton.leading.index(gaps)}")
+                out(f"    {self._carried(LED, 'y')} = row")
+
+    def _go_on(self) -> None:
+        """Lane y becomes as many runs as there are ways to go on, if any."""
+        out = self.out
+        out(f"first, last = edges[e, {FIRST_TARGET}], edges[e, {STOP_TARGET}]")
+        out("if first == last:")
+        with out.block():
+            self._forget()
+        out("else:")
+        with out.block():
+            out("p = np.uintp(node & ring)")
+            out("node_row[p], node_part[p] = row32, component")
+            out(f"node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == {START_STATE} else before")
+            out("H0[y] = np.uint32(node & 0xFFFFFFFF)")
+            out("node += 1")
+            self._into("y", "targets[first]")
+            out("for k in range(first + 1, last):")
+            with out.block():
+                out("d = np.uintp(append(G0, slot, I0[DEADLINE, q]))")
+                out("move(F0, I0, H0, y, d)")
+                self._into("d", "targets[k]")
+
+    def _forget(self) -> None:
+        """Lane y is no run: a waiting match that was put behind it takes its place."""
+        out = self.out
+        out("final = np.uintp(G0[slot, BASE] + G0[slot, BEGIN] + G0[slot, LENGTH] - 1)")
+        out("if final != y:")
+        out("    move(F0, I0, H0, final, y)")
+        out("G0[slot, LENGTH] -= 1")
+
+
+def _one_of(text: str, numbers: tuple[int, ...]) -> str:
+    return "(" + " or ".join(f"{text} == {number}" for number in numbers) + ")"
