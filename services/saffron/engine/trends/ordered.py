@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from saffron.engine.trends.layout import Floats, Ints, Smalls
 
 BLOCK = 8
-FAN = 4  # blocks in the largest node
+FAN = 4  # blocks in the largest node; of 2 a million random keys cost a tenth less time and a fifth more memory
 BEFORE = -(2**62)
 AFTER = 2**62
 
@@ -120,9 +120,9 @@ def grown(index: Index) -> Index:
     """The index with twice the room for leaves, or for inner nodes, whichever `lacks` missed (both if both)."""
     leaves, inners = index.leaves, index.inners
     if leaves.free[0] + leaf_reserve() > len(leaves.meta):
-        leaves = _doubled(leaves)
+        leaves = doubled(leaves)
     while inners.free[0] + inner_reserve(int(index.shape[HEIGHT])) > len(inners.meta):
-        inners = _doubled(inners)
+        inners = doubled(inners)
     return index._replace(leaves=leaves, inners=inners)
 
 
@@ -136,7 +136,9 @@ def inner_reserve(height: int) -> int:
     return 2 * FAN * (height + 1)
 
 
-def _doubled(nodes: Nodes) -> Nodes:
+def doubled(nodes: Nodes) -> Nodes:
+    """The nodes, with room for as many again."""
+
     def wider(array: NDArray[Any]) -> NDArray[Any]:
         result = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), dtype=array.dtype)
         result[..., : array.shape[-1]] = array

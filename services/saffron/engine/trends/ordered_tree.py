@@ -1,6 +1,7 @@
 """The trees of the ordered index: insertion and range aggregates (see `ordered`).
 
 Before `insert` ask `lacks`; if it says so, let Python do `ordered.grown` and come back. Nothing else needs room.
+The stored root, not `insert`'s argument, is the tree from then on: nodes move.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ def test_random_operations_as_python(block: int) -> None:
 
 @pytest.mark.parametrize("block", range(2))
 def test_random_operations_compiled(block: int) -> None:
-    for seed in range(1000 + block * 20, 1020 + block * 20):
+    for seed in range(1000 + block * 12, 1012 + block * 12):
         drive(seed, "compiled", 1000)
 
 
