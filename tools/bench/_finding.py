@@ -42,11 +42,14 @@ class Finding:
     stopped: str
 
 
-def prepare(plan: MatchPlan, schema: Schema) -> Runs:
-    """What finds the matches of a plan, compiled: as graphs where it can (none is listed then, all are counted)."""
+def prepare(plan: MatchPlan, schema: Schema, *, merges: bool = True) -> Runs:
+    """What finds the matches of a plan, compiled: as graphs where it can (none is listed then, all are counted).
+
+    `merges`: equivalent runs go on as one (N7).
+    """
     if is_uncertain(plan, schema) or plan.output is Output.NON_OVERLAP:
-        return start(plan, schema, Strings(), slot=0, compiled=True, sheds=False)
-    return fastest(plan, schema, Strings())
+        return start(plan, schema, Strings(), slot=0, compiled=True, sheds=False, merges=merges)
+    return fastest(plan, schema, Strings(), merges=merges)
 
 
 def find(runs: Runs, stream: Iterable[Columns], *, block: int, seconds: float, room: int = 4 << 30) -> Finding:

@@ -95,13 +95,15 @@ def stock_cases(events: int, runs: int, limit: float) -> Iterator[Row]:
 
 
 def stock_case(schema: Schema, columns: Columns, name: str, within: int, runs: int, limit: float) -> Row:
-    """Milliseconds of each way; "alone": matching without reading the matches back."""
+    """Milliseconds of each way; "alone": matching without reading the matches back; "apart": no runs of ours merge."""
     takes, strategy = int(name[1]), name[2:]
     plan = _plan(STOCK.format(STRATEGIES[strategy], TAKES[takes], within), schema)
     parts = blocks(columns, 8192)
     seconds, (ours, mixed) = timed(lambda: listed(prepare(plan, schema), parts, limit), runs)
     row: Row = {"query": name, "W": within, "matches": ours.matches, "output": 0, "Saffron": 1000 * seconds}
     found = {"Saffron": (ours.matches, mixed)}
+    seconds, (apart, own) = timed(lambda: listed(prepare(plan, schema, merges=False), parts, limit), runs)
+    row["Saffron, apart"], found["Saffron, apart"] = 1000 * seconds, (apart.matches, own)
     given = _given(columns)
     for way, kernel in BASELINES.items():
         for construct in (True, False):
@@ -115,6 +117,7 @@ def stock_case(schema: Schema, columns: Columns, name: str, within: int, runs: i
     row["output"] = _output(plan, schema, columns)
     row["merging gain"] = row["basic"] / row["merging"]
     row["merging gain, matching alone"] = row["basic alone"] / row["merging alone"]
+    row["Saffron's"] = row["Saffron, apart"] / row["Saffron"]
     row["backtrack/basic"] = row["backtrack"] / row["basic"]
     row["basic/Saffron"] = row["basic"] / row["Saffron"]
     return row
@@ -268,8 +271,8 @@ def main() -> None:
     path: Path | None = chosen.json
     stock = list(stock_cases(chosen.events, chosen.runs, math.inf))
     title = f"stock template, {chosen.events:,} events, milliseconds to all matches as sequence numbers"
-    show(title, stock, "query|W|matches|output|Saffron|basic|merging|backtrack", path)
-    ratios = "query|W|merging gain|merging gain, matching alone|backtrack/basic|basic/Saffron"
+    show(title, stock, "query|W|matches|output|Saffron|Saffron, apart|basic|merging|backtrack", path)
+    ratios = "query|W|merging gain|merging gain, matching alone|Saffron's|backtrack/basic|basic/Saffron"
     show("the same: ratios (merging gain: basic/merging; alone: no match is read back)", stock, ratios)
     overlapping = list(overlap_cases(chosen.events, chosen.runs, math.inf))
     names = "query|W|matches|Saffron|basic|backtrack|backtrack/basic|backtrack/basic, steps"

@@ -13,6 +13,7 @@ from saffron.language.errors import printable
 from saffron.language.explain_trends import trend_json, trend_text
 from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line
 from saffron.language.formulas import formula, window_line
+from saffron.language.merging import merging
 from saffron.language.outline import condition_lines, link_lines, outline, outline_json, strategy_line
 from saffron.language.plan import MatchPlan, Output, Plan, ReturnItem
 
@@ -52,6 +53,7 @@ def _match_text(plan: MatchPlan) -> list[str]:
             window=window_line(plan.window, trends=False),
             **_output_fields(plan),
             cost=cost_line(cost),
+            **({"merging": merging(plan).reason} if plan.flat else {}),
         ),
         "",
         *(_automaton_lines(plan) if plan.flat else _pattern_lines(plan)),
@@ -165,9 +167,17 @@ def _match_json(plan: MatchPlan) -> dict[str, Any]:
         ],
         **(_automaton_json(plan) if plan.flat else outline_json(plan)),
         **_postponing_json(plan),
+        **_merging_json(plan),
         **_output_json(plan),
         "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
+
+
+def _merging_json(plan: MatchPlan) -> dict[str, Any]:
+    """Whether equivalent runs go on as one, and in which values they have to agree."""
+    found = merging(plan)
+    closure = None if found.component is None else plan.components[found.component].variable
+    return {"merging": {"closure": closure, "values": list(found.values), "reason": found.reason}}
 
 
 def _postponing_json(plan: MatchPlan) -> dict[str, Any]:

@@ -22,6 +22,8 @@ match query rally
   window   last.ts - first.ts <= 1 hour
   cost     polynomial, O(W^3): a Kleene closure under skip-till-next-match: a run splits only where
            it leaves the closure; 3 states
+  merging  each run stays its own: later edges read avg(a[].price), an aggregate over all that each
+           has bound
 
 automaton (NFA^b)
   a[1]
