@@ -33,7 +33,3 @@ Readings, beyond those of tests/reference/match, which hold here too
     its sequence of events: labels differ by nature, and two labellings of one sequence are one. Pairs are unordered,
     of two different trends of one key and window, at least one of each side. COUNT(*) alone; no pair, no result.
 """
-
-from tests.reference.trends.plain import Event, Leaf, Pattern, Plus, Question, Seq, answers, opening, sliding
-
-__all__ = ["Event", "Leaf", "Pattern", "Plus", "Question", "Seq", "answers", "opening", "sliding"]

@@ -120,8 +120,13 @@ def query(rng: random.Random, *, long: bool = False) -> str:
     made = pattern(rng, long=long)
     conditions = Conditions(rng, made.shape, made.edges)
     chosen = _strategies(rng, made)
-    where = " AND ".join(filter(None, [_keys(rng, made, chosen), *conditions.some()]))
-    group = rng.choice(["", "", "", "", "k", "g", "k, g", rng.choice(["f", "t", "s, k"])])
+    keys = "" if long and PARTITION not in chosen and rng.random() < 0.5 else _keys(rng, made, chosen)
+    where = " AND ".join(filter(None, [keys, *conditions.some()]))
+    group = (
+        ""
+        if long and rng.random() < 0.5
+        else rng.choice(["", "", "", "", "k", "g", "k, g", rng.choice(["f", "t", "s, k"])])
+    )
     names = [name for name in group.split(", ") if name]
     if " AND (" in made.text:
         items, having = "COUNT(*)", rng.choice(["", "", "COUNT(*) > 4"])
@@ -181,7 +186,7 @@ def _types(written: tree.Pattern) -> Iterator[str]:
 
 def _wide(rng: random.Random) -> str:
     unit = rng.choice(["ms", "EVENTS"])
-    size = rng.randrange(30, 150)
+    size = rng.randrange(30, 250)
     return f"WITHIN {size} {unit}" + rng.choice(["", "", f" SLIDE {size // rng.randrange(1, 5)} {unit}"])
 
 

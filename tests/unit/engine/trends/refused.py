@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 from saffron.errors import QueryError
 
-FOR_GOOD: tuple[str, ...] = (
+REFUSED: tuple[str, ...] = (
     "events that must agree lie apart in the trend",
     "does not always directly follow",
     "never directly follows",
     "events are one trend of a side of AND, and can be read here as two",
     "an event continues a trend in two ways that ask for different things between",
-    "the pattern needs more than 62 states",
+    "the pattern needs more than",
     "skip-till-next-match is not known",
     "skip-till-next-match cannot count trends",
     "skip-till-next-match would select the same event in two ways",
 )
-"""Refused because no graph of adjacent events can answer them."""
+"""Refused because no graph of adjacent events can answer them, or only one with too many states."""
 
 
 class Twinless(NamedTuple):
@@ -34,7 +34,7 @@ TWINLESS = Twinless()
 
 def reason(error: QueryError, text: str) -> str:
     """The entry that an error falls under; an error that nobody foresaw is a failure."""
-    for entry in FOR_GOOD:
+    for entry in REFUSED:
         if entry in str(error):
             return entry
     raise AssertionError(f"{text}\n{error}")

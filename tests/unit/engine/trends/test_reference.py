@@ -15,22 +15,9 @@ from tests.reference.match.generate import STRATEGIES
 from tests.reference.trends import generate
 from tests.reference.trends.asked import ask
 from tests.reference.trends.results import DEFINITION, TWIN, Reading, answers
-
-FIGURE_12 = "a1(x=5) b2 a3(x=6) a4(x=4) b7"
-FIGURE_6 = "a1 b2 c2 a3 e3 a4 c5 d6 b7 a8 b9"
-PRICES = " ".join(f"a{place}(x={price})" for place, price in enumerate((10, 2, 9, 8, 7, 1, 6, 5, 4, 3)))
-NESTED = "(SEQ(A+, B))+"
-ALL = "COUNT(*), COUNT(A), MIN(A.x), MAX(A.x), SUM(A.x), AVG(A.x)"
+from tests.unit.engine.trends.examples import ALL, COUNTS, FIGURE_6, FIGURE_12, NESTED, PRICES, stream
 
 both = pytest.mark.parametrize("reading", [DEFINITION, TWIN], ids=["definition", "twin"])
-
-
-def stream(text: str) -> list[dict[str, Any]]:
-    """The paper's notation: `a1(x=5)` is A at 1."""
-    events: list[dict[str, Any]] = []
-    for kind, ts, x in re.findall(r"([a-z])(-?\d+)(?:\(x=(\d+)\))?", text):
-        events.append({"seq": len(events), "ts": int(ts), "type": kind.upper(), "x": int(x) if x else None})
-    return events
 
 
 def returned(query: str, events: str, reading: Reading) -> list[list[Any]]:
@@ -39,25 +26,7 @@ def returned(query: str, events: str, reading: Reading) -> list[list[Any]]:
 
 
 @both
-@pytest.mark.parametrize(
-    ("pattern", "events", "expected"),
-    [
-        (NESTED, FIGURE_12, 11),
-        (NESTED, FIGURE_6, 43),
-        ("A+", FIGURE_6, 15),
-        ("SEQ(A+, B)", FIGURE_6, 23),
-        ("SEQ(SEQ(A+, B)+, A+)", "a1 b2 c2 a3 e3 a4", 3),
-        ("(SEQ(A+, NOT SEQ(C, NOT E, D), B))+", FIGURE_6, 13),
-        ("SEQ(A+, NOT E)", FIGURE_6, 14),
-        ("SEQ(NOT E, A+)", FIGURE_6, 12),
-        ("SEQ(A+, B, A, A+, B+)", "a1 b2 a3 a4 b5", 1),
-        ("SEQ(A, A, A+)", FIGURE_6, 5),  # minimal trend length, section 9
-        ("A{3,}", FIGURE_6, 5),
-        ("A OR SEQ(A+, B)", FIGURE_6, 27),
-        ("SEQ(A*, B)", FIGURE_6, 26),
-        ("SEQ(A?, B)", FIGURE_6, 11),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "events", "expected"), COUNTS)
 def test_counts_of_the_papers_examples(pattern: str, events: str, expected: int, reading: Reading) -> None:
     query = f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1000 ms TIME STRICT"
     assert returned(query, events, reading) == [[expected]]

@@ -1,4 +1,4 @@
-"""The worked examples of the GRETA paper that COUNT(*) covers."""
+"""The worked examples of the GRETA paper."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ import orjson
 import pytest
 
 from saffron.engine.trends.operator import TrendOperator
-from tests.reference.trends import Leaf, Pattern, Plus, Question, Seq, answers, sliding
-from tests.unit.engine.trends.build import block_of, query_control, schema_control, stream
-
-A, B = Leaf(0, "A"), Leaf(1, "B")
-NESTED = Plus(Seq((Plus(A), B)))
-FIGURE_12 = "a1 b2 a3 a4 b7"
-FIGURE_6 = "a1 b2 c2 a3 e3 a4 c5 d6 b7 a8 b9"
+from tests.unit.engine.trends.build import block_of, query_control, schema_control
+from tests.unit.engine.trends.examples import COUNTS, FIGURE_6, FIGURE_12, stream
 
 
 def counts(text: str, events: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
@@ -26,25 +21,9 @@ def counts(text: str, events: list[dict[str, Any]]) -> list[tuple[int, int, int]
     return [(*line["window"], line["return"]["COUNT(*)"]) for line in shown]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "written", "events", "expected"),
-    [
-        (NESTED, "(SEQ(A+, B))+", FIGURE_12, 11),  # example 1, figure 12
-        (NESTED, "(SEQ(A+, B))+", FIGURE_6, 43),  # figure 6(c)
-        (Plus(A), "A+", FIGURE_6, 15),  # figure 6(a)
-        (Seq((Plus(A), B)), "SEQ(A+, B)", FIGURE_6, 23),  # figure 6(b)
-        (
-            Seq((Plus(A), B, Leaf(2, "A"), Plus(Leaf(3, "A")), Plus(Leaf(4, "B")))),
-            "SEQ(A+, B, A, A+, B+)",
-            "a1 b2 a3 a4 b5",
-            1,  # figure 13
-        ),
-    ],
-)
-def test_counts_of_the_figures(pattern: Pattern, written: str, events: str, expected: int) -> None:
-    question = Question(pattern, (), (), sliding(1000, 1000, in_events=False), strict=True)
-    assert [answer[4] for answer in answers(question, stream(events))] == [expected]
-    text = f"RETURN COUNT(*) PATTERN {written} WITHIN 1000 ms TIME STRICT"
+@pytest.mark.parametrize(("pattern", "events", "expected"), COUNTS)
+def test_counts_of_the_figures(pattern: str, events: str, expected: int) -> None:
+    text = f"RETURN COUNT(*) PATTERN {pattern} WITHIN 1000 ms TIME STRICT"
     assert counts(text, stream(events)) == [(0, 1000, expected)]
 
 
