@@ -34,7 +34,11 @@ def plain(*, unlimited: bool = False) -> ModuleType:
 
 
 def functions() -> Mapping[str, Callable[..., Any]]:
-    """PUBLIC by name, for `jit.load(..., functions=...)`: other kernels call them as machine code."""
+    """PUBLIC by name, for `jit.load(..., functions=...)`: other kernels call them as machine code.
+
+    The caller's source must hold the name of their `__module__`, a comment will do: it follows from their content, and
+    machine code from the cache that calls the addresses of another version would crash.
+    """
     return {name: getattr(_machine(), name) for name in PUBLIC}
 
 

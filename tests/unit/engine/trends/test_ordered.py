@@ -34,10 +34,11 @@ PARAMETERS = {
 def functions(how: str) -> ModuleType:
     if how != "compiled":
         return ordered_code.plain(unlimited=how == "exact")
-    lines = []
+    called = ordered_code.functions()
+    lines = [f"# {called['insert'].__module__}"]  # named after what it is made from, as addresses are
     for name, taken in PARAMETERS.items():
         lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({taken})", ""]
-    module = jit.load("\n".join(lines), functions=ordered_code.functions())
+    module = jit.load("\n".join(lines), functions=called)
     result = ModuleType("called")
     result.__dict__.update({name: getattr(module, f"call_{name}") for name in PARAMETERS})
     return result
