@@ -32,9 +32,10 @@ def why_not(made: Case) -> str | None:
     try:
         compile_query(text, SCHEMA, name="q")
     except QueryError as error:
-        if TWINLESS.nested not in str(error):
-            raise
-        return TWINLESS.nested
+        for why in (TWINLESS.nested, TWINLESS.lists):
+            if why in str(error):
+                return why
+        raise
     return None
 
 

@@ -27,6 +27,7 @@ class Twinless(NamedTuple):
     next: str = "NEXT on events that are not always adjacent has no form in match queries"
     openers: str = "two windows with the same bounds"
     nested: str = "a NOT inside a NOT"
+    lists: str = "has no meaning inside a NOT"
 
 
 TWINLESS = Twinless()
