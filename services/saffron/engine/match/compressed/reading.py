@@ -133,10 +133,11 @@ class Tests:
         match slot.held:
             case Held.SOME:
                 return f"{old} | {self._met(slot, Step.TAKE, list(values.items()))}"
-            case Held.LENGTH:
-                return f"{old} + 1"
-            case Held.NUMBER:
-                return f"{old} + (1 if {self._present(slot)} else 0)"
+            case Held.LENGTH | Held.NUMBER:
+                tests = [self._present(slot)] if slot.held is Held.NUMBER else []
+                if (cap := self.slots.cap(slot)) is not None:
+                    tests.append(f"{old} < {cap}")
+                return f"{old} + (1 if {' and '.join(tests) or 'True'} else 0)"
             case Held.BACK if slot.back == 1:
                 return "i"
             case Held.BACK:

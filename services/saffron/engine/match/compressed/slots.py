@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,10 @@ from functools import cached_property
 from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, question, read
 from saffron.engine.match.compressed.extremes import Extreme, extreme
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import Aggregate, Binary, Const, Expr, Length, MatchPlan
+
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_LARGE = 2**31
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,13 @@ class Slots:
         """Slots of the node with the most."""
         return max(map(len, self.of))
 
+    def cap(self, slot: Slot) -> int | None:
+        """From which count on, in a slot LENGTH or NUMBER, all conditions on it have one answer; None: never."""
+        exprs = [one.condition.expr for one in self.questions if slot in read(one, self.plan)]
+        exprs += [one.met for one in self.extremes.values() if slot in read(one.asked(one.met)[0], self.plan)]
+        limits = [_limit(expr) for expr in exprs]
+        return None if None in limits else max((one for one in limits if one is not None), default=None)
+
     def _carried(self, slot: Slot, component: int) -> bool:
         """Whether the component after this one has it from this one's nodes; their own event they have anyway."""
         own = slot.component == component and slot.held is Held.LAST
@@ -93,3 +104,15 @@ class Slots:
     def _slots(self, questions: Collection[Question]) -> set[Slot]:
         places = (place for one in questions for place in read(one, self.plan))
         return {place for place in places if isinstance(place, Slot)}
+
+
+def _limit(expr: Expr) -> int | None:
+    """The least count that is greater than the number with which an expression compares one."""
+    if not isinstance(expr, Binary) or expr.operator not in _COMPARISONS:
+        return None
+    number, other = (expr.left, expr.right) if isinstance(expr.left, Const) else (expr.right, expr.left)
+    if not isinstance(number, Const) or not isinstance(other, Length | Aggregate):
+        return None
+    if isinstance(number.value, str | bool | None) or not abs(number.value) < _LARGE:
+        return None
+    return max(math.floor(number.value) + 1, 1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from saffron.engine.match.compressed.asked import Held
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.operator import MatchOperator
@@ -31,6 +32,7 @@ QUERIES = [
     ("SEQ(A a, B+ b[], C c)", "c.x > max(b[].x) AND min(b[].f) >= a.f", 3),
     ("SEQ(A a, B+ b[], A+ c[], C d)", "d.f < a.f + max(c[].f) AND c[i].x >= min(b[].x)", 3),
     ("SEQ(A a, B+ b[])", "b[last].x < max(b[].x) AND b[last].f > a.f", 1),
+    ("SEQ(A a, B+ b[], C c)", "b.len != 2 AND 3 >= count(b[].x) AND c.x > a.x", 2),
     ("SEQ(B+ b[])", "b[last].x = b[1].x AND max(b[].x) > b[1].x AND b.len >= 3", 3),
 ]
 
@@ -74,6 +76,15 @@ def test_results_are_those_of_runs(number: int, output: str) -> None:
             run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: made, sheds=sheds)
             results.append(cases.results(run, cases.blocks(events, [3], {"q": ()}, controls)))
         assert results[0] == results[1]
+
+
+def test_counts_are_told_apart_as_far_as_conditions_do() -> None:
+    """A graph of n events has n nodes for each length up to the one from which on all are alike."""
+    made = plan_of("SEQ(B+ b[])", "b.len >= 2.5 AND 4 != count(b[].x) AND b.len != 3")
+    (slots,) = Slots(made).of
+    assert [Slots(made).cap(slot) for slot in slots] == [4, 5]
+    unlimited = plan_of("SEQ(B+ b[])", "b.len >= 3 AND b.len > b[1].x")
+    assert [Slots(unlimited).cap(slot) for slot in Slots(unlimited).of[0] if slot.held is Held.LENGTH] == [None]
 
 
 def test_a_graph_outgrows_the_room_that_it_was_given() -> None:
