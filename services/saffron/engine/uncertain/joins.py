@@ -26,11 +26,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Joins:
-    """`order` [C, C], `sides` [C, C, 3], `decided` [C, C]: see `table.Shape`; `by`: the join sides."""
+    """`by`: the join sides. Of the others see `table.Shape`."""
 
     order: Ints
     sides: Ints
     decided: Ints
+    left: Ints
+    right: Ints
     by: tuple[Side, ...]
 
 
@@ -41,6 +43,7 @@ def joins_of(plan: MatchPlan) -> Joins:
     order = np.full((count, count), -1, np.int64)
     sides = np.full((count, count, 3), -1, np.int64)
     decided = np.full((count, count), -1, np.int64)
+    left, right = (_neighbours(plan, step) for step in (-1, 1))
     by: dict[Side, int] = {}
     for begin in range(count):
         single = not plan.components[begin].closure
@@ -54,19 +57,20 @@ def joins_of(plan: MatchPlan) -> Joins:
                 sides[begin, step] = by.setdefault(there, len(by)), by.setdefault(here, len(by)), source
             steps[target] = step
         for closure in range(count):
-            around = (neighbour(plan, closure, -1), neighbour(plan, closure, 1))
-            decided[begin, closure] = max((steps[one] for one in around if one >= 0), default=-1)
-    return Joins(order, sides, decided, tuple(by))
+            around = (one for one in (left[closure], right[closure]) if one >= 0)
+            decided[begin, closure] = max((steps[one] for one in around), default=-1)
+    return Joins(order, sides, decided, left, right, tuple(by))
 
 
-def neighbour(plan: MatchPlan, component: int, step: int) -> int:
-    """The nearest single component before (`step` -1) or after (1) a component; -1: none."""
-    component += step
-    while 0 <= component < len(plan.components):
-        if not plan.components[component].closure:
-            return component
-        component += step
-    return -1
+def _neighbours(plan: MatchPlan, step: int) -> Ints:
+    """int64 [C] the nearest single component before (`step` -1) or after (1) each component; -1: none."""
+    found = []
+    for component in range(len(plan.components)):
+        at = component + step
+        while 0 <= at < len(plan.components) and plan.components[at].closure:
+            at += step
+        found.append(at if at < len(plan.components) else -1)
+    return np.array(found, np.int64)
 
 
 Ties = Mapping[tuple[int, int], tuple[tuple[str, str], ...]]

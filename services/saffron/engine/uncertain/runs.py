@@ -15,8 +15,7 @@ from saffron.engine.match.rows import SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
 from saffron.engine.match.windows import Windows
 from saffron.engine.strings import Strings
-from saffron.engine.uncertain.arrival import enter_all
-from saffron.engine.uncertain.joins import neighbour
+from saffron.engine.uncertain.by_value import found_by_value
 from saffron.engine.uncertain.laws import law_table
 from saffron.engine.uncertain.program import UncertainProgram
 from saffron.engine.uncertain.table import (
@@ -44,7 +43,6 @@ Ints = NDArray[np.int64]
 LATEST, BITS, LAW = "#latest", "#bits", "#law"
 """Columns of rows beside those that all have: last instant, bits of the components, number of the distribution."""
 
-_SCATTER = np.uint64(0xFF51AFD7ED558CCD)
 _WHOLE = np.dtype(np.int64)
 _LARGE = 1 << 20  # matches; longer lists are given back after their block
 
@@ -82,8 +80,8 @@ class UncertainRuns:
             order=joins.order,
             sides=joins.sides,
             decided=joins.decided,
-            left=np.array([neighbour(plan, k, -1) for k in range(len(plan.components))], np.int64),
-            right=np.array([neighbour(plan, k, 1) for k in range(len(plan.components))], np.int64),
+            left=joins.left,
+            right=joins.right,
             side_of=np.array([side.component for side in joins.by], np.int64),
             asks=self.program.asks,
         )
@@ -102,12 +100,10 @@ class UncertainRuns:
             buckets=np.full((joins, self.rows.capacity), -1, np.int64),
             chains=np.full((joins, self.rows.capacity), -1, np.int64),
             chosen=np.full(components, -1, np.int64),
-            cursors=np.zeros(components, np.int64),
-            entry=np.zeros(components, np.int64),
+            cursors=np.zeros(components, np.int64), entry=np.zeros(components, np.int64),
             levels=np.zeros((LEVEL_ROWS, 16 + components), np.int64),
             weights=np.zeros((WEIGHT_ROWS, 16 + components)),
-            first=np.zeros(components, np.int64),
-            last=np.zeros(components, np.int64),
+            first=np.zeros(components, np.int64), last=np.zeros(components, np.int64),
             values=np.zeros(1024),
             counts=np.zeros((64, components), np.int64),
             found=np.zeros((64, 3), np.int64),
@@ -129,7 +125,7 @@ class UncertainRuns:
 
     @property
     def live(self) -> int:
-        """Events kept: what stands for partial matches here."""
+        """Events kept."""
         return len(self.rows)
 
     @property
@@ -275,7 +271,7 @@ class UncertainRuns:
         )
         counters = self.work.counters
         counters[AT], counters[TAIL], counters[MASK] = 0, self.rows.tail, self.rows.mask
-        self._find_joins(numbers)
+        self.work = found_by_value(self.program.joins, self.shape, self.work, self.rows, numbers)
         read = [columns[column_name(name)] for name in self.program.search_names.attributes]
         status = -1
         while status != DONE:
@@ -284,28 +280,6 @@ class UncertainRuns:
                 status = self.program.search(
                     self.shape, numbers, self.work, self._search_constants, self.strings.ranks(), *read
                 )
-
-    def _find_joins(self, numbers: Ints) -> None:
-        """The hashes of new rows, where joins look them up; of all rows, where their ring is another."""
-        work, capacity = self.work, self.rows.capacity
-        if work.hashes.shape[1] == capacity:
-            self._hash(numbers & self.rows.mask)
-            return
-        sides = len(work.hashes)
-        hashes, buckets, chains = (np.full((sides, capacity), -1, np.int64) for _ in range(3))
-        self.work = work._replace(hashes=hashes, buckets=buckets, chains=chains)
-        self._hash(np.arange(capacity))
-        enter_all(self.shape, self.work, int(numbers[0]) if len(numbers) else self.rows.head)
-
-    def _hash(self, places: Ints) -> None:
-        """Of what equalities compare, and the key."""
-        columns = self.rows.columns
-        for number, side in enumerate(self.program.joins.by):
-            value = columns[SLOT][places].astype(np.uint64)
-            for name in side.names:
-                value = (value ^ columns[f".{name}"][places].astype(np.int64).view(np.uint64)) * _SCATTER
-                value ^= value >> np.uint64(32)
-            self.work.hashes[number, places] = (value >> np.uint64(1)).view(np.int64)
 
     def _grow(self, status: int) -> None:
         work = self.work

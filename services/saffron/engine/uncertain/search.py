@@ -15,6 +15,7 @@ from saffron.engine import jit
 from saffron.engine.uncertain.arrival import arrive
 from saffron.engine.uncertain.chance import chance_before, joined, room, start
 from saffron.engine.uncertain.inline import inline
+from saffron.engine.uncertain.path import fits, next_closure, report
 from saffron.engine.uncertain.skeleton import back, bind, bind_next, next_search
 from saffron.engine.uncertain.table import (
     ASK,
@@ -47,7 +48,6 @@ from saffron.engine.uncertain.table import (
     MATCHES,
     NEED,
     NEXT_SEARCH,
-    NO_WINDOW,
     PART,
     PATH,
     PHASE,
@@ -99,7 +99,7 @@ def _candidate(shape, work):
         place = row & counters[MASK]
         if work.lo[place] < floor or (more and shape.loose[target] and row < levels[PATH, depth]):
             break
-        if _fits(shape, work, base, target, row, more):
+        if fits(shape, work, base, target, row, more):
             levels[CURSOR, depth] = work.links[target, place]
             levels[PATH, base + 1], levels[PART, base + 1], levels[UP, base + 1] = row, target, depth
             work.last[target] = base + 1
@@ -110,42 +110,11 @@ def _candidate(shape, work):
         row = work.links[target, place]
     following = len(shape.closure)
     if more and levels[LEAVE, depth]:
-        following = _next_closure(shape, target + 1)
+        following = next_closure(shape, target + 1)
     if following < len(shape.closure) and (levels[HAS, depth] or following <= counters[START]):
         counters[PHASE] = TURN
     else:
         levels[TARGET, depth] = len(shape.closure)
-
-
-@inline
-def _next_closure(shape, component):
-    """The first closure from `component` on; the number of components if there is none."""
-    while component < len(shape.closure) and not shape.closure[component]:
-        component += 1
-    return component
-
-
-@inline
-def _fits(shape, work, base, target, row, more):
-    """Whether the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
-    counters = work.counters
-    place = row & counters[MASK]
-    if work.used[place] or not (work.mask[place] >> (2 * target + (1 if more else 0))) & 1:
-        return False
-    if row == counters[ROW] and target != counters[START]:
-        return False
-    if work.hi[place] < counters[LOW] or work.lo[place] > counters[HIGH]:
-        return False
-    if shape.window[1] == 0:
-        # Either may be the first: an uncorrelated closure's events stand by seq.
-        begin = work.levels[PATH, 1] & counters[MASK] if base > 0 else place
-        new = counters[ROW] & counters[MASK]
-        for other in (begin, new):
-            if work.lo[place] - work.hi[other] > shape.window[0] or work.lo[other] - work.hi[place] > shape.window[0]:
-                return False
-    if base == 0 or (more and shape.loose[target]):
-        return True
-    return min(work.hi[place], counters[HIGH]) > work.levels[FROM, base]
 
 
 @inline
@@ -199,11 +168,11 @@ def _placed(shape, work, status):
     counters, levels = work.counters, work.levels
     depth = counters[DEPTH]
     if counters[PHASE] == TURN:
-        following = _next_closure(shape, levels[PART, depth] + 1)
+        following = next_closure(shape, levels[PART, depth] + 1)
         levels[TARGET, depth], levels[CURSOR, depth] = following, work.entry[following]
         counters[PHASE] = SEARCH
     elif counters[PHASE] == ENTER:
-        following = _next_closure(shape, 0)
+        following = next_closure(shape, 0)
         if status == PUSHED and following < len(shape.closure):
             levels[HAS, 0] = 0 if shape.closure[counters[START]] else 1
             levels[LEAVE, 0], counters[DEPTH] = 1, 0
@@ -211,9 +180,9 @@ def _placed(shape, work, status):
             counters[PHASE] = SEARCH
         else:
             if status == PUSHED:
-                _report(shape, work, 0)
+                report(shape, work, 0)
             back(shape, work)
-    elif status == PUSHED and _can_be_completed(shape, work, depth):
+    elif status == PUSHED and _can_be_completed(shape, work, depth) and _goes_on(shape, work, depth):
         level = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
         work.used[levels[PATH, level] & counters[MASK]] = 1
         counters[DEPTH], counters[LEAVES] = level, 1
@@ -236,6 +205,24 @@ def _can_be_completed(shape, work, depth):
 
 
 @inline
+def _goes_on(shape, work, depth):
+    """Whether the closure after the new frame's has an event that may come behind it; more of its own delay that."""
+    counters, levels = work.counters, work.levels
+    frame = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
+    following = next_closure(shape, levels[PART, frame] + 1)
+    if following == len(shape.closure):
+        return True
+    least = levels[FROM, levels[END, frame]]
+    row = work.entry[following]
+    while row >= counters[TAIL] and work.lo[row & counters[MASK]] + counters[LONGEST] > least:
+        place = row & counters[MASK]
+        if work.hi[place] > least and not work.used[place] and row != levels[PATH, frame]:
+            return True
+        row = work.links[following, place]
+    return False
+
+
+@inline
 def _settle(shape, work):
     """The event is on the path. Report the path if it is a match; then more of its closure's events are sought."""
     counters, levels = work.counters, work.levels
@@ -243,27 +230,9 @@ def _settle(shape, work):
     part = levels[PART, depth]
     levels[LEAVE, depth] = counters[LEAVES]
     if counters[LEAVES] and levels[HAS, depth] and levels[PART, levels[END, depth]] == len(shape.closure) - 1:
-        _report(shape, work, depth)
+        report(shape, work, depth)
     levels[TARGET, depth], levels[CURSOR, depth] = part, work.entry[part]
     counters[PHASE] = SEARCH
-
-
-@inline
-def _report(shape, work, frame):
-    """The path up to the single events behind the frame is a match."""
-    counters, levels = work.counters, work.levels
-    end = levels[END, frame]
-    match, at = counters[MATCHES], counters[PICKED]
-    for component in range(len(shape.closure)):
-        work.counts[match, component] = 0
-    for level in range(1, end + 1):
-        work.counts[match, levels[PART, level]] += 1
-        work.picked[at + level - 1] = levels[PATH, level]
-    work.found[match, 0] = counters[ROW]
-    work.found[match, 1] = NO_WINDOW if shape.window[1] == 0 else counters[LOW]
-    work.found[match, 2] = at + end
-    work.chance[match] = work.weights[CHANCE, frame]
-    counters[MATCHES], counters[PICKED] = match + 1, at + end
 
 
 @jit.separate(types.int64(SHAPE, WORK, types.int64[::1]))

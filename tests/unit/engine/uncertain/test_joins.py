@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def draw(rng: random.Random) -> tuple[str, list[Vague]]:
     drafts = []
     for place in range(len(kinds) + rng.randint(0, 2)):
         lo = max(0, 2 * place + rng.choice((-2, -1, 0, 0, 0, 1)))
-        attributes = {"k": rng.choice("uuuv"), "x": rng.choice((1, 1, 1, 1, 2, 3, None))}
+        attributes: dict[str, Any] = {"k": rng.choice("uuuv"), "x": rng.choice((1, 1, 1, 1, 2, 3, None))}
         drafts.append((lo, lo + rng.choice((0, 0, 1, 2)), kinds[place % len(kinds)], attributes))
     drafts.sort(key=lambda draft: draft[0])
     events = [event(n, kind, lo, hi, **attributes) for n, (lo, hi, kind, attributes) in enumerate(drafts)]
@@ -73,7 +74,7 @@ def long_stream(seed: int, number: int = 2500) -> list[Vague]:
     events, lo = [], 0
     for seq in range(number):
         lo += rng.choice((0, 1, 3)) if seq % 900 else 40
-        attributes = {"k": rng.choice("uv"), "x": rng.randrange(6)}
+        attributes: dict[str, Any] = {"k": rng.choice("uv"), "x": rng.randrange(6)}
         events.append(event(seq, rng.choice("AABBC"), lo, lo + rng.choice((0, 0, 2, 5)), **attributes))
     return events
 
