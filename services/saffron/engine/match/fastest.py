@@ -8,7 +8,7 @@ from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.scan.runs import ScanRuns, scanning
+from saffron.engine.match.scan.runs import ScanRuns
 from saffron.engine.strings import Strings
 from saffron.language.plan import Edge, MatchPlan
 
@@ -34,9 +34,10 @@ def fastest(
         return QueryRuns(program, schema, strings, slot=slot)
     if is_collapsible(plan) and not plan.timeouts and not sheds:  # graphs have no runs that could time out
         return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
-    program = compile_program(plan, compiled=compiled, merges=merges)
-    if program.flat and not _all_begin(plan):
-        return ScanRuns(scanning(program, compiled=compiled), schema, strings, slot=slot)
+    scans = plan.flat and not _all_begin(plan)
+    program = compile_program(plan, compiled=compiled, merges=merges, scans=scans)
+    if scans and program.flat:
+        return ScanRuns(program, schema, strings, slot=slot)
     return QueryRuns(program, schema, strings, slot=slot)
 
 

@@ -22,6 +22,8 @@ from saffron.engine.match.general.user_functions import called
 from saffron.engine.match.layout import Names, begin_bit
 from saffron.engine.match.merging import HELPERS
 from saffron.engine.match.merging.plans import deferring, mergeable
+from saffron.engine.match.scan import find
+from saffron.engine.match.scan.source import ScanSource
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.source import StepSource
 from saffron.errors import SaffronError
@@ -85,12 +87,14 @@ def compile_program(
     general_too: bool = False,
     derived: frozenset[str] = frozenset(),
     merges: bool = True,
+    scans: bool = False,
 ) -> Program:
     """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
 
     `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well, as
     it always does WITH TIMEOUTS. `derived`: types of events that are results of other queries. `merges`: equivalent
-    runs go on as one where that can pay (N7); the matches are the same without.
+    runs go on as one where that can pay (N7); the matches are the same without. `scans`: the step kernel of a flat plan
+    is to be one for `ScanRuns`.
     SaffronError where the pattern is too long.
     """
     if len(plan.components) > MAX_COMPONENTS:
@@ -100,7 +104,7 @@ def compile_program(
         raise SaffronError(message)
     uncounted = derived if counts_events(plan) else frozenset()
     table = general_too or plan.timeouts or not plan.flat or bool(uncounted) or _uses_own_aggregates(plan)
-    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled, merges)
+    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled, merges, scans)
 
 
 def counts_events(plan: MatchPlan) -> bool:
@@ -114,12 +118,14 @@ def _uses_own_aggregates(plan: MatchPlan) -> bool:
     return any(isinstance(leaf, Aggregate) and leaf.function not in BUILT_IN for leaf in found)
 
 
-def _flat(plan: MatchPlan, compiled: bool, merges: bool) -> Program:
+def _flat(plan: MatchPlan, compiled: bool, merges: bool, scans: bool) -> Program:
     automaton = build(plan)
     names = Names()
     merging = mergeable(plan) if merges else None
     helpers = (arithmetic, runs, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
-    step = load(StepSource(automaton, names, merging=merging).text(), helpers=helpers, compiled=compiled)
+    source: type[StepSource] = ScanSource if scans else StepSource
+    helpers += (find,) if scans else ()
+    step = load(source(automaton, names, merging=merging).text(), helpers=helpers, compiled=compiled)
     classify, classify_names = _classifier(bit_tests(automaton), compiled)
     return Program(
         plan=plan,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.jit import load
-from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
-from saffron.engine.match.automaton import build
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.layout import (
     AT,
@@ -23,30 +19,17 @@ from saffron.engine.match.layout import (
     GROW_POOL,
     NODE,
     NODE_TAIL,
-    Names,
 )
-from saffron.engine.match.merging import HELPERS
-from saffron.engine.match.program import Program
 from saffron.engine.match.query import DTYPES, QueryRuns
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
-from saffron.engine.match.scan import find
-from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT, ScanSource
+from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT
 from saffron.engine.match.stream import NO_SLOT, Range, interned, key_matrix
 
 Ints = NDArray[np.int64]
 
 
-def scanning(program: Program, *, compiled: bool = True) -> Program:
-    """The program of a flat plan with a step kernel for `ScanRuns`."""
-    names = Names()
-    merging = program.merging
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, find, *(HELPERS if merging is not None else ()))
-    step = load(ScanSource(build(program.plan), names, merging=merging).text(), helpers=helpers, compiled=compiled)
-    return replace(program, step=step.step, step_names=names)
-
-
 class ScanRuns(QueryRuns):
-    """As `QueryRuns`, for programs of `scanning`."""
+    """As `QueryRuns`, for flat programs compiled so that they scan."""
 
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
         """Take the next events. `opened`: positions at which OPEN ON windows open (None: find them out here)."""

@@ -13,7 +13,7 @@ from saffron.engine.match import operator as matching
 from saffron.engine.match.kinds import Runs
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.scan.runs import ScanRuns, scanning
+from saffron.engine.match.scan.runs import ScanRuns
 from saffron.engine.match.states import ends_with_first
 from saffron.language.plan import MatchPlan, Output, Strategy
 from tests.unit.engine.match import cases
@@ -22,7 +22,7 @@ FLAT = [Strategy.STRICT, Strategy.PARTITION, Strategy.NEXT, Strategy.ANY]
 
 
 def scan(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, sheds: bool, merges: bool) -> Runs:
-    return ScanRuns(scanning(compile_program(plan, compiled=compiled), compiled=compiled), schema, strings, slot=slot)
+    return ScanRuns(compile_program(plan, compiled=compiled, scans=True), schema, strings, slot=slot)
 
 
 def fed(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, sheds: bool, merges: bool) -> Runs:
