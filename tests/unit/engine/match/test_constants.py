@@ -54,7 +54,7 @@ def test_the_text_of_kernels_has_no_constants(text: str) -> None:
 
 def test_constants_keep_their_values() -> None:
     strings = Strings()
-    values = ["word", 7, -0.5, math.inf, "word", -(2**63) + 1]
+    values: list[str | int | float] = ["word", 7, -0.5, math.inf, "word", -(2**63) + 1]
     held = strings.pin_constants(values)
     assert [strings.value(int(held[0])), strings.value(int(held[4]))] == ["word", "word"]
     assert [int(held[1]), int(held[5])] == [7, -(2**63) + 1]
