@@ -124,3 +124,9 @@ def differ(a: float, b: float) -> bool:
 def rank(ranks: Any, code: float) -> float:
     """Where an interned string stands in the order of strings; null for null."""
     return float(ranks[int(code)]) if code >= 0.0 else math.nan
+
+
+@jitable  # type: ignore[misc]
+def within(value: float) -> float:
+    """The nearest finite number; null for null."""
+    return min(max(value, -1.7976931348623157e308), 1.7976931348623157e308) if not math.isnan(value) else value

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from saffron.engine.trends.ranges import Range, range_of
 from saffron.language.plan import Expr, Strategy, Template, Transition, TrendPlan, TrendState
 
 MOST_TOTALS = 62
@@ -83,9 +84,27 @@ class Graphs:
         return found
 
     @cached_property
+    def trees(self) -> dict[int, Range]:
+        """The transitions that ordered trees serve, in the order of their trees."""
+        found = {}
+        for number, step in enumerate(self.steps):
+            instant = all(map(self._is_instant, step.transition.absences))
+            answer = range_of(step.transition)
+            if step.negative is None and instant and not self.waits(number) and step.transition.conditions and answer:
+                found[number] = answer
+        if self.plan.strict:  # a list that holds the vertices of the present ts for trees serves nothing else
+            listed = {s.source for n, s in enumerate(self.steps) if n not in found and self.total_of(n) is None}
+            listed |= {s for s in range(len(self.places)) if self._is_listed_at_last(s)}
+            found = {number: answer for number, answer in found.items() if self.steps[number].source not in listed}
+        return found
+
+    @cached_property
     def lists(self) -> list[int]:
-        """The states whose vertices are kept."""
-        leaving = {step.source for number, step in enumerate(self.steps) if self.total_of(number) is None}
+        """The states whose vertices are kept one by one."""
+        by_list = {number for number in range(len(self.steps)) if self.total_of(number) is None} - self.trees.keys()
+        leaving = {self.steps[number].source for number in by_list}
+        if self.plan.strict:
+            leaving |= {self.steps[number].source for number in self.trees}
         return sorted(leaving | {s for s in range(len(self.places)) if self._is_listed_at_last(s)})
 
     @cached_property
@@ -103,8 +122,8 @@ class Graphs:
     def conditions(self) -> dict[tuple[Expr, ...], int]:
         """The different conditions of steps, numbered as `select` numbers them."""
         found: dict[tuple[Expr, ...], int] = {}
-        for step in self.steps:
-            if step.transition.conditions:
+        for number, step in enumerate(self.steps):
+            if step.transition.conditions and number not in self.trees:
                 found.setdefault(step.transition.conditions, len(found))
         return found
 
@@ -114,7 +133,7 @@ class Graphs:
         return any(
             step.negative is not None or step.transition.strategy is not Strategy.ANY or self.waits(number)
             for number, step in enumerate(self.steps)
-            if self.total_of(number) is None
+            if self.total_of(number) is None and number not in self.trees
         )
 
     def total_of(self, number: int) -> Total | None:

@@ -27,11 +27,13 @@ from saffron.engine.trends.kernels_cells import (
 )
 from saffron.engine.trends.kernels_lists import extra_marks, gather_list, make_room
 from saffron.engine.trends.kernels_tables import locate, renew
+from saffron.engine.trends.kernels_trees import fell, gather_tree, has_nodes, hold_back, plant
 from saffron.engine.trends.kernels_windows import close_until, enter, finish, open_window
 from saffron.engine.trends.layout import (
     AFTER_GROUP,
     AFTER_LISTS,
     AFTER_SEEN,
+    ALL_MARKED,
     EMPTIED,
     ENTERING,
     ENTERING_SIZE,
@@ -50,7 +52,6 @@ from saffron.engine.trends.layout import (
     LIST,
     LIST_SIZE,
     MARKED,
-    MARKS,
     NEED,
     NEED_NOTHING,
     NEGATIVE,
@@ -65,20 +66,25 @@ from saffron.engine.trends.layout import (
     SINGLE,
     SLIDE,
     STARTS,
+    STORED,
     STRICT,
     SUM,
     TOUCHED,
+    TREE,
     USED,
     Batch,
     Select,
     Store,
     Wiring,
 )
+from saffron.engine.trends.ordered import Index
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
-def gather(row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> None:
+def gather(
+    row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index
+) -> None:
     """The numbers of event i as a vertex of state s, for each window, into `sums` (algorithm 2, theorem 4.3)."""
     states, transitions = wiring.states, wiring.transitions
     klo = store.head[KLO]
@@ -89,6 +95,8 @@ def gather(row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, s
     for t in range(states[s, ENTERING], states[s, ENTERING] + states[s, ENTERING_SIZE]):
         if transitions[t, SUM] >= 0:
             gather_total(s, row, transitions[t, SUM], klo, khi, wiring, store)
+        elif transitions[t, TREE] >= 0:
+            gather_tree(s, row, t, i, klo, khi, wiring, store, batch, index)
         else:
             gather_list(s, row, t, i, select, wiring, store, batch)
     if len(wiring.measures) > 1:
@@ -114,7 +122,9 @@ def gather_negative(
             gather_list(s, row, t, i, select, wiring, store, batch)
 
 
-def gather_all(row: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> int:
+def gather_all(
+    row: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index
+) -> int:
     """Gather for all states that event i may be a vertex of; returns those of which it is one (bits)."""
     found = 0
     events = batch.states[i]
@@ -125,7 +135,7 @@ def gather_all(row: int, i: int, khi: int, select: Select, wiring: Wiring, store
                 if store.starts[s, 0] > NEVER:
                     found |= 1 << s
             else:
-                gather(row, s, i, khi, select, wiring, store, batch)
+                gather(row, s, i, khi, select, wiring, store, batch, index)
                 if is_positive(s, store.head[KLO], khi, store):
                     found |= 1 << s
     return found
@@ -142,7 +152,7 @@ def empty_taken(row: int, events: int, khi: int, wiring: Wiring, store: Store) -
                         zero(row, total, store.head[KLO], khi, store)
 
 
-def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
+def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index) -> None:
     """Event i is a vertex of state s: its numbers go where later events and the window's end look for them."""
     states, keys = wiring.states, store.keys
     klo = store.head[KLO]
@@ -155,10 +165,12 @@ def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, bat
         v = keys[row, base + FIRST_ROW] + keys[row, base + USED]
         keys[row, base + USED] += 1
         append(v, s, klo, khi, batch.ts[i] if wiring.params[STRICT] else batch.seq[i], store)
-        for c in range(len(store.values)):
+        for c in range(wiring.params[STORED]):
             store.values[c, v] = batch.attributes[c, i]
-        if store.marks.shape[1] > MARKS:
+        if wiring.params[ALL_MARKED]:
             extra_marks(v, s, batch.seq[i], store)
+        if wiring.params[STRICT]:
+            hold_back(v, i, wiring, store, batch)
     if states[s, NEGATIVE] >= 0:
         for feed in range(states[s, FEEDING], states[s, FEEDING] + states[s, FEEDING_SIZE]):
             total = wiring.feeds[feed]
@@ -166,6 +178,8 @@ def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, bat
                 place = field + (P_NEW_ORDER if wiring.params[STRICT] else P_ORDER)
                 store.latest[row, total, place] = max(store.latest[row, total, place], store.starts[s, field])
         return
+    if wiring.params[STRICT] == 0:
+        plant(row, s, i, klo, khi, wiring, store, batch, index)
     pending = len(wiring.barriers) if wiring.params[STRICT] else 0
     for feed in range(states[s, FEEDING], states[s, FEEDING] + states[s, FEEDING_SIZE]):
         accumulate(row, pending + wiring.feeds[feed], s, klo, khi, wiring, store)
@@ -173,7 +187,7 @@ def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, bat
         finish(keys[row, after + AFTER_GROUP], s, batch.time[i], klo, khi, wiring, store)
 
 
-def take(i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> bool:
+def take(i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index) -> bool:
     """Make event i a vertex of the states (bits) whose predecessors it has; False for want of room."""
     params, keys = wiring.params, store.keys
     events = batch.states[i]
@@ -183,42 +197,45 @@ def take(i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: 
         return bool(row == -1)
     if not make_room(row, events, wiring, store):
         return False
+    if len(wiring.trees) > 0 and not has_nodes(row, wiring, store, index):
+        return False
     after = 1 + params[KEY_WIDTH]
     renew(row, after, klo, khi, keys, store)
     if params[STRICT]:
-        settle(row, after, batch.ts[i], klo, khi, wiring, store)
-    found = gather_all(row, i, khi, select, wiring, store, batch)
+        settle(row, after, batch.ts[i], klo, khi, wiring, store, index)
+    found = gather_all(row, i, khi, select, wiring, store, batch, index)
     empty_taken(row, events, khi, wiring, store)
     if params[MARKED]:
         raised = raise_marks(row, found, wiring, store)
         if raised != 0:
             cut_off(row, raised, klo, khi, wiring, store)
+            fell(row, raised, wiring, store, index)
     if events & params[STARTS] != 0:
         last = 1 + params[GROUP_WIDTH] + GROUP_LAST
         enter(keys[row, after + AFTER_GROUP], batch.seq[i], klo, khi, last, store)
     for s in range(len(wiring.states)):
         if (found >> s) & 1:
-            record(row, s, i, khi, wiring, store, batch)
+            record(row, s, i, khi, wiring, store, batch, index)
     keys[row, after + AFTER_SEEN] = batch.seq[i]
     if found != 0:
         store.head[TOUCHED] += 1
     return True
 
 
-def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> int:
+def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index) -> int:
     """Apply events begin..stop-1. Returns the number of the first one not applied: `stop`, or less if `NEED` is set."""
     head = store.head
     params = wiring.params
     head[NEED] = NEED_NOTHING
     for i in range(begin, stop):
         point = batch.seq[i] if params[IN_EVENTS] else batch.ts[i]
-        if not close_until(point, batch.seq[i], wiring, store):
+        if not close_until(point, batch.seq[i], wiring, store, index):
             return i
         if params[ON_OPEN] and batch.opens[i] and not open_window(point, batch.seq[i], head, store.slots):
             return i
         if batch.states[i] != 0:
             khi = head[OPENED] - 1 if params[ON_OPEN] else point // params[SLIDE]
-            if khi >= head[KLO] and not take(i, khi, select, wiring, store, batch):
+            if khi >= head[KLO] and not take(i, khi, select, wiring, store, batch, index):
                 return i
         head[SEEN] = batch.seq[i]
     return stop

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.kernels_cells import pour, zero
+from saffron.engine.trends.kernels_trees import fell, plant_waiting
 from saffron.engine.trends.layout import (
     AFTER_TIME,
     IS_END,
@@ -25,6 +26,7 @@ from saffron.engine.trends.layout import (
     Store,
     Wiring,
 )
+from saffron.engine.trends.ordered import Index
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
@@ -73,7 +75,7 @@ def raise_marks(row: int, found: int, wiring: Wiring, store: Store) -> Any:
     return 0 if wiring.params[STRICT] else raised
 
 
-def settle(row: int, after: int, ts: int, klo: int, khi: int, wiring: Wiring, store: Store) -> None:
+def settle(row: int, after: int, ts: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
     """TIME STRICT: where time has moved on, the key's pending marks and totals count."""
     if store.keys[row, after + AFTER_TIME] == ts:
         return
@@ -87,6 +89,9 @@ def settle(row: int, after: int, ts: int, klo: int, khi: int, wiring: Wiring, st
         absent[row, g, P_WINDOW] = max(absent[row, g, P_WINDOW], absent[row, g, P_NEW_WINDOW])
     if raised != 0:
         cut_off(row, raised, klo, khi, wiring, store)
+        fell(row, raised, wiring, store, index)
+    if len(wiring.trees) > 0:
+        plant_waiting(row, klo, wiring, store, index)
     half = len(wiring.barriers)
     for total in range(half):
         pour(row, half + total, total, klo, khi, wiring, store)

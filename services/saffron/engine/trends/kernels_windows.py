@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from saffron.engine.trends.kernels_cells import enter_numbers
 from saffron.engine.trends.kernels_final import finish_keys
+from saffron.engine.trends.kernels_trees import clear_window
 from saffron.engine.trends.layout import (
     E_FIRST,
     E_GROUP,
@@ -46,6 +47,7 @@ from saffron.engine.trends.layout import (
     Store,
     Wiring,
 )
+from saffron.engine.trends.ordered import Index
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
@@ -69,7 +71,7 @@ def write_entry(entry: int, position: int, low: int, seq: int, wiring: Wiring, s
     store.head[RESULTS] += 1
 
 
-def close(k: int, position: int, wiring: Wiring, store: Store) -> bool:
+def close(k: int, position: int, wiring: Wiring, store: Store, index: Index) -> bool:
     """Write the results of window k and free its entries; False when `out` lacks the room."""
     params, head, slots, entries = wiring.params, store.head, store.slots, store.entries
     slot = k % len(slots)
@@ -97,10 +99,12 @@ def close(k: int, position: int, wiring: Wiring, store: Store) -> bool:
     slots[slot, S_FIRST] = -1
     slots[slot, S_LAST] = -1
     slots[slot, S_ENTRIES] = 0
+    if len(wiring.trees) > 0:
+        clear_window(k, wiring, store, index)
     return True
 
 
-def close_until(point: int, position: int, wiring: Wiring, store: Store) -> bool:
+def close_until(point: int, position: int, wiring: Wiring, store: Store, index: Index) -> bool:
     """Close every window that ends at or before `point` (a time, or a position); its results stand at `position`.
 
     False when `out` lacks the room for them (`NEED`): the windows closed so far stay closed.
@@ -116,7 +120,7 @@ def close_until(point: int, position: int, wiring: Wiring, store: Store) -> bool
     while head[KLO] < target:
         if head[KLO] > head[KHI]:
             head[KLO] = target
-        elif close(head[KLO], position, wiring, store):
+        elif close(head[KLO], position, wiring, store, index):
             head[KLO] += 1
         else:
             return False

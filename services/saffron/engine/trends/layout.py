@@ -61,6 +61,7 @@ NEED_ENTRIES = 3
 NEED_ARENA = 4
 NEED_WINDOWS = 5
 NEED_OUT = 6
+NEED_NODES = 7
 
 # ---- params: constants of the query
 SIZE = 0
@@ -75,7 +76,9 @@ OPENERS = 8
 LATE = 9  # final results are known when the window closes: per key (trailing NOT, AND)
 BOTH = 10  # AND: the result is the pairs of trends of sides 0 and 1, side 2 being what both match
 MARKED = 11  # there are negatives
-PARAMS_SIZE = 12
+STORED = 12  # attributes kept with a vertex
+ALL_MARKED = 13  # vertices carry all marks
+PARAMS_SIZE = 14
 
 # ---- states [S, 13]
 IS_START = 0
@@ -93,7 +96,7 @@ FINAL = 11  # index of the total from which results are read when the window clo
 SINGLE = 12  # its list holds its last vertex only
 STATE_SIZE = 13
 
-# ---- transitions [T, 9], those into one state together
+# ---- transitions [T, 10], those into one state together
 SOURCE = 0
 CONDITION = 1  # number of the condition in `select`, -1 for none
 SUM = 2  # index of the total that it reads, -1: the list of its source
@@ -103,13 +106,23 @@ BIT = 5  # skip-till-next-match: its bit in X_TAKEN, and the bits that it sets
 ENDS = 6
 EMPTIED = 7  # skip-till-next-match: totals (mask) that it empties when it takes an event
 WAITS = 8  # whether it ends some waiting, or is ended
-TRANSITION_SIZE = 9
+TREE = 9  # index of the tree that it asks, -1: the list of its source
+TRANSITION_SIZE = 10
 
 ANY = 0
 NEXT = 1
 PARTITION = 2
 CONTIGUOUS = 3
 
+
+# ---- trees [trees, 6]
+T_SOURCE = 0  # the state of its vertices
+T_COLUMN = 1  # where in the row of a key its root is
+T_BARRIERS = 2  # mask of negatives that end what is in it
+T_LOW = 3  # places of bounds among equal keys (`ordered`)
+T_HIGH = 4
+T_UNEQUAL = 5  # what it is asked is all but one value
+TREE_SIZE = 6
 
 # ---- measures [A + B, 3]: what each number and extreme is
 M_FUNCTION = 0
@@ -120,7 +133,7 @@ F_SUM = 1
 F_LEAST = 2
 F_GREATEST = 3
 
-# ---- keys [n, 1 + words + 4 + 4 * lists] and groups [n, 1 + words + 1]: hash, words, then
+# ---- keys [n, 1 + words + 4 + 4 * lists + trees] and groups [n, 1 + words + 1]: hash, words, then
 AFTER_GROUP = 0  # keys: row of the group
 AFTER_LAST = 1  # keys: last window touched (its slots, and all earlier ones that are open, are valid)
 AFTER_TIME = 2  # keys, TIME STRICT: the ts of the pending totals
@@ -188,6 +201,7 @@ class Wiring(NamedTuple):
     barriers: Ints  # [totals] mask of the negatives that end what is in it
     measures: Ints  # [A + B, 3]
     measured: Flags  # [S, A + B] whether an event of the state adds to it
+    trees: Ints  # [trees, TREE_SIZE]
     negative_barriers: Ints  # [negative totals] masks
 
 
@@ -241,6 +255,11 @@ class Batch(NamedTuple):
     attributes: Floats  # [attributes that conditions and measures read, n], null = NaN
     mantissas: Ints  # [attributes that are summed, n] values as mantissa * 2 ** exponent (`wide.split`)
     exponents: Smalls
+    range_keys: Floats  # [trees, n] by what a vertex is ordered; NaN: it is not in the tree
+    range_own: Ints  # what must be equal, as the earlier event
+    range_words: Ints  # and as the later one
+    range_lows: Floats  # the range that the later event asks for; NaN: it asks for none
+    range_highs: Floats
     ranks: Ints  # rank of each interned string in the order of strings; of no use if no condition orders strings
 
 

@@ -45,13 +45,13 @@ class Measures:
 
 
 def measures_of(plan: TrendPlan) -> Measures:
-    """What the plan's aggregates need, each once."""
+    """What the plan's aggregates need, each once; counts come before sums."""
     numbers: dict[Measure, None] = {Measure("count"): None}
     extremes: dict[Measure, None] = {}
     for aggregate in plan.aggregates:
         for measure in parts_of(aggregate):
             (extremes if measure.function in ("min", "max") else numbers)[measure] = None
-    return Measures(tuple(numbers), tuple(extremes))
+    return Measures(tuple(sorted(numbers, key=lambda measure: measure.function == "sum")), tuple(extremes))
 
 
 def parts_of(aggregate: TrendAggregate) -> tuple[Measure, ...]:

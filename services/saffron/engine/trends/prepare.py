@@ -43,6 +43,7 @@ def prepare(
     for row, (name, _) in enumerate(needs.attributes):
         attributes[row] = numbers_of(columns, name, strings)
     mantissas, exponents = split_of(columns, [name for name, _ in needs.summed])
+    trees = (len(graphs.trees), n)
     return Batch(
         seq=_owned(columns.seq),
         ts=_owned(columns.ts),
@@ -56,6 +57,11 @@ def prepare(
         attributes=attributes,
         mantissas=mantissas,
         exponents=exponents,
+        range_keys=np.zeros(trees, dtype=np.float64),
+        range_own=np.zeros(trees, dtype=np.int64),
+        range_words=np.zeros(trees, dtype=np.int64),
+        range_lows=np.zeros(trees, dtype=np.float64),
+        range_highs=np.zeros(trees, dtype=np.float64),
         ranks=strings.ranks() if needs.ordered else np.zeros(1, dtype=np.int64),
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Kind
 from saffron.engine.strings import Strings
-from saffron.engine.trends import source, store
+from saffron.engine.trends import forest, source, store
 from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import (
     IN_EVENTS,
@@ -24,6 +24,7 @@ from saffron.engine.trends.layout import (
     NEED_ENTRIES,
     NEED_GROUPS,
     NEED_KEYS,
+    NEED_NODES,
     NEED_OUT,
     NEED_WINDOWS,
     O_WORDS,
@@ -31,6 +32,7 @@ from saffron.engine.trends.layout import (
     OPENED,
     OUT,
     RESULTS,
+    ROOM,
     S_ENTRIES,
     S_LOW,
     S_SEQ,
@@ -42,6 +44,7 @@ from saffron.engine.trends.layout import (
 )
 from saffron.engine.trends.limits import check, windows_of
 from saffron.engine.trends.measures import measures_of
+from saffron.engine.trends.ordered import Index
 from saffron.engine.trends.prepare import prepare
 from saffron.engine.trends.returns import Returns, Rows
 from saffron.engine.trends.saved import restored, saved
@@ -73,7 +76,7 @@ class TrendQuery:
         self.returns = Returns(plan, self._measures, self.group_kinds)
         self._needs = source.reads(self.graphs, self._measures)
         names = [name for name, _ in self._needs.attributes]
-        self._wiring = wiring_of(self.graphs, self._measures, names)
+        self._wiring = wiring_of(self.graphs, self._measures, names, self._needs.stored)
         compiled = compiled and not plan.exact
         self._kernels = (
             source.special(self._wiring, self._sizes().lasting, compiled=True)
@@ -94,6 +97,21 @@ class TrendQuery:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
         self._store = store.new(self._wiring, self._sizes())
+        self._index = self._forest()
+
+    def _forest(self) -> Index | tuple[()]:
+        """No trees yet; () for a query that never has any."""
+        if not self.graphs.trees:
+            return ()
+        sums = sum(measure.function == "sum" for measure in self._measures.numbers)
+        return forest.planted(
+            len(self._store.slots),
+            len(self._measures.numbers) - sums,
+            sums,
+            len(self._measures.extremes),
+            worded=any(asked.equal is not None for asked in self.graphs.trees.values()),
+            unlimited=self.plan.exact,
+        )
 
     def _sizes(self) -> store.Sizes:
         totals = len(self.graphs.totals)
@@ -103,10 +121,11 @@ class TrendQuery:
             extremes=len(self._measures.extremes),
             totals=2 * totals if self.plan.strict else totals,
             lists=len(self.graphs.lists),
+            trees=len(self.graphs.trees),
             negatives=len(self.plan.negatives),
             negative_totals=len(self.graphs.negative_totals),
             marks=marks_of(self.graphs),
-            stored=self._needs.stored,
+            stored=self._needs.stored + (len(self.graphs.trees) if self.plan.strict else 0),
             unlimited=self.plan.exact,
             fixed=self.plan.window.opens is None,
         )
@@ -125,13 +144,15 @@ class TrendQuery:
         floats = np.zeros((0, 0), dtype=np.float64)
         small = words.astype(np.int32)
         opens = none.astype(np.bool_)
-        batch = Batch(none, none, none, none, opens, none, words, none, words, floats, words, small, none)
-        self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch)
+        ranges = (floats, words, words, floats, floats)
+        batch = Batch(none, none, none, none, opens, none, words, none, words, floats, words, small, *ranges, none)
+        self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch, self._index)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        self._rank(batch)
         if self.plan.window.opens is not None:
             self._conditions.choose_openings(batch.opens, batch.attributes, batch.ranks)
-        self._kernels.close_until(-_FARTHEST, 0, self._wiring, self._store)
+        self._kernels.close_until(-_FARTHEST, 0, self._wiring, self._store, self._index)
         self._kernels.rehash(self._store.table, self._store.keys, 0)
 
     def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
@@ -139,7 +160,16 @@ class TrendQuery:
         batch = prepare(self.graphs, self._needs, self.strings, columns, self.slot, opened)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
-        return batch
+        return self._rank(batch)
+
+    def _rank(self, batch: Batch) -> Batch:
+        """The batch with what its events are to the trees."""
+        if not self.graphs.trees:
+            return batch
+        own, words = np.zeros(batch.range_own.shape), np.zeros(batch.range_own.shape)
+        keys, lows, highs = batch.range_keys, batch.range_lows, batch.range_highs
+        self._conditions.rank_events(keys, own, words, lows, highs, batch.attributes, batch.ranks)
+        return batch._replace(range_own=own.view(np.int64), range_words=words.view(np.int64))
 
     def opened_by(self, columns: Columns) -> list[int]:
         """Seqs at which an OPEN ON window opens, for blocks from before the query was there."""
@@ -155,7 +185,7 @@ class TrendQuery:
         """OPEN ON: the windows opened by these events, as (seq, ts), are open; what they held before is unknown."""
         for seq, ts in openings:
             if self._store.head[OPENED] - self._store.head[KLO] >= len(self._store.slots):
-                self._store = store.grow_windows(self._store)
+                self._widen()
             slot = self._store.head[OPENED] % len(self._store.slots)
             self._store.slots[slot, [S_LOW, S_SEQ]] = (seq if self.plan.window.events else ts), seq
             self._store.head[OPENED] += 1
@@ -168,7 +198,7 @@ class TrendQuery:
         """Apply events begin..stop-1 of the batch."""
         while True:
             select = self._conditions.select_pointer
-            begin = self._kernels.advance(begin, stop, select, self._wiring, self._store, batch)
+            begin = self._kernels.advance(begin, stop, select, self._wiring, self._store, batch, self._index)
             if begin == stop:
                 return
             self._make_room()
@@ -215,6 +245,8 @@ class TrendQuery:
             self._store = store.sweep(self._store, self._wiring, self._kernels.rehash)
             if len(self._store.marks):
                 self._shrink_arena()
+            if self._store.head[KEYS] == 0:
+                self._index = self._forest()  # without keys there is no tree
         if self.strings.wants_collection:
             self.strings.collect(self._strings_in_use(), shrink=True)
 
@@ -222,25 +254,28 @@ class TrendQuery:
         """Stored vertices, windows in which a trend has begun, keys, bytes of state, results ever."""
         head = self._store.head
         rows, _ = store.live_vertices(self._store, self._wiring)
+        planted = size = 0
+        if isinstance(self._index, Index):
+            planted, size = forest.entries(self._index, self._store, self._wiring), forest.size(self._index)
         return {
-            "vertices": len(rows),
+            "vertices": len(rows) + planted,
             "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
             "keys": int(head[KEYS]),
-            "state_bytes": sum(array.nbytes for array in self._store),
+            "state_bytes": sum(array.nbytes for array in self._store) + size,
             "results": int(head[RESULTS]),
         }
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """The state as arrays by name."""
-        return {**saved(self._store), "strings": self.strings.saved()}
+        return {**saved(self._store, self._index), "strings": self.strings.saved()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
-        self._store = restored(state, unlimited=self.plan.exact)
+        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
 
     def _close_until(self, point: int, position: int) -> None:
-        while not self._kernels.close_until(point, position, self._wiring, self._store):
+        while not self._kernels.close_until(point, position, self._wiring, self._store, self._index):
             self._make_room()
 
     def _make_room(self) -> None:
@@ -254,10 +289,20 @@ class TrendQuery:
         elif need == NEED_ARENA:
             state = store.repack(state, self._wiring)
         elif need == NEED_WINDOWS:
-            state = store.grow_windows(state)
+            self._widen()
+            return
+        elif need == NEED_NODES:
+            assert isinstance(self._index, Index)
+            self._index = forest.with_room(self._index, int(state.head[ROOM]))
         elif need == NEED_OUT:
             state = store.grow_out(state)
         self._store = state
+
+    def _widen(self) -> None:
+        """OPEN ON: twice as many slots."""
+        self._store, source, target = store.grow_windows(self._store)
+        if isinstance(self._index, Index):
+            self._index = forest.widened(self._index, source, target, len(self._store.slots))
 
     def _shrink_arena(self) -> None:
         rows, _ = store.live_vertices(self._store, self._wiring)

@@ -9,23 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.trends import forest
 from saffron.engine.trends.layout import Store
+from saffron.engine.trends.ordered import Index
 
-WIDE = ("totals", "counts", "sums", "entry_numbers", "out_numbers")
+WIDE = ("totals", "counts", "sums", "entry_numbers", "out_numbers", *forest.WIDE)
 """The arrays that hold integers of any size under EXACT."""
 
 
-def saved(store: Store) -> dict[str, NDArray[np.generic]]:
-    """The store's arrays by name, none of them of Python objects."""
-    return {name: _as_text(array) if array.dtype == object else array.copy() for name, array in store._asdict().items()}
+def saved(store: Store, index: Index | tuple[()]) -> dict[str, NDArray[np.generic]]:
+    """The arrays of store and trees by name, none of them of Python objects."""
+    arrays = {**store._asdict(), **(forest.arrays(index) if isinstance(index, Index) else {})}
+    return {name: _as_text(array) if array.dtype == object else array.copy() for name, array in arrays.items()}
 
 
-def restored(state: Mapping[str, NDArray[Any]], *, unlimited: bool) -> Store:
+def restored(state: Mapping[str, NDArray[Any]], *, unlimited: bool, trees: bool) -> tuple[Store, Index | tuple[()]]:
     """What `saved` was made from."""
-    arrays = {name: state[name] for name in Store._fields}
-    if unlimited:
-        arrays |= {name: _from_text(arrays[name]) for name in WIDE}
-    return Store(**{name: array.copy() for name, array in arrays.items()})
+    wide = WIDE if unlimited else ()
+    arrays = {name: _from_text(array) if name in wide else array.copy() for name, array in state.items()}
+    store = Store(**{name: arrays[name] for name in Store._fields})
+    return store, forest.index_of(arrays) if trees else ()
 
 
 def _as_text(array: NDArray[Any]) -> NDArray[np.uint8]:

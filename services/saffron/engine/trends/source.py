@@ -26,9 +26,12 @@ from saffron.engine.trends import (
     kernels_final,
     kernels_lists,
     kernels_tables,
+    kernels_trees,
     kernels_windows,
     layout,
     numbers,
+    ordered,
+    ordered_code,
 )
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import Wiring
@@ -39,6 +42,7 @@ from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, Tren
 _PARTS = (
     kernels_tables,
     kernels_cells,
+    kernels_trees,
     kernels_absences,
     kernels_lists,
     kernels_final,
@@ -47,6 +51,7 @@ _PARTS = (
 )
 _IMPORTS = ("import math", "from typing import Any")
 _RARE = ("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned")
+_OF_TREES = {name: getattr(ordered, name) for name in ("AFTER", "BEFORE", "FAN", "HEIGHT")}
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until", "rehash")
 _MATRIX = types.float64[:, ::1]
@@ -74,9 +79,12 @@ class Reads:
 
 def reads(graphs: Graphs, measures: Measures) -> Reads:
     """What the conditions and aggregates of this plan read."""
+    asked = [expr for one in graphs.trees.values() for expr in one.expressions]
     edges = [part for exprs in graphs.conditions for expr in exprs for part in walk(expr)]
     local = [place.local for place in graphs.places]
-    others = [part for exprs in (*local, opening_condition(graphs.plan)) for expr in exprs for part in walk(expr)]
+    others = [
+        part for exprs in (*local, opening_condition(graphs.plan), asked) for expr in exprs for part in walk(expr)
+    ]
     earlier = {(a.name, a.kind) for a in edges if isinstance(a, Attribute) and a.which is not Which.ADJACENT}
     parts = edges + others
     rest = {(a.name, a.kind) for a in parts if isinstance(a, Attribute)} | set(measures.read)
@@ -117,18 +125,29 @@ def core(*, unlimited: bool = False) -> ModuleType:
     `unlimited`: for EXACT, over integers of any size.
     """
     texts = [_text(part) for part in (_PARTS if unlimited else (numbers, *_PARTS))]
-    names = {name: value for name, value in vars(exact).items() if not name.startswith("_")} if unlimited else {}
+    trees = ordered_code.plain(unlimited=unlimited)
+    names = {**_OF_TREES, **{name: getattr(trees, name) for name in ordered_code.PUBLIC}}
+    if unlimited:
+        names |= {name: value for name, value in vars(exact).items() if not name.startswith("_")}
     return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(layout,), functions=names, compiled=False)
 
 
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> ModuleType:
     """The loops for one query (`specialise`), as machine code or as Python."""
-    return jit.load(written_for(wiring, shapes), compiled=compiled)
+    text = written_for(wiring, shapes)
+    if not len(wiring.trees):
+        return jit.load(text, compiled=compiled)
+    if not compiled:
+        trees = ordered_code.plain(unlimited=False)
+        return jit.load(text, functions={n: getattr(trees, n) for n in ordered_code.PUBLIC}, compiled=False)
+    functions = ordered_code.functions()
+    made_of = next(iter(functions.values())).__module__  # named after what it is made from
+    return jit.load(f"# {made_of}\n{text}", functions=functions)
 
 
 def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     """The source of the loops for a query of this wiring, whose arrays have these sizes for good."""
-    constants = {name: value for name, value in vars(layout).items() if name.isupper()}
+    constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
     maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants))
     for name in _ENTRY_POINTS:
         maker.entry(name)
@@ -195,10 +214,44 @@ def write(graphs: Graphs, needs: Reads) -> str:
         if exprs:
             lines += [f"        if (states[i] >> {s}) & 1 and not ({all_true(exprs, current)}):"]
             lines += [f"            states[i] ^= {1 << s}"]
-    lines += ["        pass", "", "@kernel()", "def choose_openings(candidates, attributes, ranks):"]
+    lines += [
+        "        pass",
+        *_ranges(graphs, codes, current),
+        "@kernel()",
+        "def choose_openings(candidates, attributes, ranks):",
+    ]
     lines += ["    for i in range(len(candidates)):"]
     lines += [f"        candidates[i] = candidates[i] and {all_true(opening_condition(graphs.plan), current)}"]
     return "\n".join(lines) + "\n"
+
+
+def _ranges(graphs: Graphs, codes: expressions.Codes, current: expressions.Reader) -> list[str]:
+    """`rank_events`: where each event stands in the trees, and what it asks of them (`layout.Batch`, ranges)."""
+    lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, attributes, ranks):"]
+    lines += ["    for i in range(keys.shape[1]):"]
+    for tree, asked in enumerate(graphs.trees.values()):
+        earlier = " and ".join(expressions.truth(expr, codes, current) for expr in asked.before) or "True"
+        later = " and ".join(expressions.truth(expr, codes, current) for expr in asked.after) or "True"
+        key = "0.0" if asked.key is None else expressions.value(asked.key, codes, current)
+        lower, upper = asked.low or asked.unequal, asked.high
+        low = "-math.inf" if lower is None else expressions.value(lower.later, codes, current)
+        high = "math.inf" if upper is None else expressions.value(upper.later, codes, current)
+        lines += [
+            f"        keys[{tree}, i] = within({key}) if {earlier} else math.nan",
+            f"        lows[{tree}, i] = {low if lower is None else f'within({low})'} if {later} else math.nan",
+            f"        highs[{tree}, i] = {high if upper is None else f'within({high})'}",
+        ]
+        if asked.equal is not None:
+            lines += [
+                f"        own[{tree}, i] = {expressions.value(asked.equal.earlier, codes, current)} + 0.0",
+                f"        words[{tree}, i] = {expressions.value(asked.equal.later, codes, current)} + 0.0",
+            ]
+        lines += [
+            f"        keys[{tree}, i] = math.nan if math.isnan(own[{tree}, i]) else keys[{tree}, i]",
+            f"        if math.isnan(words[{tree}, i]) or math.isnan(highs[{tree}, i]):",
+            f"            lows[{tree}, i] = math.nan",
+        ]
+    return [*lines, "        pass", ""]
 
 
 def _of_strings(expr: Binary) -> bool:

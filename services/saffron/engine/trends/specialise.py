@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_HANDED = ("store", "batch")
-"""Parameters that are handed on array by array; `wiring` is known whole."""
+STRUCTURES = ("store", "batch")
+"""What is handed on array by array; `wiring` is known whole."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,10 @@ class Specialiser:
     def entry(self, name: str) -> None:
         """Make an entry point: it keeps its parameters, and hands out the arrays of `store` and `batch`."""
         source = self.functions[name]
-        made = _Body(self, source, (_UNKNOWN,) * len(source.args.args)).made(name)
+        names = [argument.arg for argument in source.args.args]
+        made = _Body(self, source, tuple(_Path(n) if n in STRUCTURES else _UNKNOWN for n in names)).made(name)
         function = made.function
-        handed = [ast.parse(f"{part} = {part.replace('_', '.', 1)}").body[0] for part in made.handed]
+        handed = [ast.parse(f"{part} = {path}").body[0] for part, path in made.handed.items()]
         parameters = [ast.arg(argument.arg) for argument in source.args.args]
         function.args = ast.arguments([], parameters, None, [], [], None, [])
         function.body = [*handed, *function.body]
@@ -69,11 +70,18 @@ class Specialiser:
 
 @dataclass(frozen=True)
 class _Made:
-    """`handed`: arrays it wants besides its parameters; `value`: what it returns if that is known."""
+    """`handed`: arrays it wants besides its parameters, and where they are; `value`: what it returns if known."""
 
     function: ast.FunctionDef
-    handed: tuple[str, ...]
+    handed: dict[str, str]
     value: Any
+
+
+@dataclass(frozen=True)
+class _Path:
+    """One of STRUCTURES, as an argument."""
+
+    path: str
 
 
 class _Unknown:
@@ -90,11 +98,14 @@ class _Body:
         self._maker = maker
         self._known = maker.known
         self._source = source
-        self._handed: dict[str, None] = {}
+        self._handed: dict[str, str] = {}
         names = [argument.arg for argument in source.args.args]
-        self._literals = {n: v for n, v in zip(names, arguments, strict=True) if v is not _UNKNOWN}
-        self._parameters = [n for n in names if n not in self._literals and n not in (*_HANDED, "wiring")]
+        given = {n: v for n, v in zip(names, arguments, strict=True) if v is not _UNKNOWN}
+        self._structures = {n: v.path for n, v in given.items() if isinstance(v, _Path)}
+        self._literals = {n: v for n, v in given.items() if n not in self._structures}
+        self._parameters = [n for n in names if n not in given and n != "wiring"]
         self._arrays: dict[str, ast.expr] = {}
+        self._wanted: dict[str, str] = {}
 
     def made(self, name: str) -> _Made:
         """The function, evaluated as far as it goes."""
@@ -102,7 +113,7 @@ class _Body:
         body, before = self._source.body, ""
         while _text(body) != before:
             before = _text(body)
-            self._literals, self._handed = dict(literals), {}
+            self._literals, self._wanted, self._handed = dict(literals), self._handed, {}
             self._once = _assigned_once(body)
             body = self._block(body)
         value: Any = None if not body else _UNKNOWN
@@ -111,7 +122,7 @@ class _Body:
         arguments = [ast.arg(n) for n in (*self._parameters, *self._handed)]
         signature = ast.arguments([], arguments, None, [], [], None, [])
         function = ast.FunctionDef(name, signature, body, [], None, None)
-        return _Made(ast.fix_missing_locations(function), tuple(self._handed), value)
+        return _Made(ast.fix_missing_locations(function), dict(self._handed), value)
 
     # ---------------------------------------------------------------- statements
 
@@ -152,8 +163,12 @@ class _Body:
             if isinstance(value, ast.Constant):
                 self._literals[target.id] = value.value
                 return []
-            if _path(value, "wiring") or (isinstance(value, ast.Name) and value.id.startswith(("store_", "batch_"))):
+            if _path(value, "wiring") or (isinstance(value, ast.Name) and value.id in self._handed):
                 self._arrays[target.id] = value
+                return []
+            structure = self._structure(value)
+            if structure is not None:
+                self._structures[target.id] = structure
                 return []
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             names = {part.id for part in target.elts if isinstance(part, ast.Name)}
@@ -208,9 +223,12 @@ class _Body:
         match node:
             case ast.Name(id=name):
                 return self._name(node, name)
-            case ast.Attribute(value=ast.Name(id="store" | "batch" as part), attr=attribute):
-                self._handed[f"{part}_{attribute}"] = None
-                return ast.Name(f"{part}_{attribute}", ast.Load())
+            case ast.Attribute(value=base, attr=attribute) if self._structure(base) is not None:
+                path = f"{self._structure(base)}.{attribute}"
+                if path in STRUCTURES:
+                    return ast.Name(path, ast.Load())
+                self._handed[path.replace(".", "_")] = path
+                return ast.Name(path.replace(".", "_"), ast.Load())
             case ast.Subscript(value=base, slice=index):
                 return self._item(self._fold(base), self._fold(index), node.ctx)
             case ast.Attribute(value=base, attr=attribute):
@@ -242,8 +260,10 @@ class _Body:
             return ast.Constant(self._literals[name])
         if name in self._arrays:
             return self._fold(self._arrays[name])
-        if name.startswith(("store_", "batch_")):
-            self._handed[name] = None
+        if name in self._wanted:
+            self._handed[name] = self._wanted[name]
+        if name in self._structures:
+            return ast.Name(self._structures[name], ast.Load())
         if name in self._known.names and name not in self._parameters:
             return ast.Constant(self._known.names[name])
         return node
@@ -293,9 +313,19 @@ class _Body:
 
     def _size(self, array: ast.expr, axis: Any) -> int | None:
         """The size of an array of the store, if it is known."""
-        if isinstance(array, ast.Name) and array.id.startswith("store_"):
-            return self._known.shapes.get((array.id.removeprefix("store_"), axis))
+        if isinstance(array, ast.Name) and array.id in self._handed:
+            return self._known.shapes.get((self._handed[array.id], axis))
         return None
+
+    def _structure(self, node: ast.expr) -> str | None:
+        """Which of STRUCTURES the expression is."""
+        if isinstance(node, ast.Attribute):
+            whole = self._structure(node.value)
+            path = f"{whole}.{node.attr}"
+            return path if whole is not None and path in STRUCTURES else None
+        if not isinstance(node, ast.Name):
+            return None
+        return self._structures.get(node.id, node.id if "." in node.id else None)
 
     def _own(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         """A call of another of the functions: of the one for these literals."""
@@ -303,14 +333,16 @@ class _Body:
         folded = {
             parameter: self._fold(argument)
             for parameter, argument in zip(parameters, arguments, strict=True)
-            if parameter not in (*_HANDED, "wiring")
+            if parameter != "wiring"
         }
+        paths = {p: path for p, value in folded.items() if (path := self._structure(value)) is not None}
         changed = {p for statement in self._maker.functions[name].body for p in _bound(statement)}
         literal = {p: self._literal(value) for p, value in folded.items() if p not in changed}
+        literal |= {p: _Path(path) for p, path in paths.items()}
         made = self._maker.function(name, tuple(literal.get(p, _UNKNOWN) for p in parameters))
         if made.value is not _UNKNOWN:
             return ast.Constant(made.value)
-        self._handed |= dict.fromkeys(made.handed)
+        self._handed |= made.handed
         given = [value for p, value in folded.items() if literal.get(p, _UNKNOWN) is _UNKNOWN]
         handed = [ast.Name(part, ast.Load()) for part in made.handed]
         return ast.Call(ast.Name(made.function.name, ast.Load()), [*given, *handed], [])

@@ -91,6 +91,7 @@ class Sizes:
     extremes: int
     totals: int
     lists: int
+    trees: int
     negatives: int
     negative_totals: int
     marks: int
@@ -113,7 +114,8 @@ class Sizes:
             sizes[f"{name}_extremes", 1] = self.extremes
         sizes |= {(name, 1): self.totals for name in ("totals", "total_scales", "total_extremes")}
         sizes |= {("absent", 1): self.negatives, ("latest", 1): self.negative_totals}
-        return sizes | {("marks", 1): self.marks, ("values", 0): self.stored}
+        sizes |= {("marks", 1): self.marks, ("values", 0): self.stored}
+        return {(f"store.{name}", axis): size for (name, axis), size in sizes.items()}
 
 
 def new(wiring: Wiring, sizes: Sizes) -> Store:
@@ -141,7 +143,9 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
     return Store(
         head,
         np.zeros(2 * _SMALLEST, dtype=np.int32),
-        np.zeros((_SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists), dtype=np.int64),
+        np.zeros(
+            (_SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists + sizes.trees), dtype=np.int64
+        ),
         *numbers(_SMALLEST, sizes.totals, windows),
         np.zeros((_SMALLEST, sizes.negatives, MARK_SIZE), dtype=np.int64),
         np.zeros((_SMALLEST, sizes.negative_totals, MARK_SIZE), dtype=np.int64),
@@ -185,8 +189,8 @@ def _grown(store: Store, names: Sequence[str], rows: int, kept: int) -> Store:
     return store._replace(**{name: sized(getattr(store, name), rows, kept) for name in names})
 
 
-def grow_windows(store: Store) -> Store:
-    """OPEN ON: the store with twice as many slots, each open window's numbers in its new one."""
+def grow_windows(store: Store) -> tuple[Store, Ints, Ints]:
+    """OPEN ON: the store with twice as many slots, and from which to which the open windows' numbers have moved."""
     old = len(store.slots)
     open_ones = np.arange(store.head[KLO], store.head[OPENED], dtype=np.int64)
     source, target = open_ones % old, open_ones % (2 * old)
@@ -199,7 +203,8 @@ def grow_windows(store: Store) -> Store:
     slots = np.zeros((2 * old, SLOT_SIZE), dtype=np.int64)
     slots[:, [S_FIRST, S_LAST, S_SEQ]] = -1
     slots[target] = store.slots[source]
-    return store._replace(slots=slots, **{name: wider(getattr(store, name)) for name in (*_BY_SLOT, "where")})
+    moved = {name: wider(getattr(store, name)) for name in (*_BY_SLOT, "where")}
+    return store._replace(slots=slots, **moved), source, target
 
 
 def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
@@ -240,7 +245,7 @@ def _taken(array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
 
 def repack(store: Store, wiring: Wiring) -> Store:
     """The store with its live vertices moved together, each list with room to grow; the arena is sized to them."""
-    lists = store.keys[: store.head[KEYS], 1 + int(wiring.params[KEY_WIDTH]) + AFTER_LISTS :].reshape(-1, LIST_SIZE)
+    lists = _of_lists(store, wiring).reshape(-1, LIST_SIZE)
     rows, owner = live_vertices(store, wiring)
     used = np.bincount(owner, minlength=len(lists))
     owned = np.where(used > 0, used + used // 2 + 4, 0)
@@ -256,9 +261,8 @@ def repack(store: Store, wiring: Wiring) -> Store:
 
     values = np.zeros((len(store.values), capacity), dtype=np.float64)
     values[:, target] = store.values[:, rows]
-    store.keys[: store.head[KEYS], 1 + int(wiring.params[KEY_WIDTH]) + AFTER_LISTS :] = _lists(
-        first, used, owned, store.keys.shape[1] - 1 - int(wiring.params[KEY_WIDTH]) - AFTER_LISTS
-    )
+    columns = _of_lists(store, wiring)
+    columns[:] = _lists(first, used, owned, columns.shape[1])
     store.head[ARENA] = top
     return store._replace(
         values=values,
@@ -267,15 +271,21 @@ def repack(store: Store, wiring: Wiring) -> Store:
     )
 
 
+def _of_lists(store: Store, wiring: Wiring) -> Ints:
+    """The columns of the keys in which their lists are."""
+    first = 1 + int(wiring.params[KEY_WIDTH]) + AFTER_LISTS
+    return store.keys[: store.head[KEYS], first : store.keys.shape[1] - len(wiring.trees)]
+
+
 def _lists(first: Ints, used: Ints, owned: Ints, width: int) -> Ints:
     result = np.zeros((len(first), LIST_SIZE), dtype=np.int64)
     result[:, FIRST_ROW], result[:, USED], result[:, OWNED] = first, used, owned
-    return result.reshape(-1, width)
+    return result.reshape(-1, width) if width else result.reshape(0, 0)
 
 
 def live_vertices(store: Store, wiring: Wiring) -> tuple[Ints, Ints]:
     """Rows of the vertices in open windows, list by list in time order, and the number of the list each is in."""
-    lists = store.keys[: store.head[KEYS], 1 + int(wiring.params[KEY_WIDTH]) + AFTER_LISTS :].reshape(-1, LIST_SIZE)
+    lists = _of_lists(store, wiring).reshape(-1, LIST_SIZE)
     number = lists[:, USED] - lists[:, EXPIRED]
     owner = np.repeat(np.arange(len(lists)), number)
     begin = lists[:, FIRST_ROW] + lists[:, EXPIRED]

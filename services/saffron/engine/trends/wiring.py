@@ -9,6 +9,8 @@ import numpy as np
 from saffron.engine.trends.graphs import Graphs, Total
 from saffron.engine.trends.layout import (
     ABSENCES,
+    AFTER_LISTS,
+    ALL_MARKED,
     ALL_MARKS,
     ANY,
     BIT,
@@ -34,6 +36,7 @@ from saffron.engine.trends.layout import (
     LATE,
     LEADING,
     LIST,
+    LIST_SIZE,
     MARKED,
     MARKS,
     NEGATIVE,
@@ -49,17 +52,27 @@ from saffron.engine.trends.layout import (
     SOURCE,
     STARTS,
     STATE_SIZE,
+    STORED,
     STRATEGY,
     STRICT,
     SUM,
+    T_BARRIERS,
+    T_COLUMN,
+    T_HIGH,
+    T_LOW,
+    T_SOURCE,
+    T_UNEQUAL,
     TRAILING,
     TRANSITION_SIZE,
+    TREE,
+    TREE_SIZE,
     WAITS,
     Flags,
     Ints,
     Wiring,
 )
 from saffron.engine.trends.measures import Measures
+from saffron.engine.trends.ordered import AFTER, BEFORE
 from saffron.language.plan import Strategy
 
 _STRATEGIES = {
@@ -71,17 +84,20 @@ _STRATEGIES = {
 _FUNCTIONS = {"count": F_COUNT, "sum": F_SUM, "min": F_LEAST, "max": F_GREATEST}
 
 
-def wiring_of(graphs: Graphs, measures: Measures, attributes: list[str]) -> Wiring:
-    """The arrays; `attributes`: the columns of a batch, by name. Transitions are sorted by the state they enter."""
+def wiring_of(graphs: Graphs, measures: Measures, attributes: list[str], stored: int) -> Wiring:
+    """The arrays; `attributes`: the columns of a batch, by name, of which `stored` are kept with vertices.
+
+    Transitions are sorted by the state they enter."""
     order = sorted(range(len(graphs.steps)), key=lambda t: graphs.steps[t].target)
     states = _states(graphs, [graphs.steps[t].target for t in order])
     feeds = _feeds(graphs, states)
     return Wiring(
-        params=_params(graphs),
+        params=_params(graphs, stored),
         states=states,
         transitions=_transitions(graphs, order),
         feeds=np.array(feeds, dtype=np.int64),
         barriers=np.array([mask(total.absences) for total in graphs.totals], dtype=np.int64),
+        trees=_trees(graphs),
         measures=_measures(measures, attributes),
         measured=_measured(graphs, measures),
         negative_barriers=np.array([mask(total.absences) for total in graphs.negative_totals], dtype=np.int64),
@@ -95,10 +111,11 @@ def mask(numbers: Iterable[int]) -> int:
 
 def marks_of(graphs: Graphs) -> int:
     """How many columns vertices have in `marks`."""
-    return ALL_MARKS if graphs.needs_marks else MARKS
+    waiting = len(graphs.trees) if graphs.plan.strict else 0
+    return (ALL_MARKS if graphs.needs_marks else MARKS) + waiting
 
 
-def _params(graphs: Graphs) -> Ints:
+def _params(graphs: Graphs, stored: int) -> Ints:
     plan, window = graphs.plan, graphs.plan.window
     params = np.zeros(PARAMS_SIZE, dtype=np.int64)
     params[SIZE] = window.size
@@ -115,6 +132,8 @@ def _params(graphs: Graphs) -> Ints:
     params[LATE] = graphs.late
     params[BOTH] = bool(plan.sides)
     params[MARKED] = bool(plan.negatives)
+    params[STORED] = stored
+    params[ALL_MARKED] = graphs.needs_marks
     return params
 
 
@@ -154,7 +173,8 @@ def _transitions(graphs: Graphs, order: list[int]) -> Ints:
         step, total = graphs.steps[t], graphs.total_of(t)
         leaving = [other for other in range(len(graphs.steps)) if graphs.steps[other].source == step.source]
         totals = graphs.totals if step.negative is None else graphs.negative_totals
-        conditions = step.transition.conditions
+        conditions = step.transition.conditions if t not in graphs.trees else ()
+        transitions[row, TREE] = list(graphs.trees).index(t) if t in graphs.trees else -1
         transitions[row, SOURCE] = step.source
         transitions[row, CONDITION] = graphs.conditions[conditions] if conditions else -1
         transitions[row, SUM] = -1 if total is None else totals[total]
@@ -167,6 +187,19 @@ def _transitions(graphs: Graphs, order: list[int]) -> Ints:
             ended = (graphs.total_of(end) for end in step.ends)
             transitions[row, EMPTIED] = mask(graphs.totals[end] for end in ended if end is not None)
     return transitions
+
+
+def _trees(graphs: Graphs) -> Ints:
+    rows = np.zeros((len(graphs.trees), TREE_SIZE), dtype=np.int64)
+    first = 1 + len(graphs.plan.key) + AFTER_LISTS + LIST_SIZE * len(graphs.lists)
+    for number, (row, (t, asked)) in enumerate(zip(rows, graphs.trees.items(), strict=True)):
+        row[T_SOURCE] = graphs.steps[t].source
+        row[T_COLUMN] = first + number
+        row[T_BARRIERS] = mask(graphs.steps[t].transition.absences)
+        row[T_LOW] = AFTER if asked.low is not None and asked.low.operator == ">" else BEFORE
+        row[T_HIGH] = BEFORE if asked.high is not None and asked.high.operator == "<" else AFTER
+        row[T_UNEQUAL] = asked.unequal is not None
+    return rows
 
 
 def _measures(measures: Measures, attributes: list[str]) -> Ints:

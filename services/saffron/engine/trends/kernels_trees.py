@@ -1,0 +1,205 @@
+"""Loops over ordered trees of vertices: what a range of them adds up to, for conditions that are ranges (T6).
+
+`batch.ranges` says for each tree and event where the event stands as the earlier one, and which range it asks for as
+the later one (`ranges.Range`). Under TIME STRICT the vertices of the present ts wait in their state's list.
+Part of what is compiled once for all queries; see `kernels`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from saffron.engine.trends.kernels_cells import plus
+from saffron.engine.trends.layout import (
+    AFTER_LAST,
+    AFTER_LISTS,
+    FIRST_ROW,
+    INFINITE,
+    KEY_WIDTH,
+    KEYS,
+    LIST,
+    LIST_SIZE,
+    M_FUNCTION,
+    M_LAST,
+    NEED,
+    NEED_NODES,
+    ROOM,
+    STRICT,
+    T_BARRIERS,
+    T_COLUMN,
+    T_HIGH,
+    T_LOW,
+    T_SOURCE,
+    T_UNEQUAL,
+    TREE,
+    USED,
+    Batch,
+    Store,
+    Wiring,
+)
+from saffron.engine.trends.ordered import AFTER, BEFORE, FAN, HEIGHT, Index
+from saffron.engine.trends.ordered_removal import clear_slot, free_tree, prune
+from saffron.engine.trends.ordered_tree import aggregate, insert
+
+# ---- template begins: what follows is compiled once for all queries (`source.core`)
+
+
+def gather_tree(
+    s: int, row: int, t: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index
+) -> None:
+    """Add the numbers of the vertices that transition t leads from to event i in state s."""
+    tree = wiring.transitions[t, TREE]
+    root = store.keys[row, wiring.trees[tree, T_COLUMN]]
+    low = batch.range_lows[tree, i]
+    if root == 0 or math.isnan(low):
+        return
+    word = batch.range_words[tree, i]
+    if wiring.trees[tree, T_UNEQUAL]:
+        aggregate(root, word, -INFINITE, BEFORE, low, BEFORE, index)
+        gather_found(s, klo, khi, wiring, store, index)
+        aggregate(root, word, low, AFTER, INFINITE, AFTER, index)
+    else:
+        high = batch.range_highs[tree, i]
+        aggregate(root, word, low, wiring.trees[tree, T_LOW], high, wiring.trees[tree, T_HIGH], index)
+    gather_found(s, klo, khi, wiring, store, index)
+
+
+def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
+    """Add what a range adds up to."""
+    sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
+    windows = sums.shape[2]
+    slot = klo % windows
+    for _ in range(khi - klo + 1):
+        for a in range(sums.shape[1]):
+            r = a * windows + slot
+            n, e = plus(
+                wiring.measures[a, M_FUNCTION],
+                sums[s, a, slot],
+                scales[s, a, slot],
+                index.found_ns[r],
+                index.found_es[r],
+            )
+            sums[s, a, slot] = n
+            scales[s, a, slot] = e
+        for b in range(extremes.shape[1]):
+            extremes[s, b, slot] = min(extremes[s, b, slot], index.found_lows[b * windows + slot])
+        slot = slot + 1 if slot + 1 < windows else 0
+
+
+def give_nothing(index: Index) -> None:
+    """No numbers for the next entry."""
+    for r in range(len(index.given_ns)):
+        index.given_ns[r] = 0
+        index.given_es[r] = 0
+    for r in range(len(index.given_lows)):
+        index.given_lows[r] = INFINITE
+
+
+def plant(
+    row: int, s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index
+) -> None:
+    """Enter event i, a vertex of state s, into the trees of its key."""
+    windows = store.sums.shape[2]
+    for tree in range(len(wiring.trees)):
+        if wiring.trees[tree, T_SOURCE] == s and not math.isnan(batch.range_keys[tree, i]):
+            if windows > 1:
+                give_nothing(index)
+            slot = klo % windows
+            for _ in range(khi - klo + 1):
+                for a in range(store.sums.shape[1]):
+                    index.given_ns[a * windows + slot] = store.sums[s, a, slot]
+                    index.given_es[a * windows + slot] = store.sum_scales[s, a, slot]
+                for b in range(store.sum_extremes.shape[1]):
+                    index.given_lows[b * windows + slot] = store.sum_extremes[s, b, slot]
+                slot = slot + 1 if slot + 1 < windows else 0
+            column = wiring.trees[tree, T_COLUMN]
+            own = batch.range_own[tree, i]
+            store.keys[row, column] = insert(store.keys[row, column], own, batch.range_keys[tree, i], 0, index)
+
+
+def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> None:
+    """TIME STRICT: keep with a vertex where it stands in the trees of its state."""
+    first = len(store.values) - len(wiring.trees)
+    column = store.marks.shape[1] - len(wiring.trees)
+    for tree in range(len(wiring.trees)):
+        store.values[first + tree, v] = batch.range_keys[tree, i]
+        store.marks[v, column + tree] = batch.range_own[tree, i]
+
+
+def plant_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
+    """TIME STRICT: time has moved on; what waits in lists goes into the trees."""
+    first = len(store.values) - len(wiring.trees)
+    column = store.marks.shape[1] - len(wiring.trees)
+    for tree in range(len(wiring.trees)):
+        base = list_of(wiring.trees[tree, T_SOURCE], wiring)
+        begin = store.keys[row, base + FIRST_ROW]
+        for v in range(begin, begin + store.keys[row, base + USED]):
+            if not math.isnan(store.values[first + tree, v]) and store.marks[v, M_LAST] >= klo:
+                give_vertex(v, klo, store, index)
+                root = store.keys[row, wiring.trees[tree, T_COLUMN]]
+                root = insert(root, store.marks[v, column + tree], store.values[first + tree, v], 0, index)
+                store.keys[row, wiring.trees[tree, T_COLUMN]] = root
+    for tree in range(len(wiring.trees)):
+        store.keys[row, list_of(wiring.trees[tree, T_SOURCE], wiring) + USED] = 0
+
+
+def give_vertex(v: int, klo: int, store: Store, index: Index) -> None:
+    """The numbers of a vertex, for the next entry."""
+    windows = store.counts.shape[2]
+    give_nothing(index)
+    slot = klo % windows
+    for _ in range(store.marks[v, M_LAST] - klo + 1):
+        for a in range(store.counts.shape[1]):
+            index.given_ns[a * windows + slot] = store.counts[v, a, slot]
+            index.given_es[a * windows + slot] = store.count_scales[v, a, slot]
+        for b in range(store.count_extremes.shape[1]):
+            index.given_lows[b * windows + slot] = store.count_extremes[v, b, slot]
+        slot = slot + 1 if slot + 1 < windows else 0
+
+
+def list_of(s: int, wiring: Wiring) -> Any:
+    """Where the list of a state stands in the row of a key."""
+    return 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * wiring.states[s, LIST]
+
+
+def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
+    """Whether there is room for all insertions that an event can cause; else `NEED` is set."""
+    inserts = len(wiring.trees)
+    if wiring.params[STRICT]:
+        for tree in range(len(wiring.trees)):
+            inserts += store.keys[row, list_of(wiring.trees[tree, T_SOURCE], wiring) + USED]
+    leaves = index.leaves.free[0] + 2 * FAN * inserts <= len(index.leaves.meta)
+    inners = index.inners.free[0] + 2 * FAN * (index.shape[HEIGHT] + 2) * inserts <= len(index.inners.meta)
+    if leaves and inners:
+        return True
+    store.head[NEED] = NEED_NODES
+    store.head[ROOM] = inserts
+    return False
+
+
+def fell(row: int, raised: int, wiring: Wiring, store: Store, index: Index) -> None:
+    """Empty the trees that raised marks (mask) end."""
+    for tree in range(len(wiring.trees)):
+        if wiring.trees[tree, T_BARRIERS] & raised != 0:
+            free_tree(store.keys[row, wiring.trees[tree, T_COLUMN]], index)
+            store.keys[row, wiring.trees[tree, T_COLUMN]] = 0
+
+
+def clear_window(k: int, wiring: Wiring, store: Store, index: Index) -> None:
+    """Window k has closed: its slot is 0 in all trees, and what is in no window any more goes."""
+    after = 1 + wiring.params[KEY_WIDTH]
+    windows = store.sums.shape[2]
+    if windows > 1:
+        clear_slot(k % windows, index)
+    for row in range(store.head[KEYS]):
+        dead = store.keys[row, after + AFTER_LAST] <= k
+        for tree in range(len(wiring.trees)):
+            root = store.keys[row, wiring.trees[tree, T_COLUMN]]
+            if root != 0:
+                if dead:
+                    free_tree(root, index)
+                    root = 0
+                else:
+                    root = prune(root, index)
+                store.keys[row, wiring.trees[tree, T_COLUMN]] = root

@@ -1,0 +1,64 @@
+"""Which transitions an ordered tree serves, and what it is asked (T6): the plan side of the ordered index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.engine.events.schema import Kind
+from saffron.language.composition import kind_of
+from saffron.language.edge_index import Comparison, Search, edge_index
+from saffron.language.plan import Expr, Strategy, Transition
+
+_LOWER, _UPPER = (">", ">="), ("<", "<=")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The predecessors along a transition are the vertices whose key lies between two values of the later event.
+
+    `before`, `after`: conditions on the earlier event alone (else it is not in the tree), on the later one alone.
+    `equal`: values that must be the same. `low`, `high`: comparisons of the key, None where the side is open;
+    `unequal`: or its only one, by !=. Without any of them the key is 0.
+    """
+
+    before: tuple[Expr, ...]
+    after: tuple[Expr, ...]
+    equal: Comparison | None
+    low: Comparison | None
+    high: Comparison | None
+    unequal: Comparison | None
+
+    @property
+    def expressions(self) -> list[Expr]:
+        """All that is computed of events."""
+        compared = [one for one in (self.equal, self.low, self.high, self.unequal) if one is not None]
+        return [*self.before, *self.after, *(side for one in compared for side in (one.earlier, one.later))]
+
+    @property
+    def key(self) -> Expr | None:
+        """What the tree is ordered by."""
+        bound = self.low or self.high or self.unequal
+        return None if bound is None else bound.earlier
+
+
+def range_of(transition: Transition) -> Range | None:
+    """The range that answers a transition's conditions; None where no single one does."""
+    index = edge_index(transition)
+    if index.search is not Search.TREE or transition.strategy is not Strategy.ANY:
+        return None
+    lower = [bound for bound in index.bounds if bound.operator in _LOWER]
+    upper = [bound for bound in index.bounds if bound.operator in _UPPER]
+    unequal = [bound for bound in index.bounds if bound.operator == "!="]
+    if max(len(lower), len(upper), len(index.equalities)) > 1:
+        return None
+    # Codes of strings are used again once nobody holds them; what holds them must tell, and trees do not.
+    if any(kind_of(side) is Kind.STRING for one in index.equalities for side in (one.earlier, one.later)):
+        return None
+    return Range(
+        index.before,
+        index.after,
+        next(iter(index.equalities), None),
+        next(iter(lower), None),
+        next(iter(upper), None),
+        next(iter(unequal), None),
+    )
