@@ -102,8 +102,12 @@ def prepare() -> None:
 
 
 def inlined(function: Function) -> Any:
-    """Decorator of a part of kernels: compiled into each caller. It makes no arrays, so nothing counts references."""
-    return numba.njit(**_OPTIONS, forceinline=True, _nrt=False)(function)
+    """Decorator of a part of kernels: compiled into each caller, and called by nobody else.
+
+    It makes no arrays, so nothing counts references.
+    """
+    alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(**_OPTIONS, **alone, forceinline=True, _nrt=False)(function)
 
 
 def separate(signature: Any) -> Callable[[Function], Function]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 from numba import cfunc, types
 
@@ -52,6 +53,12 @@ _PARTS = (
 _IMPORTS = ("import math", "from typing import Any")
 _RARE = ("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned")
 _OF_TREES = {name: getattr(ordered, name) for name in ("AFTER", "BEFORE", "FAN", "HEIGHT")}
+_FEW = 2
+_STATE, _TOTAL = frozenset({"s"}), frozenset({"s", "total"})
+_VARIABLE = dict.fromkeys(("gather_vertex", "append", "start_sums", "gather_chosen", "is_positive", "finish"), _STATE)
+_VARIABLE |= dict.fromkeys(("gather_total", "accumulate", "zero"), _TOTAL)
+_VARIABLE |= {"measure_number": _STATE, "measure_extreme": _STATE, "gather_found": _STATE, "extra_marks": _STATE}
+"""With more than a few states: parts that are the same for all of them are compiled once."""
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until", "rehash")
 _MATRIX = types.float64[:, ::1]
@@ -135,27 +142,41 @@ def core(*, unlimited: bool = False) -> ModuleType:
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> ModuleType:
     """The loops for one query (`specialise`), as machine code or as Python."""
     text = written_for(wiring, shapes)
-    if not len(wiring.trees):
-        return jit.load(text, compiled=compiled)
     if not compiled:
         trees = ordered_code.plain(unlimited=False)
-        return jit.load(text, functions={n: getattr(trees, n) for n in ordered_code.PUBLIC}, compiled=False)
-    functions = ordered_code.functions()
-    made_of = next(iter(functions.values())).__module__  # named after what it is made from
-    return jit.load(f"# {made_of}\n{text}", functions=functions)
+        names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
+        return jit.load(text, functions=names | {"part": lambda function: function}, compiled=False)
+    functions: dict[str, Any] = {"part": _part}
+    if len(wiring.trees):
+        functions |= ordered_code.functions()
+        text = f"# {functions['insert'].__module__}\n{text}"  # it is named after what it is made from
+    return jit.load(text, functions=functions)
+
+
+def _part(function: Any) -> Any:
+    """Decorator of a part of kernels, compiled once whatever literals it is called with: inlining sees to them."""
+    part = jit.inlined(function)
+    typed = part.get_call_template
+
+    def unliteral(arguments: Sequence[Any], keywords: Any) -> Any:
+        return typed(tuple(map(types.unliteral, arguments)), keywords)
+
+    part.get_call_template = unliteral
+    return part
 
 
 def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     """The source of the loops for a query of this wiring, whose arrays have these sizes for good."""
     constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
-    maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants))
+    variable = _VARIABLE if len(wiring.states) > _FEW else {}
+    maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants, variable=variable))
     for name in _ENTRY_POINTS:
         maker.entry(name)
     lines = [*_IMPORTS]
     for function in maker.made:
         # Kernels make no arrays: without reference counts and with every hot part inlined they are much faster.
         rare = function.name in _ENTRY_POINTS or function.name.rpartition("_")[0] in _RARE
-        lines += ["@kernel()" if rare else "@inlined", ast.unparse(function), ""]
+        lines += ["@kernel()" if rare else "@part", ast.unparse(function), ""]
     return "\n".join(lines)
 
 

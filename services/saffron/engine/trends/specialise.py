@@ -24,13 +24,15 @@ STRUCTURES = ("store", "batch")
 @dataclass(frozen=True)
 class Known:
     """What is known of a query. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays by name and axis;
-    `names`: constants; `unrolled`: how long a loop may be to be unrolled.
+    `names`: constants; `unrolled`: how long a loop may be to be unrolled; `variable`: parameters of functions of which
+    literals are not made use of, so that one function serves all of them.
     """
 
     wiring: Mapping[str, Any]
     shapes: Mapping[tuple[str, int], int]
     names: Mapping[str, Any]
     unrolled: int = 64
+    variable: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -170,6 +172,9 @@ class _Body:
             if structure is not None:
                 self._structures[target.id] = structure
                 return []
+        if isinstance(target, ast.Name):  # it may have been known in the loop's round before
+            self._literals.pop(target.id, None)
+            self._arrays.pop(target.id, None)
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             names = {part.id for part in target.elts if isinstance(part, ast.Name)}
             if len(names) == len(target.elts) and names <= self._once:
@@ -337,6 +342,7 @@ class _Body:
         }
         paths = {p: path for p, value in folded.items() if (path := self._structure(value)) is not None}
         changed = {p for statement in self._maker.functions[name].body for p in _bound(statement)}
+        changed |= self._known.variable.get(name, frozenset())
         literal = {p: self._literal(value) for p, value in folded.items() if p not in changed}
         literal |= {p: _Path(path) for p, path in paths.items()}
         made = self._maker.function(name, tuple(literal.get(p, _UNKNOWN) for p in parameters))

@@ -1,0 +1,79 @@
+"""Kernels made for one query do what the kernels for all of them do: both as Python, over random aggregate queries."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saffron.engine.trends import source
+from saffron.engine.trends.query import TrendQuery
+from saffron.engine.trends.specialise import Known, Specialiser
+from tests.unit.engine.trends.language import Case, blocks, case, run
+
+SEEDS = range(70_000, 70_040)
+
+
+def made(text: str, known: Known, entry: str) -> str:
+    """The functions made for `entry` out of those of the text."""
+    functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    maker = Specialiser(functions, known)
+    maker.entry(entry)
+    return "\n".join(ast.unparse(function) for function in maker.made)
+
+
+def test_special_kernels_give_what_the_common_ones_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [one for one in map(case, SEEDS) if isinstance(one, Case) and not one.plan.exact]
+    expected = [run(one, blocks(one)) for one in asked]
+    build = TrendQuery.__init__
+
+    def special(self: TrendQuery, *arguments: Any, **options: Any) -> None:
+        build(self, *arguments, **options)
+        self._kernels = source.special(self._wiring, self._sizes().lasting, compiled=False)
+
+    monkeypatch.setattr(TrendQuery, "__init__", special)
+    for one, found in zip(asked, expected, strict=True):
+        assert run(one, blocks(one)) == found, str(one)
+
+
+def test_what_is_known_is_a_literal_and_what_cannot_be_is_left_out() -> None:
+    text = """
+def f(i, wiring, store):
+    total = 0
+    for s in range(len(wiring.states)):
+        if wiring.states[s, FLAG]:
+            total += g(s, i, store)
+    if not wiring.states[0, FLAG]:
+        store.unused[0] = 1
+    return total
+def g(s, i, store):
+    return store.numbers[s, i] + 2 * WIDTH
+"""
+    states = np.array([[1], [0], [1]])
+    known = Known({"states": states}, {}, {"FLAG": 0, "WIDTH": 4})
+    assert made(text, known, "f").splitlines() == [
+        "def g_0(i, store_numbers):",
+        "    return store_numbers[0, i] + 8",
+        "def g_1(i, store_numbers):",
+        "    return store_numbers[2, i] + 8",
+        "def f(i, wiring, store):",
+        "    store_numbers = store.numbers",
+        "    total = 0",
+        "    total += g_0(i, store_numbers)",
+        "    total += g_1(i, store_numbers)",
+        "    return total",
+    ]
+
+
+def test_a_parameter_that_is_assigned_to_is_no_literal() -> None:
+    text = """
+def f(i):
+    return g(1, i)
+def g(n, i):
+    while n < i:
+        n += n
+    return n
+"""
+    assert "return g_0(1, i)" in made(text, Known({}, {}, {}), "f")
