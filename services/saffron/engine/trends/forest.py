@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import KEYS, T_COLUMN, Ints, Store, Wiring
+from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import BLOCK, COUNTS, FAN, HEIGHT, USED, WINDOWS, Index, Nodes, doubled, new
 
 _PREFIX = "index."
@@ -16,10 +18,17 @@ WIDE = ("index.given_ns", "index.found_ns", "index.leaves.ns", "index.inners.ns"
 """The arrays that hold integers of any size under EXACT."""
 
 
-def planted(windows: int, counts: int, sums: int, extremes: int, *, worded: bool, unlimited: bool) -> Index:
-    """An empty index for vertices with so many counts, sums and extremes a window."""
-    number: Any = object if unlimited else np.int64
-    return new(windows, counts * windows, sums=sums * windows, lows=extremes * windows, worded=worded, number=number)
+def planted(graphs: Graphs, measures: Measures, windows: int) -> Index:
+    """An empty index for a query's vertices in so many windows at a time."""
+    sums = sum(measure.function == "sum" for measure in measures.numbers)
+    return new(
+        windows,
+        (len(measures.numbers) - sums) * windows,
+        sums=sums * windows,
+        lows=len(measures.extremes) * windows,
+        worded=any(asked.equal is not None for asked in graphs.trees.values()),
+        number=object if graphs.plan.exact else np.int64,
+    )
 
 
 def with_room(index: Index, inserts: int) -> Index:

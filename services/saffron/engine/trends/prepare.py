@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,23 @@ def prepare(
         range_highs=np.zeros(trees, dtype=np.float64),
         ranks=strings.ranks() if needs.ordered else np.zeros(1, dtype=np.int64),
     )
+
+
+def nothing() -> Batch:
+    """The batch of no event, for kernels to be compiled with."""
+    none = np.zeros(0, dtype=np.int64)
+    words, floats = np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0), dtype=np.float64)
+    ranges = (floats, words, words, floats, floats)
+    opens, small = none.astype(np.bool_), words.astype(np.int32)
+    return Batch(none, none, none, none, opens, none, words, none, words, floats, words, small, *ranges, none)
+
+
+def ranked(batch: Batch, rank_events: Callable[..., None]) -> Batch:
+    """The batch with what its events are to the trees (`source.write`: `rank_events`)."""
+    own, words = np.zeros(batch.range_own.shape), np.zeros(batch.range_own.shape)
+    keys, lows, highs = batch.range_keys, batch.range_lows, batch.range_highs
+    rank_events(keys, own, words, lows, highs, batch.attributes, batch.ranks)
+    return batch._replace(range_own=own.view(np.int64), range_words=words.view(np.int64))
 
 
 def states_of(graphs: Graphs, types: Column) -> Ints:

@@ -42,13 +42,13 @@ from saffron.engine.trends.layout import (
     Ints,
     Store,
 )
-from saffron.engine.trends.limits import check, windows_of
+from saffron.engine.trends.limits import check
 from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.ordered import Index
-from saffron.engine.trends.prepare import prepare
+from saffron.engine.trends.prepare import nothing, prepare, ranked
 from saffron.engine.trends.returns import Returns, Rows
 from saffron.engine.trends.saved import restored, saved
-from saffron.engine.trends.wiring import marks_of, wiring_of
+from saffron.engine.trends.wiring import sizes_of, wiring_of
 from saffron.language.plan import TrendPlan
 
 _SWEEP = 4096
@@ -101,34 +101,10 @@ class TrendQuery:
 
     def _forest(self) -> Index | tuple[()]:
         """No trees yet; () for a query that never has any."""
-        if not self.graphs.trees:
-            return ()
-        sums = sum(measure.function == "sum" for measure in self._measures.numbers)
-        return forest.planted(
-            len(self._store.slots),
-            len(self._measures.numbers) - sums,
-            sums,
-            len(self._measures.extremes),
-            worded=any(asked.equal is not None for asked in self.graphs.trees.values()),
-            unlimited=self.plan.exact,
-        )
+        return forest.planted(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
 
     def _sizes(self) -> store.Sizes:
-        totals = len(self.graphs.totals)
-        return store.Sizes(
-            windows=windows_of(self.plan.window),
-            numbers=len(self._measures.numbers),
-            extremes=len(self._measures.extremes),
-            totals=2 * totals if self.plan.strict else totals,
-            lists=len(self.graphs.lists),
-            trees=len(self.graphs.trees),
-            negatives=len(self.plan.negatives),
-            negative_totals=len(self.graphs.negative_totals),
-            marks=marks_of(self.graphs),
-            stored=self._needs.stored + (len(self.graphs.trees) if self.plan.strict else 0),
-            unlimited=self.plan.exact,
-            fixed=self.plan.window.opens is None,
-        )
+        return sizes_of(self.graphs, self._measures, self._needs.stored)
 
     def _table(self, *saved: Any) -> Strings:
         """A table of strings; literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
@@ -139,13 +115,7 @@ class TrendQuery:
 
     def _warm(self) -> None:
         """Compile the kernels, or load them from the cache, before the first event."""
-        none = np.zeros(0, dtype=np.int64)
-        words = np.zeros((0, 0), dtype=np.int64)
-        floats = np.zeros((0, 0), dtype=np.float64)
-        small = words.astype(np.int32)
-        opens = none.astype(np.bool_)
-        ranges = (floats, words, words, floats, floats)
-        batch = Batch(none, none, none, none, opens, none, words, none, words, floats, words, small, *ranges, none)
+        batch = nothing()
         self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch, self._index)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
@@ -166,10 +136,7 @@ class TrendQuery:
         """The batch with what its events are to the trees."""
         if not self.graphs.trees:
             return batch
-        own, words = np.zeros(batch.range_own.shape), np.zeros(batch.range_own.shape)
-        keys, lows, highs = batch.range_keys, batch.range_lows, batch.range_highs
-        self._conditions.rank_events(keys, own, words, lows, highs, batch.attributes, batch.ranks)
-        return batch._replace(range_own=own.view(np.int64), range_words=words.view(np.int64))
+        return ranked(batch, self._conditions.rank_events)
 
     def opened_by(self, columns: Columns) -> list[int]:
         """Seqs at which an OPEN ON window opens, for blocks from before the query was there."""

@@ -1,4 +1,4 @@
-"""What is compiled for a trend query: the common loops, once for all, and its conditions, which are generated text.
+"""What runs a trend query: the loops, as Python for any query or made for this one, and its conditions, generated text.
 
 Only checked parts of the plan are written out: numbers by repr, attributes and strings by index. Everything is
 computed in float64 with NaN for null (`plan.Binary`); a string is the number under which the query interned it.
@@ -34,10 +34,11 @@ from saffron.engine.trends import (
     ordered,
     ordered_code,
 )
+from saffron.engine.trends.folding import Known
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import Wiring
 from saffron.engine.trends.measures import Measures
-from saffron.engine.trends.specialise import Known, Specialiser
+from saffron.engine.trends.specialise import Specialiser
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
 
 _PARTS = (

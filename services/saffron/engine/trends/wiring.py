@@ -71,8 +71,10 @@ from saffron.engine.trends.layout import (
     Ints,
     Wiring,
 )
+from saffron.engine.trends.limits import windows_of
 from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import AFTER, BEFORE
+from saffron.engine.trends.store import Sizes
 from saffron.language.plan import Strategy
 
 _STRATEGIES = {
@@ -109,10 +111,23 @@ def mask(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in set(numbers))
 
 
-def marks_of(graphs: Graphs) -> int:
-    """How many columns vertices have in `marks`."""
+def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
+    """What the rows of a query's store hold."""
     waiting = len(graphs.trees) if graphs.plan.strict else 0
-    return (ALL_MARKS if graphs.needs_marks else MARKS) + waiting
+    return Sizes(
+        windows=windows_of(graphs.plan.window),
+        numbers=len(measures.numbers),
+        extremes=len(measures.extremes),
+        totals=2 * len(graphs.totals) if graphs.plan.strict else len(graphs.totals),
+        lists=len(graphs.lists),
+        trees=len(graphs.trees),
+        negatives=len(graphs.plan.negatives),
+        negative_totals=len(graphs.negative_totals),
+        marks=(ALL_MARKS if graphs.needs_marks else MARKS) + waiting,
+        stored=stored + waiting,
+        unlimited=graphs.plan.exact,
+        fixed=graphs.plan.window.opens is None,
+    )
 
 
 def _params(graphs: Graphs, stored: int) -> Ints:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from saffron.engine.trends import source
+from saffron.engine.trends.folding import Known
 from saffron.engine.trends.query import TrendQuery
-from saffron.engine.trends.specialise import Known, Specialiser
+from saffron.engine.trends.specialise import Specialiser
 from tests.unit.engine.trends.language import Case, blocks, case, run
 
 SEEDS = range(70_000, 70_040)

@@ -1,0 +1,241 @@
+"""Expressions of kernels with what is known of a query put in: the half of `specialise` that is about expressions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+STRUCTURES = ("store", "batch")
+"""What is handed on array by array; `wiring` is known whole."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a query. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays by name and axis;
+    `names`: constants; `unrolled`: how long a loop may be to be unrolled; `variable`: parameters of functions of which
+    literals are not made use of, so that one function serves all of them.
+    """
+
+    wiring: Mapping[str, Any]
+    shapes: Mapping[tuple[str, int], int]
+    names: Mapping[str, Any]
+    unrolled: int = 64
+    variable: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Made:
+    """`handed`: arrays it wants besides its parameters, and where they are; `value`: what it returns if known."""
+
+    function: ast.FunctionDef
+    handed: dict[str, str]
+    value: Any
+
+
+@dataclass(frozen=True)
+class Path:
+    """One of STRUCTURES, as an argument."""
+
+    path: str
+
+
+class Unknown:
+    pass
+
+
+UNKNOWN = Unknown()
+
+
+Make = Callable[[str, tuple[Any, ...]], Made]
+"""The function of this name for these arguments."""
+
+
+class Folder:
+    """Expressions of one function being made: what is known of its names, and what it wants to be handed."""
+
+    def __init__(self, functions: Mapping[str, ast.FunctionDef], known: Known, made: Make) -> None:
+        self._functions = functions
+        self._known = known
+        self._make = made
+        self._literals: dict[str, Any] = {}
+        self._structures: dict[str, str] = {}
+        self._arrays: dict[str, ast.expr] = {}
+        self._parameters: list[str] = []
+        self._handed: dict[str, str] = {}
+        self._wanted: dict[str, str] = {}
+
+    def _literal(self, node: ast.expr | None) -> Any:
+        return node.value if isinstance(node, ast.Constant) else UNKNOWN
+
+    def _fold(self, node: ast.expr) -> ast.expr:
+        match node:
+            case ast.Name(id=name):
+                return self._name(node, name)
+            case ast.Attribute(value=base, attr=attribute) if self._structure(base) is not None:
+                path = f"{self._structure(base)}.{attribute}"
+                if path in STRUCTURES:
+                    return ast.Name(path, ast.Load())
+                self._handed[path.replace(".", "_")] = path
+                return ast.Name(path.replace(".", "_"), ast.Load())
+            case ast.Subscript(value=base, slice=index):
+                return self._item(self._fold(base), self._fold(index), node.ctx)
+            case ast.Attribute(value=base, attr=attribute):
+                return ast.Attribute(self._fold(base) if attribute == "shape" else base, attribute, ast.Load())
+            case ast.Tuple(elts=parts):
+                return ast.Tuple([self._fold(part) for part in parts], ast.Load())
+            case ast.BinOp(left=left, op=op, right=right):
+                left, right = self._fold(left), self._fold(right)
+                if isinstance(op, ast.Mod) and self._literal(right) == 1:
+                    return ast.Constant(0)  # one window at a time
+                return evaluated(ast.BinOp(left, op, right))
+            case ast.UnaryOp(op=op, operand=operand):
+                return evaluated(ast.UnaryOp(op, self._fold(operand)))
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                return evaluated(ast.Compare(self._fold(left), ops, [self._fold(other) for other in others]))
+            case ast.BoolOp(op=op, values=values):
+                return self._logic(op, values)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                folded = self._fold(test)
+                if isinstance(folded, ast.Constant):
+                    return self._fold(body if folded.value else orelse)
+                return ast.IfExp(folded, self._fold(body), self._fold(orelse))
+            case ast.Call():
+                return self._call(node)
+        return node
+
+    def _name(self, node: ast.expr, name: str) -> ast.expr:
+        if name in self._literals:
+            return ast.Constant(self._literals[name])
+        if name in self._arrays:
+            return self._fold(self._arrays[name])
+        if name in self._wanted:
+            self._handed[name] = self._wanted[name]
+        if name in self._structures:
+            return ast.Name(self._structures[name], ast.Load())
+        if name in self._known.names and name not in self._parameters:
+            return ast.Constant(self._known.names[name])
+        return node
+
+    def _item(self, base: ast.expr, index: ast.expr, context: ast.expr_context) -> ast.expr:
+        wired = attribute_of(base, "wiring")
+        if wired is not None:
+            place = ast.literal_eval(index)
+            return ast.Constant(self._known.wiring[wired][place].item())
+        if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
+            size = self._size(base.value, self._literal(index))
+            if size is not None:
+                return ast.Constant(size)
+        return ast.Subscript(base, index, context)
+
+    def _logic(self, op: ast.boolop, values: list[ast.expr]) -> ast.expr:
+        """and, or: operands that say nothing are left out, what one decides is decided."""
+        deciding = isinstance(op, ast.Or)
+        rest: list[ast.expr] = []
+        for value in map(self._fold, values):
+            if not isinstance(value, ast.Constant):
+                rest.append(value)
+            elif bool(value.value) is deciding:
+                if not rest:
+                    return ast.Constant(deciding)
+                rest.append(ast.Constant(deciding))
+                break
+        if not rest:
+            return ast.Constant(not deciding)
+        return rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        assert not node.keywords
+        if isinstance(node.func, ast.Name) and node.func.id in self._functions:
+            return self._own(node.func.id, node.args)
+        arguments = [self._fold(argument) for argument in node.args]
+        if isinstance(node.func, ast.Name) and node.func.id == "len":
+            return self._length(arguments[0])
+        return ast.Call(node.func, arguments, [])
+
+    def _length(self, array: ast.expr) -> ast.expr:
+        wired = attribute_of(array, "wiring")
+        if wired is not None:
+            return ast.Constant(len(self._known.wiring[wired]))
+        size = self._size(array, 0)
+        return ast.Constant(size) if size is not None else ast.Call(ast.Name("len", ast.Load()), [array], [])
+
+    def _size(self, array: ast.expr, axis: Any) -> int | None:
+        """The size of an array of the store, if it is known."""
+        if isinstance(array, ast.Name) and array.id in self._handed:
+            return self._known.shapes.get((self._handed[array.id], axis))
+        return None
+
+    def _structure(self, node: ast.expr) -> str | None:
+        """Which of STRUCTURES the expression is."""
+        if isinstance(node, ast.Attribute):
+            whole = self._structure(node.value)
+            path = f"{whole}.{node.attr}"
+            return path if whole is not None and path in STRUCTURES else None
+        if not isinstance(node, ast.Name):
+            return None
+        return self._structures.get(node.id, node.id if "." in node.id else None)
+
+    def _own(self, name: str, arguments: list[ast.expr]) -> ast.expr:
+        """A call of another of the functions: of the one for these literals."""
+        parameters = [argument.arg for argument in self._functions[name].args.args]
+        folded = {
+            parameter: self._fold(argument)
+            for parameter, argument in zip(parameters, arguments, strict=True)
+            if parameter != "wiring"
+        }
+        paths = {p: path for p, value in folded.items() if (path := self._structure(value)) is not None}
+        changed = {p for statement in self._functions[name].body for p in names_bound(statement)}
+        changed |= self._known.variable.get(name, frozenset())
+        literal = {p: self._literal(value) for p, value in folded.items() if p not in changed}
+        literal |= {p: Path(path) for p, path in paths.items()}
+        made = self._make(name, tuple(literal.get(p, UNKNOWN) for p in parameters))
+        if made.value is not UNKNOWN:
+            return ast.Constant(made.value)
+        self._handed |= made.handed
+        given = [value for p, value in folded.items() if literal.get(p, UNKNOWN) is UNKNOWN]
+        handed = [ast.Name(part, ast.Load()) for part in made.handed]
+        return ast.Call(ast.Name(made.function.name, ast.Load()), [*given, *handed], [])
+
+
+def text_of(statements: list[ast.stmt]) -> str:
+    return ast.unparse(ast.fix_missing_locations(ast.Module(statements, [])))
+
+
+def attribute_of(node: ast.expr, whole: str) -> str | None:
+    """The attribute, where the expression is one of `whole`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == whole:
+        return node.attr
+    return None
+
+
+def evaluated(node: ast.expr) -> ast.expr:
+    """The expression, worked out if all its parts are literals."""
+    parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    if not all(isinstance(part, ast.Constant) for part in parts):
+        return node
+    whole = ast.fix_missing_locations(ast.Expression(node))
+    return ast.Constant(eval(compile(whole, "literal", "eval"), {"__builtins__": {}}))
+
+
+def assigned_once(statements: list[ast.stmt]) -> set[str]:
+    """Names that one statement alone binds."""
+    names = [name for statement in statements for name in names_bound(statement)]
+    return {name for name in names if names.count(name) == 1}
+
+
+def names_bound(node: ast.AST) -> Iterator[str]:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+
+
+def leaves_early(statements: list[ast.stmt]) -> bool:
+    """Whether a loop with this body has a `break` or `continue` of its own."""
+    for statement in statements:
+        if isinstance(statement, ast.Break | ast.Continue):
+            return True
+        if isinstance(statement, ast.If) and (leaves_early(statement.body) or leaves_early(statement.orelse)):
+            return True
+    return False
