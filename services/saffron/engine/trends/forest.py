@@ -11,10 +11,25 @@ from numpy.typing import NDArray
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import KEYS, T_COLUMN, Ints, Store, Wiring
 from saffron.engine.trends.measures import Measures
-from saffron.engine.trends.ordered import BLOCK, COUNTS, FAN, HEIGHT, USED, WINDOWS, Index, Nodes, doubled, new
+from saffron.engine.trends.ordered import (
+    BLOCK,
+    BLOCKS,
+    CHILD,
+    COUNTS,
+    HEIGHT,
+    OLDEST,
+    ROWS,
+    USED,
+    WINDOWS,
+    WORD,
+    Index,
+    doubled,
+    new,
+    reserve,
+)
 
 _PREFIX = "index."
-WIDE = ("index.given_ns", "index.found_ns", "index.leaves.ns", "index.inners.ns")
+WIDE = ("index.ints",)
 """The arrays that hold integers of any size under EXACT."""
 
 
@@ -33,35 +48,27 @@ def planted(graphs: Graphs, measures: Measures, windows: int) -> Index:
 
 def with_room(index: Index, inserts: int) -> Index:
     """The index with room for so many insertions (`kernels_trees.has_nodes`)."""
-    while index.leaves.free[0] + 2 * FAN * inserts > len(index.leaves.meta):
-        index = index._replace(leaves=doubled(index.leaves))
-    while index.inners.free[0] + 2 * FAN * (int(index.shape[HEIGHT]) + 2) * inserts > len(index.inners.meta):
-        index = index._replace(inners=doubled(index.inners))
+    while index.head[BLOCKS] + reserve(int(index.head[HEIGHT]) + 1) * inserts > len(index.meta):
+        index = doubled(index)
     return index
 
 
 def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
     """OPEN ON: the index with so many slots; what was in `source` is in `target`."""
-    old = int(index.shape[WINDOWS])
+    head = index.head
+    old, rows = int(head[WINDOWS]), int(head[ROWS])
 
-    def wider(array: NDArray[Any], nothing: float) -> NDArray[Any]:
-        rows = len(array) // old
-        result = np.full((rows, windows, *array.shape[1:]), nothing).astype(array.dtype)
-        result[:, target] = array.reshape(rows, old, *array.shape[1:])[:, source]
-        return result.reshape(rows * windows, *array.shape[1:])
+    def wider(array: NDArray[Any], used: int, nothing: float) -> NDArray[Any]:
+        """The first rows with more slots, then the others as they are."""
+        result = np.full((used // old, windows, array.shape[1]), nothing).astype(array.dtype)
+        result[:, target] = array[:used].reshape(-1, old, array.shape[1])[:, source]
+        return np.concatenate((result.reshape(-1, array.shape[1]), array[used:]))
 
-    def nodes(of: Nodes) -> Nodes:
-        return of._replace(ns=wider(of.ns, 0), es=wider(of.es, 0), lows=wider(of.lows, np.inf))
-
-    index.shape[[WINDOWS, COUNTS]] = windows, index.shape[COUNTS] // old * windows
-    scratch = {name: getattr(index, name) for name in ("given_ns", "given_es", "found_ns", "found_es")}
-    return index._replace(
-        leaves=nodes(index.leaves),
-        inners=nodes(index.inners),
-        given_lows=wider(index.given_lows, np.inf),
-        found_lows=wider(index.found_lows, np.inf),
-        **{name: wider(array, 0) for name, array in scratch.items()},
-    )
+    ints, smalls = wider(index.ints, rows, 0), wider(index.smalls, rows, 0)
+    floats = wider(index.floats, len(index.floats) - 1, np.inf)
+    head[WORD : OLDEST + 1] += (head[WORD : OLDEST + 1] > 0) * (rows // old * windows - rows)
+    head[[WINDOWS, COUNTS, ROWS]] = windows, head[COUNTS] // old * windows, rows // old * windows
+    return index._replace(ints=ints, smalls=smalls, floats=floats)
 
 
 def entries(index: Index, store: Store, wiring: Wiring) -> int:
@@ -71,28 +78,23 @@ def entries(index: Index, store: Store, wiring: Wiring) -> int:
     found = 0
     while len(nodes):
         leaves, inners = -nodes[nodes < 0] - 1, nodes[nodes > 0] - 1
-        found += int(index.leaves.meta[leaves, USED].sum())
-        used = index.inners.meta[inners, USED].astype(np.int64)
+        found += int(index.meta[leaves, USED].sum())
+        used = index.meta[inners, USED].astype(np.int64)
         place = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
-        nodes = index.inners.children[np.repeat(inners * BLOCK, used) + place].astype(np.int64)
+        nodes = index.smalls[CHILD, np.repeat(inners * BLOCK, used) + place].astype(np.int64)
     return found
 
 
 def size(index: Index) -> int:
     """Bytes of its arrays."""
-    return sum(array.nbytes for array in arrays(index).values())
+    return sum(array.nbytes for array in index)
 
 
 def arrays(index: Index) -> dict[str, NDArray[Any]]:
     """All arrays by name."""
-    found = {f"{_PREFIX}{name}": part for name, part in index._asdict().items() if not isinstance(part, tuple)}
-    for side in ("leaves", "inners"):
-        found |= {f"{_PREFIX}{side}.{name}": part for name, part in getattr(index, side)._asdict().items()}
-    return found
+    return {f"{_PREFIX}{name}": array for name, array in index._asdict().items()}
 
 
 def index_of(state: Mapping[str, NDArray[Any]]) -> Index:
     """What `arrays` was made from."""
-    sides = {s: Nodes(**{n: state[f"{_PREFIX}{s}.{n}"] for n in Nodes._fields}) for s in ("leaves", "inners")}
-    whole: dict[str, Any] = {name: state[f"{_PREFIX}{name}"] for name in Index._fields if name not in sides}
-    return Index(**(whole | sides))
+    return Index(**{name: state[f"{_PREFIX}{name}"] for name in Index._fields})

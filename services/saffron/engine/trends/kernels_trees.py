@@ -38,7 +38,7 @@ from saffron.engine.trends.layout import (
     Store,
     Wiring,
 )
-from saffron.engine.trends.ordered import AFTER, BEFORE, FAN, HEIGHT, Index
+from saffron.engine.trends.ordered import AFTER, BEFORE, BLOCKS, FAN, FOUND, GIVEN, HEIGHT, ROWS, Index
 from saffron.engine.trends.ordered_removal import clear_slot, free_tree, prune
 from saffron.engine.trends.ordered_tree import aggregate, insert
 
@@ -77,23 +77,23 @@ def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index
                 wiring.measures[a, M_FUNCTION],
                 sums[s, a, slot],
                 scales[s, a, slot],
-                index.found_ns[r],
-                index.found_es[r],
+                index.ints[r, FOUND],
+                index.smalls[r, FOUND],
             )
             sums[s, a, slot] = n
             scales[s, a, slot] = e
         for b in range(extremes.shape[1]):
-            extremes[s, b, slot] = min(extremes[s, b, slot], index.found_lows[b * windows + slot])
+            extremes[s, b, slot] = min(extremes[s, b, slot], index.floats[b * windows + slot, FOUND])
         slot = slot + 1 if slot + 1 < windows else 0
 
 
 def give_nothing(index: Index) -> None:
     """No numbers for the next entry."""
-    for r in range(len(index.given_ns)):
-        index.given_ns[r] = 0
-        index.given_es[r] = 0
-    for r in range(len(index.given_lows)):
-        index.given_lows[r] = INFINITE
+    for r in range(index.head[ROWS]):
+        index.ints[r, GIVEN] = 0
+        index.smalls[r, GIVEN] = 0
+    for r in range(len(index.floats) - 1):
+        index.floats[r, GIVEN] = INFINITE
 
 
 def plant(
@@ -108,10 +108,10 @@ def plant(
             slot = klo % windows
             for _ in range(khi - klo + 1):
                 for a in range(store.sums.shape[1]):
-                    index.given_ns[a * windows + slot] = store.sums[s, a, slot]
-                    index.given_es[a * windows + slot] = store.sum_scales[s, a, slot]
+                    index.ints[a * windows + slot, GIVEN] = store.sums[s, a, slot]
+                    index.smalls[a * windows + slot, GIVEN] = store.sum_scales[s, a, slot]
                 for b in range(store.sum_extremes.shape[1]):
-                    index.given_lows[b * windows + slot] = store.sum_extremes[s, b, slot]
+                    index.floats[b * windows + slot, GIVEN] = store.sum_extremes[s, b, slot]
                 slot = slot + 1 if slot + 1 < windows else 0
             column = wiring.trees[tree, T_COLUMN]
             own = batch.range_own[tree, i]
@@ -151,10 +151,10 @@ def give_vertex(v: int, klo: int, store: Store, index: Index) -> None:
     slot = klo % windows
     for _ in range(store.marks[v, M_LAST] - klo + 1):
         for a in range(store.counts.shape[1]):
-            index.given_ns[a * windows + slot] = store.counts[v, a, slot]
-            index.given_es[a * windows + slot] = store.count_scales[v, a, slot]
+            index.ints[a * windows + slot, GIVEN] = store.counts[v, a, slot]
+            index.smalls[a * windows + slot, GIVEN] = store.count_scales[v, a, slot]
         for b in range(store.count_extremes.shape[1]):
-            index.given_lows[b * windows + slot] = store.count_extremes[v, b, slot]
+            index.floats[b * windows + slot, GIVEN] = store.count_extremes[v, b, slot]
         slot = slot + 1 if slot + 1 < windows else 0
 
 
@@ -169,9 +169,7 @@ def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
     if wiring.params[STRICT]:
         for tree in range(len(wiring.trees)):
             inserts += store.keys[row, list_of(wiring.trees[tree, T_SOURCE], wiring) + USED]
-    leaves = index.leaves.free[0] + 2 * FAN * inserts <= len(index.leaves.meta)
-    inners = index.inners.free[0] + 2 * FAN * (index.shape[HEIGHT] + 2) * inserts <= len(index.inners.meta)
-    if leaves and inners:
+    if index.head[BLOCKS] + 2 * FAN * (index.head[HEIGHT] + 3) * inserts <= len(index.meta):
         return True
     store.head[NEED] = NEED_NODES
     store.head[ROOM] = inserts

@@ -18,7 +18,11 @@ A node is a run of 1 to FAN blocks of BLOCK entries: it grows block by block, so
 when it is full. Nodes are freed when they are empty and not merged before (Johnson, Shasha: B-trees with inserts and
 deletes: why free-at-empty is better than merge-at-half, 1993), but for what `prune` joins. An entry of an inner node
 is the least order of what is below (in a node's first one it means nothing), and the aggregates of all of it.
-A child, as a root: inner node b is b + 1, leaf b is -(b + 1), b being its first block.
+A node's name, and so a root: inner node b is b + 1, leaf b is -(b + 1), b being its first block. Block 0 is no node:
+it holds the entry to be inserted and the aggregates found.
+
+Leaves and inner nodes share one pool of few arrays: what compiling these functions costs grows with the number of
+arrays that they are handed.
 """
 
 from __future__ import annotations
@@ -35,47 +39,39 @@ FAN = 4  # blocks in the largest node; of 2 a million random keys cost a tenth l
 BEFORE = -(2**62)
 AFTER = 2**62
 
-# ---- shape: constants of the index, but for HEIGHT
+# ---- entries of block 0
+GIVEN = 0  # what is to be inserted
+FOUND = 1  # the aggregates of a range
+
+# ---- head: constants of the index, then what changes
 WINDOWS = 0  # K
-COUNTS = 1  # rows that are counts; those behind are sums
-HEIGHT = 2  # inner nodes above a leaf in the highest tree ever
-SHAPE_SIZE = 3
+COUNTS = 1  # rows that are counts
+ROWS = 2  # counts and sums
+WORD = 3  # the row of `ints` with words, with seqs, and of inner nodes with the least seq below; 0: there is none
+SEQ = 4
+OLDEST = 5
+HEIGHT = 6  # inner nodes above a leaf in the highest tree ever
+BLOCKS = 7  # blocks ever used; BLOCKS + length: 1 + first block of the list of free runs that long
+PATH = 8 + FAN  # scratch: (block, child) of each inner node from the root
+HEAD_SIZE = PATH + 128
 
 # ---- meta [blocks, 2], of a node's first block
 USED = 0  # entries; of a free run: 1 + the block of the next one that is as long
 ROOM = 1  # blocks
 
-# ---- free [FAN + 1]: 0: blocks ever used; length: 1 + first block of the list of free runs that long
-
-
-class Nodes(NamedTuple):
-    """Leaves, or inner nodes: arrays by block, and by entry (BLOCK times as many). What is not needed has length 0."""
-
-    free: Ints
-    meta: Smalls
-    keys: Floats
-    words: Ints
-    seqs: Ints
-    children: Smalls  # inner nodes
-    oldest: Ints  # inner nodes of an index that keeps vertices apart: the least seq below
-    ns: Ints  # [rows, entries]
-    es: Smalls  # [rows, entries]
-    lows: Floats  # [lows, entries]
+# ---- the last rows of `smalls` and of `floats`
+CHILD = -1
+KEY = -1
 
 
 class Index(NamedTuple):
-    """All trees of one kind, and the numbers that go in and come out. Snapshots are these arrays by name."""
+    """All trees of one kind. Snapshots are these arrays by name."""
 
-    shape: Ints
-    leaves: Nodes
-    inners: Nodes
-    path: Ints  # scratch: (block, child) of each inner node from the root
-    given_ns: Ints  # [rows] the numbers of the entry to be inserted
-    given_es: Smalls
-    given_lows: Floats
-    found_ns: Ints  # [rows] the aggregates of a range
-    found_es: Smalls
-    found_lows: Floats
+    head: Ints
+    meta: Smalls
+    ints: Ints  # [rows and those of WORD, SEQ, OLDEST, entries]: n of each number first
+    smalls: Smalls  # [rows + 1, entries]: e of each number, CHILD: of an entry of an inner node
+    floats: Floats  # [lows + 1, entries]: lows, KEY
 
 
 def new(
@@ -90,61 +86,43 @@ def new(
 ) -> Index:
     """An empty index: `counts` and `sums` rows, `lows`. `number`: the dtype of n, object for EXACT."""
     rows = counts + sums
-    shape = np.zeros(SHAPE_SIZE, dtype=np.int64)
-    shape[WINDOWS], shape[COUNTS] = windows, counts
-
-    def nodes(blocks: int, *, inner: bool) -> Nodes:
-        size = blocks * BLOCK
-        return Nodes(
-            free=np.zeros(FAN + 1, dtype=np.int64),
-            meta=np.zeros((blocks, 2), dtype=np.int32),
-            keys=np.zeros(size, dtype=np.float64),
-            words=np.zeros(size if worded else 0, dtype=np.int64),
-            seqs=np.zeros(size if keeps else 0, dtype=np.int64),
-            children=np.zeros(size if inner else 0, dtype=np.int32),
-            oldest=np.zeros(size if inner and keeps else 0, dtype=np.int64),
-            ns=np.zeros((rows, size), dtype=number),
-            es=np.zeros((rows, size), dtype=np.int32),
-            lows=np.zeros((lows, size), dtype=np.float64),
-        )
-
-    def numbers() -> tuple[NDArray[Any], Smalls, Floats]:
-        return np.zeros(rows, dtype=number), np.zeros(rows, dtype=np.int32), np.full(lows, np.inf)
-
+    head = np.zeros(HEAD_SIZE, dtype=np.int64)
+    head[WINDOWS], head[COUNTS], head[ROWS], head[BLOCKS] = windows, counts, rows, 1
+    columns = rows
+    for column in (WORD,) * worded + (SEQ, OLDEST) * keeps:
+        head[column] = columns
+        columns += 1
+    blocks = reserve(1)
+    floats = np.zeros((lows + 1, blocks * BLOCK), dtype=np.float64)
+    floats[:lows] = np.inf
     return Index(
-        shape, nodes(2 * FAN, inner=False), nodes(2 * FAN, inner=True), np.zeros(128, np.int64), *numbers(), *numbers()
+        head=head,
+        meta=np.zeros((blocks, 2), dtype=np.int32),
+        ints=np.zeros((columns, blocks * BLOCK), dtype=number),
+        smalls=np.zeros((rows + 1, blocks * BLOCK), dtype=np.int32),
+        floats=floats,
     )
 
 
+def reserve(height: int) -> int:
+    """Blocks that one insertion may take, in a tree at most this high: all nodes split, and a new root."""
+    return 2 * FAN * (height + 2)
+
+
 def grown(index: Index) -> Index:
-    """The index with twice the room for leaves, or for inner nodes, whichever `lacks` missed (both if both)."""
-    leaves, inners = index.leaves, index.inners
-    if leaves.free[0] + leaf_reserve() > len(leaves.meta):
-        leaves = doubled(leaves)
-    while inners.free[0] + inner_reserve(int(index.shape[HEIGHT])) > len(inners.meta):
-        inners = doubled(inners)
-    return index._replace(leaves=leaves, inners=inners)
+    """The index with room for an insertion (`lacks`): twice as many blocks, as often as it takes."""
+    while index.head[BLOCKS] + reserve(int(index.head[HEIGHT])) > len(index.meta):
+        index = doubled(index)
+    return index
 
 
-def leaf_reserve() -> int:
-    """Blocks of leaves that one insertion may take: two halves of a full leaf."""
-    return 2 * FAN
-
-
-def inner_reserve(height: int) -> int:
-    """Blocks of inner nodes that one insertion may take, in a tree at most this high: all split, and a new root."""
-    return 2 * FAN * (height + 1)
-
-
-def doubled(nodes: Nodes) -> Nodes:
-    """The nodes, with room for as many again."""
+def doubled(index: Index) -> Index:
+    """The index with room for as many blocks again."""
 
     def wider(array: NDArray[Any]) -> NDArray[Any]:
-        result = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), dtype=array.dtype)
-        result[..., : array.shape[-1]] = array
+        result = np.zeros((len(array), 2 * array.shape[1]), dtype=array.dtype)
+        result[:, : array.shape[1]] = array
         return result
 
-    meta = np.zeros((2 * len(nodes.meta), 2), dtype=np.int32)
-    meta[: len(nodes.meta)] = nodes.meta
-    arrays = {name: wider(array) for name, array in nodes._asdict().items() if name not in ("free", "meta")}
-    return Nodes(free=nodes.free, meta=meta, **arrays)
+    meta = np.concatenate((index.meta, np.zeros_like(index.meta)))
+    return Index(index.head, meta, wider(index.ints), wider(index.smalls), wider(index.floats))

@@ -10,7 +10,7 @@ long parts are called by their addresses (`jit.separate`): a query's kernels nam
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -19,34 +19,47 @@ import numba
 from numba import types
 
 from saffron.engine import jit
-from saffron.engine.trends import exact, layout, numbers, ordered, ordered_nodes, ordered_removal, ordered_tree
+from saffron.engine.trends import (
+    exact,
+    layout,
+    numbers,
+    ordered,
+    ordered_cuts,
+    ordered_nodes,
+    ordered_removal,
+    ordered_tree,
+)
 
 _BEGIN = "# ---- template begins"
 _PARTS = (ordered_nodes, ordered_tree, ordered_removal)
-PUBLIC = ("lacks", "insert", "aggregate", "delete", "cut", "drop_before", "clear_slot", "prune", "free_tree")
+_ALL = (*_PARTS, ordered_cuts)
+PUBLIC = ("insert", "aggregate", "clear_slot", "prune", "free_tree")
 """What kernels call; the docstrings are in `ordered_tree` and `ordered_removal`."""
+CUTS = ("lacks", "delete", "cut", "drop_before")
+"""What the index can do besides, compiled apart."""
 
 
 def plain(*, unlimited: bool = False) -> ModuleType:
     """The functions as Python; `unlimited`: over integers of any size."""
-    text = "\n".join(["from typing import Any", *map(text_of, _PARTS if unlimited else (numbers, *_PARTS))])
+    text = "\n".join(["from typing import Any", *map(text_of, _ALL if unlimited else (numbers, *_ALL))])
     return jit.load(text, helpers=(layout, ordered, exact) if unlimited else (layout, ordered), compiled=False)
 
 
-def functions() -> Mapping[str, Callable[..., Any]]:
-    """PUBLIC by name, for `jit.load(..., functions=...)`: other kernels call them as machine code.
+def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
+    """These by name, of PUBLIC or CUTS, for `jit.load(..., functions=...)`: other kernels call them as machine code.
 
     The caller's source must hold the name of their `__module__`, a comment will do: it follows from their content, and
     machine code from the cache that calls the addresses of another version would crash.
     """
-    return {name: getattr(_machine(), name) for name in PUBLIC}
+    machine = _machine(_PARTS if set(names) <= set(PUBLIC) else _ALL)
+    return {name: getattr(machine, name) for name in names}
 
 
 @cache
-def _machine() -> ModuleType:
+def _machine(parts: tuple[ModuleType, ...]) -> ModuleType:
     lines = ["from typing import Any"]
     signatures = _signatures()
-    for part in (numbers, *_PARTS):
+    for part in (numbers, *parts):
         for line in text_of(part).splitlines():
             if line.startswith("def "):
                 name = line[4 : line.index("(")]
@@ -65,19 +78,19 @@ def text_of(part: ModuleType) -> str:
 def _signatures() -> Mapping[str, Any]:
     """Of the long functions, and of those that kernels call; a root is an int64."""
     index = numba.typeof(ordered.new(1, 1))
-    nodes = numba.typeof(ordered.new(1, 1).leaves)
     i, f, b = types.int64, types.float64, types.boolean
-    ns, es = types.int64[:, ::1], types.int32[:, ::1]
     order, bounds = (i, f, i), (i, f, i, f, i)
     return {
-        "total": types.UniTuple(i, 2)(i, i, i, ns, es),
         "add_aligned": types.UniTuple(i, 2)(i, i, i, i),
-        "divided": types.UniTuple(i, 3)(i, i, b, nodes),
+        "copy_entries": types.void(i, i, i, index),
+        "opened": types.UniTuple(i, 3)(i, i, b, index),
+        "add_run": types.void(i, i, i, index),
         "sum_child": types.void(i, i, index),
         "divide_path": types.UniTuple(i, 2)(i, i, i, b, index),
         "mend": i(i, i, i, index),
         "lacks": b(index),
         "insert": i(i, *order, index),
+        "add_side": types.void(i, *order, b, index),
         "aggregate": types.void(i, *bounds, index),
         "cut": i(i, *bounds, index),
         "delete": i(i, *order, index),

@@ -4,205 +4,208 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.layout import Floats, Ints, Smalls
 from saffron.engine.trends.numbers import add, add_signed, total
-from saffron.engine.trends.ordered import BLOCK, COUNTS, FAN, ROOM, USED, Index, Nodes
+from saffron.engine.trends.ordered import (
+    BLOCK,
+    BLOCKS,
+    CHILD,
+    COUNTS,
+    FAN,
+    GIVEN,
+    KEY,
+    OLDEST,
+    ROOM,
+    ROWS,
+    SEQ,
+    USED,
+    WORD,
+    Index,
+)
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
-def place(block: int, word: int, key: float, seq: int, nodes: Nodes) -> Any:
-    """How many entries of the node are less than (word, key, seq); an entry without a seq has 0."""
-    first = block * BLOCK
-    return less(first, first + nodes.meta[block, USED], word, key, seq, nodes)
+def first_of(node: int) -> Any:
+    """The place of a node's first entry."""
+    return (abs(node) - 1) * BLOCK
 
 
-def child_of(block: int, word: int, key: float, seq: int, inners: Nodes) -> Any:
-    """The number of the child in which (word, key, seq) belongs: all but the first begin with their entry's order."""
-    first = block * BLOCK
-    return less(first + 1, first + inners.meta[block, USED], word, key, seq + 1, inners)
-
-
-def less(first: int, stop: int, word: int, key: float, seq: int, nodes: Nodes) -> Any:
-    """How many of entries first..stop-1, which are in order, are less than (word, key, seq)."""
-    keys, words, seqs = nodes.keys, nodes.words, nodes.seqs
+def place(node: int, word: int, key: float, seq: int, index: Index) -> Any:
+    """Of a leaf, how many entries are less than (word, key, seq), where an entry without a seq has 0; of an inner node
+    the number of the child in which that belongs: all but the first begin with their entry's order.
+    """
+    first = first_of(node)
+    stop = first + index.meta[abs(node) - 1, USED]
+    if node > 0:
+        first += 1
+        seq += 1
     at = first
-    if len(words) > 0:
+    ints, floats = index.ints, index.floats
+    own, order = index.head[WORD], index.head[SEQ]
+    if own > 0:
         for j in range(first, stop):
-            at += (words[j] < word) | ((words[j] == word) & (keys[j] < key))
+            at += (ints[own, j] < word) | ((ints[own, j] == word) & (floats[KEY, j] < key))
     else:
         for j in range(first, stop):
-            at += keys[j] < key
-    while at < stop and keys[at] == key and (len(words) == 0 or words[at] == word):
-        if (seqs[at] if len(seqs) > 0 else 0) >= seq:
+            at += floats[KEY, j] < key
+    while at < stop and floats[KEY, at] == key and (own == 0 or ints[own, at] == word):
+        if (ints[order, at] if order > 0 else 0) >= seq:
             break
         at += 1
     return at - first
 
 
-def move_entry(source: int, target: int, nodes: Nodes) -> None:
-    """Copy an entry, all of it."""
-    nodes.keys[target] = nodes.keys[source]
-    if len(nodes.words) > 0:
-        nodes.words[target] = nodes.words[source]
-    if len(nodes.seqs) > 0:
-        nodes.seqs[target] = nodes.seqs[source]
-    if len(nodes.children) > 0:
-        nodes.children[target] = nodes.children[source]
-    if len(nodes.oldest) > 0:
-        nodes.oldest[target] = nodes.oldest[source]
-    for r in range(len(nodes.ns)):
-        nodes.ns[r, target] = nodes.ns[r, source]
-        nodes.es[r, target] = nodes.es[r, source]
-    for r in range(len(nodes.lows)):
-        nodes.lows[r, target] = nodes.lows[r, source]
+def child_at(at: int, index: Index) -> Any:
+    """The node that an entry of an inner node names, as an int64: what takes nodes is compiled for those alone."""
+    return 0 + index.smalls[CHILD, at]
 
 
-def move_entries(source: int, stop: int, target: int, nodes: Nodes) -> None:
-    """Copy entries source..stop-1, to a place before them or one that they do not overlap."""
-    for j in range(stop - source):
-        move_entry(source + j, target + j, nodes)
+def copy_entries(source: int, stop: int, target: int, index: Index) -> None:
+    """Copy entries source..stop-1, all of them, to places before them or that they do not overlap."""
+    ints, smalls, floats = index.ints, index.smalls, index.floats
+    by = target - source
+    for j in range(source, stop):
+        for r in range(len(ints)):
+            ints[r, j + by] = ints[r, j]
+        for r in range(len(smalls)):
+            smalls[r, j + by] = smalls[r, j]
+        for r in range(len(floats)):
+            floats[r, j + by] = floats[r, j]
 
 
-def allocate(room: int, nodes: Nodes) -> Any:
+def push_entries(first: int, stop: int, index: Index) -> None:
+    """Move entries first..stop-1 one place on."""
+    ints, smalls, floats = index.ints, index.smalls, index.floats
+    for j in range(stop, first, -1):
+        for r in range(len(ints)):
+            ints[r, j] = ints[r, j - 1]
+        for r in range(len(smalls)):
+            smalls[r, j] = smalls[r, j - 1]
+        for r in range(len(floats)):
+            floats[r, j] = floats[r, j - 1]
+
+
+def allocate(room: int, index: Index) -> Any:
     """A free run of so many blocks; the caller has seen to it that there is one (`lacks`)."""
-    block = nodes.free[room] - 1
+    head, meta = index.head, index.meta
+    block = head[BLOCKS + room] - 1
     if block >= 0:
-        nodes.free[room] = nodes.meta[block, USED]
+        head[BLOCKS + room] = meta[block, USED]
     else:
-        block = nodes.free[0]
-        nodes.free[0] += room
-    nodes.meta[block, USED] = 0
-    nodes.meta[block, ROOM] = room
+        block = head[BLOCKS]
+        head[BLOCKS] += room
+    meta[block, USED] = 0
+    meta[block, ROOM] = room
     return block
 
 
-def release(block: int, nodes: Nodes) -> None:
+def release(node: int, index: Index) -> None:
     """Give a node's run back."""
-    room = nodes.meta[block, ROOM]
-    nodes.meta[block, USED] = nodes.free[room]
-    nodes.free[room] = block + 1
+    block = abs(node) - 1
+    room = index.meta[block, ROOM]
+    index.meta[block, USED] = index.head[BLOCKS + room]
+    index.head[BLOCKS + room] = block + 1
 
 
-def opened(block: int, p: int, last: bool, nodes: Nodes) -> tuple[int, int, int]:
-    """Make a gap for the p-th entry: (the node, the node split off behind it or -1, the entry's place).
+def opened(block: int, p: int, last: bool, index: Index) -> tuple[int, int, int]:
+    """Make a gap for the p-th entry: (the node, the node split off behind it or -1, the entry's place), as blocks.
 
-    `last`: nothing comes behind this node; keys that only rise fill their nodes.
+    `last`: nothing comes behind this node; keys that only rise fill their nodes. A full node is moved to a run that is
+    one block longer, or split into two.
     """
+    meta = index.meta
     first = block * BLOCK
-    used = nodes.meta[block, USED]
-    if used == nodes.meta[block, ROOM] * BLOCK:
-        return divided(block, p, last, nodes)
-    for j in range(first + used, first + p, -1):
-        move_entry(j - 1, j, nodes)
-    nodes.meta[block, USED] = used + 1
-    return block, -1, first + p
-
-
-def divided(block: int, p: int, last: bool, nodes: Nodes) -> tuple[int, int, int]:
-    """`opened` for a full node: moved to a run that is one block longer, or split into two."""
-    first = block * BLOCK
-    used = nodes.meta[block, USED]
+    used = meta[block, USED]
+    if used < meta[block, ROOM] * BLOCK:
+        push_entries(first + p, first + used, index)
+        meta[block, USED] = used + 1
+        return block, -1, first + p
     half = used
     right = -1
     to_left = True
-    if nodes.meta[block, ROOM] < FAN:
-        left = allocate(nodes.meta[block, ROOM] + 1, nodes)
-        nodes.meta[left, USED] = used + 1
+    if meta[block, ROOM] < FAN:
+        left = allocate(meta[block, ROOM] + 1, index)
+        meta[left, USED] = used + 1
     else:
         half = used if last and p == used else used >> 1
         to_left = p <= half < used
         size = half + (1 if to_left else 0)
-        left = allocate((size + BLOCK - 1) // BLOCK, nodes)
-        nodes.meta[left, USED] = size
-        right = allocate((used - size) // BLOCK + 1, nodes)
-        nodes.meta[right, USED] = used + 1 - size
-    at = left * BLOCK + p if to_left else right * BLOCK + p - half
-    for j in range(used):
-        target = left * BLOCK + j if j < half else right * BLOCK + j - half
-        if j >= p and (j < half) == to_left:
-            target += 1  # behind the gap, in the same node
-        move_entry(first + j, target, nodes)
-    release(block, nodes)
+        left = allocate((size + BLOCK - 1) // BLOCK, index)
+        meta[left, USED] = size
+        right = allocate((used - size) // BLOCK + 1, index)
+        meta[right, USED] = used + 1 - size
+    begin = 0  # what is before the gap, what is behind it in the same node, and what is in the other node
+    at = left * BLOCK + p
+    if to_left:
+        copy_entries(first + half, first + used, right * BLOCK, index)
+        used = half
+    else:
+        copy_entries(first, first + half, left * BLOCK, index)
+        begin = half
+        at = right * BLOCK + p - half
+    copy_entries(first + begin, first + p, at - (p - begin), index)
+    copy_entries(first + p, first + used, at + 1, index)
+    release(block + 1, index)
     return left, right, at
 
 
-def close_gap(block: int, begin: int, stop: int, nodes: Nodes) -> None:
+def close_gap(block: int, begin: int, stop: int, index: Index) -> None:
     """Take entries begin..stop-1 out of the node."""
     first = block * BLOCK
-    used = nodes.meta[block, USED]
-    move_entries(first + stop, first + used, first + begin, nodes)
-    nodes.meta[block, USED] = used - (stop - begin)
+    used = index.meta[block, USED]
+    copy_entries(first + stop, first + used, first + begin, index)
+    index.meta[block, USED] = used - (stop - begin)
 
 
-def clear_found(index: Index) -> None:
-    """No aggregates yet."""
-    for r in range(len(index.found_ns)):
-        index.found_ns[r] = 0
-        index.found_es[r] = 0
-    for r in range(len(index.found_lows)):
-        index.found_lows[r] = float("inf")
+def clear_entry(at: int, index: Index) -> None:
+    """No numbers."""
+    for r in range(index.head[ROWS]):
+        index.ints[r, at] = 0
+        index.smalls[r, at] = 0
+    for r in range(len(index.floats) - 1):
+        index.floats[r, at] = float("inf")
 
 
-def add_run(first: int, stop: int, index: Index, nodes: Nodes) -> None:
-    """Add the numbers of entries first..stop-1 of a node to those found."""
+def add_run(first: int, stop: int, at: int, index: Index) -> None:
+    """Add the numbers of entries first..stop-1 of a node to those of another entry."""
+    ns, es, lows = index.ints, index.smalls, index.floats
     if first >= stop:
         return
-    counts = index.shape[COUNTS]
-    ns, es = index.found_ns, index.found_es
-    for r in range(len(ns)):
-        if r < counts:
-            n, e = total(r, first, stop, nodes.ns, nodes.es)
-            ns[r], es[r] = add(ns[r], es[r], n, e)
+    for r in range(index.head[ROWS]):
+        if r < index.head[COUNTS]:
+            n, e = total(r, first, stop, ns, es)
+            ns[r, at], es[r, at] = add(ns[r, at], es[r, at], n, e)
         else:
             for j in range(first, stop):
-                ns[r], es[r] = add_signed(ns[r], es[r], nodes.ns[r, j], nodes.es[r, j])
-    for r in range(len(index.found_lows)):
+                ns[r, at], es[r, at] = add_signed(ns[r, at], es[r, at], ns[r, j], es[r, j])
+    for r in range(len(lows) - 1):
         for j in range(first, stop):
-            index.found_lows[r] = min(index.found_lows[r], nodes.lows[r, j])
+            lows[r, at] = min(lows[r, at], lows[r, j])
 
 
-def add_given(at: int, counts: int, nodes: Nodes, ns: Ints, es: Smalls, lows: Floats) -> None:
-    """Add the entry being inserted to an entry."""
-    for r in range(len(ns)):
-        if r < counts:
-            nodes.ns[r, at], nodes.es[r, at] = add(nodes.ns[r, at], nodes.es[r, at], ns[r], es[r])
+def add_given(at: int, index: Index) -> None:
+    """Add the numbers of the entry to be inserted to those of another."""
+    ns, es, lows = index.ints, index.smalls, index.floats
+    for r in range(index.head[ROWS]):
+        if r < index.head[COUNTS]:
+            ns[r, at], es[r, at] = add(ns[r, at], es[r, at], ns[r, GIVEN], es[r, GIVEN])
         else:
-            nodes.ns[r, at], nodes.es[r, at] = add_signed(nodes.ns[r, at], nodes.es[r, at], ns[r], es[r])
-    for r in range(len(lows)):
-        nodes.lows[r, at] = min(nodes.lows[r, at], lows[r])
-
-
-def sum_node(block: int, at: int, index: Index, nodes: Nodes) -> None:
-    """The aggregates of a node, into the entry `at` of the inner node above it."""
-    inners = index.inners
-    first = block * BLOCK
-    stop = first + nodes.meta[block, USED]
-    for r in range(len(nodes.ns)):
-        if r < index.shape[COUNTS]:
-            inners.ns[r, at], inners.es[r, at] = total(r, first, stop, nodes.ns, nodes.es)
-        else:
-            n, x = nodes.ns[r, first], nodes.es[r, first]
-            for j in range(first + 1, stop):
-                n, x = add_signed(n, x, nodes.ns[r, j], nodes.es[r, j])
-            inners.ns[r, at], inners.es[r, at] = n, x
-    for r in range(len(nodes.lows)):
-        low = nodes.lows[r, first]
-        for j in range(first + 1, stop):
-            low = min(low, nodes.lows[r, j])
-        inners.lows[r, at] = low
-    if len(inners.oldest) > 0:
-        seqs = nodes.oldest if len(nodes.oldest) > 0 else nodes.seqs
-        oldest = seqs[first]
-        for j in range(first + 1, stop):
-            oldest = min(oldest, seqs[j])
-        inners.oldest[at] = oldest
+            ns[r, at], es[r, at] = add_signed(ns[r, at], es[r, at], ns[r, GIVEN], es[r, GIVEN])
+    for r in range(len(lows) - 1):
+        lows[r, at] = min(lows[r, at], lows[r, GIVEN])
 
 
 def sum_child(child: int, at: int, index: Index) -> None:
-    """The aggregates of a child, into the entry `at` of the inner node above it, which names it."""
-    index.inners.children[at] = child
-    if child < 0:
-        sum_node(-child - 1, at, index, index.leaves)
-    else:
-        sum_node(child - 1, at, index, index.inners)
+    """The aggregates of a node, into the entry `at` of the inner node above it, which names it."""
+    first = first_of(child)
+    stop = first + index.meta[abs(child) - 1, USED]
+    index.smalls[CHILD, at] = child
+    clear_entry(at, index)
+    add_run(first, stop, at, index)
+    above = index.head[OLDEST]
+    if above > 0:
+        below = above if child > 0 else index.head[SEQ]
+        oldest = index.ints[below, first]
+        for j in range(first + 1, stop):
+            oldest = min(oldest, index.ints[below, j])
+        index.ints[above, at] = oldest

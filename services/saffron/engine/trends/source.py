@@ -53,7 +53,8 @@ _PARTS = (
 )
 _IMPORTS = ("import math", "from typing import Any")
 _RARE = ("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned")
-_OF_TREES = {name: getattr(ordered, name) for name in ("AFTER", "BEFORE", "FAN", "HEIGHT")}
+_NAMES_OF_TREES = ("AFTER", "BEFORE", "BLOCKS", "FAN", "FOUND", "GIVEN", "HEIGHT", "ROWS")
+_OF_TREES = {name: getattr(ordered, name) for name in _NAMES_OF_TREES}
 _FEW = 2
 _STATE, _TOTAL = frozenset({"s"}), frozenset({"s", "total"})
 _VARIABLE = dict.fromkeys(("gather_vertex", "append", "start_sums", "gather_chosen", "is_positive", "finish"), _STATE)

@@ -13,7 +13,23 @@ import pytest
 
 from saffron.engine import jit
 from saffron.engine.trends import ordered, ordered_code
-from saffron.engine.trends.ordered import AFTER, BEFORE, BLOCK, FAN, ROOM, USED, Index, Nodes
+from saffron.engine.trends.ordered import (
+    AFTER,
+    BEFORE,
+    BLOCK,
+    BLOCKS,
+    CHILD,
+    FAN,
+    FOUND,
+    GIVEN,
+    HEIGHT,
+    KEY,
+    ROOM,
+    SEQ,
+    USED,
+    WORD,
+    Index,
+)
 from tests.reference.ordered import Bound, Entry, OrderedList
 
 INFINITY = float("inf")
@@ -34,7 +50,7 @@ PARAMETERS = {
 def functions(how: str) -> ModuleType:
     if how != "compiled":
         return ordered_code.plain(unlimited=how == "exact")
-    called = ordered_code.functions()
+    called = ordered_code.functions((*ordered_code.PUBLIC, *ordered_code.CUTS))
     lines = [f"# {called['insert'].__module__}"]  # named after what it is made from, as addresses are
     for name, taken in PARAMETERS.items():
         lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({taken})", ""]
@@ -107,9 +123,9 @@ class Pair:
         empty = [given[r % shape.windows][0] == 0 for r in range(len(given))]  # no trend: nothing to count or add
         given = [(0, 0) if none else number for none, number in zip(empty, given, strict=True)]
         for r, (n, e) in enumerate(given):
-            index.given_ns[r], index.given_es[r] = n, e
+            index.ints[r, GIVEN], index.smalls[r, GIVEN] = n, e
         lows = [INFINITY if empty[r] else float(self.source.randrange(99)) for r in range(shape.lows)]
-        index.given_lows[:] = lows
+        index.floats[: shape.lows, GIVEN] = lows
         word, key, seq = self.word(), self.key(), self.seq
         self.seq += 1
         self.roots[t] = self.run.insert(self.roots[t], word, key, seq, index)
@@ -132,13 +148,13 @@ class Pair:
         shape, index = self.shape, self.index
         true, lows = self.lists[t].aggregate(word, low, high, shape.counts + shape.sums, shape.lows)
         for r, value in enumerate(true):
-            n, e = int(index.found_ns[r]), int(index.found_es[r])
+            n, e = int(index.ints[r, FOUND]), int(index.smalls[r, FOUND])
             if r >= shape.counts:
                 assert e % 2 == 0
                 e >>= 1
             found = Fraction(n) * Fraction(2) ** e
             assert abs(found - value) <= (value / 2**50 if value >= 2**63 and not self.exact else 0)
-        assert index.found_lows.tolist() == lows
+        assert index.floats[: shape.lows, FOUND].tolist() == lows
 
     def remove(self, t: int) -> None:
         what = self.source.choice(["delete", "cut", "drop", "clear", "prune", "free"])
@@ -170,35 +186,35 @@ class Pair:
 
     def all_is_kept_or_free(self) -> None:
         """Every block is in a node of some tree, or in a free run; each node is right about what it holds."""
-        counted = [0, 0]
+        counted = [1]
         for root, twin in zip(self.roots, self.lists, strict=True):
             if root != 0:
                 held = self.visit(int(root), counted)
                 assert len(held) == len({(e.word, e.key, e.seq) for e in twin.entries}) or not self.shape.keeps
                 assert held == sorted(held)
-        for side, nodes in enumerate((self.index.leaves, self.index.inners)):
-            assert counted[side] + free_blocks(nodes) == nodes.free[0] <= len(nodes.meta)
+        assert counted[0] + free_blocks(self.index) == self.index.head[BLOCKS] <= len(self.index.meta)
 
     def visit(self, node: int, counted: list[int]) -> list[tuple[int, float, int]]:
-        nodes = self.index.inners if node > 0 else self.index.leaves
+        index = self.index
         block = abs(node) - 1
-        counted[node > 0] += int(nodes.meta[block, ROOM])
-        entries = range(block * BLOCK, block * BLOCK + int(nodes.meta[block, USED]))
-        assert 0 < len(entries) <= int(nodes.meta[block, ROOM]) * BLOCK <= FAN * BLOCK
-        if node < 0:
-            words = nodes.words if self.shape.worded else np.zeros(len(nodes.keys), np.int64)
-            seqs = nodes.seqs if self.shape.keeps else np.zeros(len(nodes.keys), np.int64)
-            return [(int(words[at]), float(nodes.keys[at]), int(seqs[at])) for at in entries]
-        return [each for at in entries for each in self.visit(int(nodes.children[at]), counted)]
+        counted[0] += int(index.meta[block, ROOM])
+        entries = range(block * BLOCK, block * BLOCK + int(index.meta[block, USED]))
+        assert 0 < len(entries) <= int(index.meta[block, ROOM]) * BLOCK <= FAN * BLOCK
+        if node > 0:
+            return [each for at in entries for each in self.visit(int(index.smalls[CHILD, at]), counted)]
+        nothing = np.zeros(index.ints.shape[1], np.int64)
+        words = index.ints[index.head[WORD]] if self.shape.worded else nothing
+        seqs = index.ints[index.head[SEQ]] if self.shape.keeps else nothing
+        return [(int(words[at]), float(index.floats[KEY, at]), int(seqs[at])) for at in entries]
 
 
-def free_blocks(nodes: Nodes) -> int:
+def free_blocks(index: Index) -> int:
     blocks = 0
     for room in range(1, FAN + 1):
-        run = int(nodes.free[room])
+        run = int(index.head[BLOCKS + room])
         while run:
             blocks += room
-            run = int(nodes.meta[run - 1, USED])
+            run = int(index.meta[run - 1, USED])
     return blocks
 
 
@@ -236,13 +252,13 @@ def test_a_thousand_small_trees_are_small() -> None:
     run = functions("compiled")
     index = ordered.new(1, 1)
     roots = [0] * 1000
-    index.given_ns[0] = 1
+    index.ints[0, GIVEN] = 1
     for seq in range(10_000):
         while run.lacks(index):
             index = ordered.grown(index)
         roots[seq % 1000] = run.insert(roots[seq % 1000], 0, float(seq * 7919 % 10_007), seq, index)
-    assert index.leaves.free[0] * BLOCK <= 16 * 1000 + BLOCK * 1000
-    assert index.inners.free[0] == 0
+    assert index.head[BLOCKS] * BLOCK <= 16 * 1000 + BLOCK * 1001
+    assert index.head[HEIGHT] == 0
 
 
 def test_keys_that_only_rise_fill_their_nodes() -> None:
@@ -253,4 +269,4 @@ def test_keys_that_only_rise_fill_their_nodes() -> None:
         while run.lacks(index):
             index = ordered.grown(index)
         root = run.insert(root, 0, float(seq), seq, index)
-    assert index.leaves.free[0] * BLOCK < 2000 * 1.1 + 64
+    assert index.head[BLOCKS] * BLOCK < 2000 * 1.2 + 64
