@@ -7,14 +7,18 @@ random tests cover thousands of queries in seconds.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from threading import RLock
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numba
@@ -66,6 +70,18 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
     return made
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """The compiler makes many objects and no garbage to speak of: looking for it takes a fifth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class _Waiting:
     """A kernel that is compiled for one signature, whatever it is first called with, and by whom."""
 
@@ -87,7 +103,8 @@ class _Waiting:
     def compile(self) -> None:
         _waiting.remove(self)
         del self._dispatcher._compile_for_args, self._dispatcher.get_call_template
-        self._dispatcher.compile(self._signature)
+        with _no_collection():
+            self._dispatcher.compile(self._signature)
         self._dispatcher.disable_compile()
 
 
@@ -110,21 +127,16 @@ def inlined(function: Function) -> Any:
     return numba.njit(**_OPTIONS, **alone, forceinline=True, _nrt=False)(function)
 
 
-def separate(signature: Any) -> Callable[[Function], Function]:
-    """Decorator of a part of kernels that is compiled once, at import: they call it by its address.
+def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Function]:
+    """Decorator of a part of kernels that is compiled once: they call it by its address.
 
     For what is long and seldom called: compiled into each kernel, such parts would take most of the compiler's time.
+    It is compiled at import; with `later` when generated source is first loaded that has its module as a helper.
     """
 
     def made(function: Function) -> Function:
-        dispatcher = numba.njit(**_OPTIONS, _nrt=False)(function)
-        dispatcher._cache = _Cache(function)
-        dispatcher.compile(signature)
-        machine = dispatcher.overloads[signature.args]
-        path = function.__code__.co_filename
-        symbol = f"{function.__module__}.{function.__qualname__}.{stamp(function.__module__, path)}"
-        add_symbol(symbol, machine.library.get_pointer_to_function(machine.fndesc.llvm_func_name))
-
+        name, path = function.__module__, function.__code__.co_filename
+        symbol = f"{name}.{function.__qualname__}.{stamp(name, path)}"
         template = make_concrete_template(symbol, key=function, signatures=[signature])
         builtin_registry.register_global(function, types.Function(template))
 
@@ -135,9 +147,36 @@ def separate(signature: Any) -> Callable[[Function], Function]:
             callee = get_or_insert_function(builder.module, kind, symbol)
             return convention.call_function(builder, callee, called.return_type, called.args, arguments)[1]
 
+        _parts[function] = partial(_compile_part, function, signature, symbol)
+        if not later:
+            _parts.pop(function)()
         return function
 
     return made
+
+
+_parts: dict[Function, Callable[[], None]] = {}
+"""What compiles each separate part that is not compiled yet."""
+_compiling = RLock()
+
+
+def _compile_part(function: Function, signature: Any, symbol: str) -> None:
+    dispatcher = numba.njit(**_OPTIONS, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    dispatcher._cache = _Cache(function)
+    with _no_collection():
+        dispatcher.compile(signature)
+    machine = dispatcher.overloads[signature.args]
+    add_symbol(symbol, machine.library.get_pointer_to_function(machine.fndesc.llvm_func_name))
+
+
+def _compile_parts(values: Iterable[Any]) -> None:
+    """Those among `values`, and all defined before them, which they may call."""
+    with _compiling:
+        wanted = {value for value in values if isinstance(value, FunctionType) and value in _parts}
+        while wanted:
+            part = next(iter(_parts))
+            _parts.pop(part)()
+            wanted.discard(part)
 
 
 jitable: Any = register_jitable
@@ -178,6 +217,8 @@ def load(
         plain.__dict__.update(_predefined(helpers, compiled=False), **functions)
         exec(compile(source, plain.__name__, "exec"), plain.__dict__)
         return plain
+    for helper in helpers:
+        _compile_parts(vars(helper).values())
     path = _write(source, helpers)
     if path.stem in sys.modules:
         return sys.modules[path.stem]

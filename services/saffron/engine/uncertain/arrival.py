@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from numba.core.types import int64, void
+
 from saffron.engine import jit
 from saffron.engine.uncertain.inline import apart, inline
+from saffron.engine.uncertain.passed import shape_in, work_in
 from saffron.engine.uncertain.table import (
     AT,
     FITS,
@@ -23,7 +26,7 @@ from saffron.engine.uncertain.table import (
 _BITS = 3  # begin and take of a component
 
 
-@apart
+@inline
 def enter(work, side, row):
     """Enter a row where a join looks for it."""
     place = row & work.counters[MASK]
@@ -51,7 +54,7 @@ def _may_be(shape, work, component, place):
     return True
 
 
-@inline
+@apart(void, int64)
 def arrive(shape, work, row):
     """Enter the event of `row` into its lists; searches for its matches follow, unless there can be none."""
     counters = work.counters
@@ -83,8 +86,9 @@ def arrive(shape, work, row):
 
 
 @jit.kernel(_nrt=False)
-def enter_all(shape, work, head):
+def enter_all(shape_table, work_table, head):
     """Enter anew, into empty buckets, all rows before `head` that stand in the lists of their keys."""
+    shape, work = shape_in(shape_table), work_in(work_table)
     tail, mask = work.counters[TAIL], work.counters[MASK]
     for side in range(len(shape.side_of)):
         component = shape.side_of[side]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.match.rows import SLOT, Rows
 from saffron.engine.uncertain.arrival import enter_all
 from saffron.engine.uncertain.joins import Joins, Side
+from saffron.engine.uncertain.passed import Table
 from saffron.engine.uncertain.table import Shape, Work
 
 Ints = NDArray[np.int64]
@@ -28,7 +29,8 @@ def found_by_value(joins: Joins, shape: Shape, work: Work, rows: Rows, numbers: 
     hashes, buckets, chains = (np.full((len(joins.by), capacity), -1, np.int64) for _ in range(3))
     work = work._replace(hashes=hashes, buckets=buckets, chains=chains)
     _write(joins, work, rows, np.arange(capacity))
-    enter_all(shape, work, int(numbers[0]) if len(numbers) else rows.head)
+    before = int(numbers[0]) if len(numbers) else rows.head
+    enter_all(Table(compiled=True).of(shape), Table(compiled=True).of(work), before)
     return work
 
 

@@ -16,6 +16,8 @@ TOP: where the level's values end. `low`, `high`: bounds of all times.
 
 from __future__ import annotations
 
+from numba.core.types import boolean, float64, int64
+
 from saffron.engine.uncertain.inline import apart, inline
 from saffron.engine.uncertain.laws import UNIFORM, below, weight_at, whole
 from saffron.engine.uncertain.table import (
@@ -70,8 +72,8 @@ def room(work, level, lo, hi, loose, more):
 
 
 @inline
-def prefix(shape, work, level, t):
-    """F(t) of a level."""
+def prefix_here(shape, work, level, t):
+    """F(t) of a level, for loops over t."""
     levels = work.levels
     begin = levels[FROM, level]
     if t < begin:
@@ -89,6 +91,12 @@ def prefix(shape, work, level, t):
             here -= below(law, base - lo + 1, n, shape.law_begins, shape.law_sums)
         held *= here / whole(law, n) if levels[GROUPS, level] else here
     return held
+
+
+@apart(float64, int64, int64)
+def prefix(shape, work, level, t):
+    """F(t) of a level."""
+    return prefix_here(shape, work, level, t)
 
 
 @inline
@@ -117,7 +125,7 @@ def after(shape, work, level, target, place, at, low, high, top):
     return _table_after(shape, work, level, target, place, top)
 
 
-@apart
+@apart(boolean, int64, int64, int64, int64)
 def _table_after(shape, work, level, target, place, top):
     """`after` where the event may also come before the end of `level`; its bounds are there."""
     levels = work.levels
@@ -128,7 +136,7 @@ def _table_after(shape, work, level, target, place, top):
     levels[TOP, target] = top + end - begin + 1
     running = 0.0
     for t in range(begin, end + 1):
-        before = prefix(shape, work, level, t - 1)
+        before = prefix_here(shape, work, level, t - 1)
         if law != UNIFORM:
             before *= weight_at(law, t - lo, n, shape.law_begins, shape.law_sums)
         running += before
@@ -182,7 +190,7 @@ def beside(shape, work, level, target, place, at, low, high, top, more):
     return _product(shape, work, target, place, at, weight, before, norm, scaled, top)
 
 
-@apart
+@apart(boolean, int64, int64, int64, int64, int64, int64, boolean)
 def _table_beside(shape, work, level, target, place, begin, end, top, more):
     levels, values = work.levels, work.values
     lo, hi, law = work.lo[place], work.hi[place], work.law[place]
@@ -227,7 +235,7 @@ def _table_beside(shape, work, level, target, place, begin, end, top, more):
     return values[top + size - 1] > 0.0
 
 
-@apart
+@apart(float64, int64, int64)
 def chance_before(shape, work, level, place):
     """The probability that the event at `place` comes after all of `level`, in any window."""
     lo, hi, law = work.lo[place], work.hi[place], work.law[place]
@@ -236,11 +244,11 @@ def chance_before(shape, work, level, place):
         return total(shape, work, level) / work.weights[NORM, level]
     weight = 0.0
     for t in range(max(lo, work.levels[FROM, level] + 1), hi + 1):
-        weight += weight_at(law, t - lo, n, shape.law_begins, shape.law_sums) * prefix(shape, work, level, t - 1)
+        weight += weight_at(law, t - lo, n, shape.law_begins, shape.law_sums) * prefix_here(shape, work, level, t - 1)
     return weight / (work.weights[NORM, level] * whole(law, n))
 
 
-@apart
+@apart(float64, int64, int64, int64)
 def chance_of_order(shape, work, place, other, shift):
     """The probability that the event at `place`, were it `shift` later, comes before the one at `other`."""
     lo, hi, law = work.lo[place] + shift, work.hi[place] + shift, work.law[place]
@@ -278,7 +286,7 @@ def _normalise(work, target, norm):
     work.weights[NORM, target] = norm
 
 
-@inline
+@apart(boolean, int64, int64, int64, int64, int64, boolean, int64, int64, int64)
 def joined(shape, work, level, target, place, component, at, more, low, high, top):
     """Level `target` of any kind, with the path's event `at`; `more`: it joins a closure that has begun."""
     if shape.loose[component]:

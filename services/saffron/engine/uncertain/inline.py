@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from saffron.engine.jit import jitable
+from numba.core import types
 
-inline: Any = jitable(forceinline=True, _nrt=False)
+from saffron.engine import jit
+from saffron.engine.uncertain.passed import SHAPE, WORK
+
+inline: Any = jit.jitable(forceinline=True, _nrt=False, no_cfunc_wrapper=True)
 """Becomes part of each caller."""
-apart: Any = jitable(_nrt=False)
-"""Is called: for what is seldom done."""
+
+
+def apart(result: types.Type, *more: types.Type) -> Callable[[jit.Function], jit.Function]:
+    """Is called: compiled once, with `shape`, `work` and what else it takes."""
+    return jit.separate(result(SHAPE, WORK, *more), later=True)

@@ -38,7 +38,7 @@ class UncertainProgram:
     """`search`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
 
     `loose`: [components] whether it is an uncorrelated closure. `asks`: see `table.Shape`.
-    `joins`: how single events are found.
+    `joins`: how single events are found. `compiled`: whether the kernels are machine code.
     """
 
     plan: MatchPlan
@@ -50,6 +50,7 @@ class UncertainProgram:
     search_names: Names
     classify: Function | None
     classify_names: Names
+    compiled: bool
 
 
 def is_uncertain(plan: MatchPlan, schema: Schema) -> bool:
@@ -79,6 +80,7 @@ def compile_uncertain(plan: MatchPlan, schema: Schema, *, compiled: bool = True)
         search_names=names,
         classify=classify,
         classify_names=classify_names,
+        compiled=compiled,
     )
 
 

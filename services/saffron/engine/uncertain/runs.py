@@ -17,6 +17,7 @@ from saffron.engine.match.windows import Windows
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain.by_value import found_by_value
 from saffron.engine.uncertain.laws import law_table
+from saffron.engine.uncertain.passed import Table
 from saffron.engine.uncertain.program import UncertainProgram
 from saffron.engine.uncertain.table import (
     AT,
@@ -44,6 +45,9 @@ LATEST, BITS, LAW = "#latest", "#bits", "#law"
 """Columns of rows beside those that all have: last instant, bits of the components, number of the distribution."""
 
 _WHOLE = np.dtype(np.int64)
+_HELD = (
+    "used", "heads", "links", "hashes", "buckets", "chains", "levels", "values", "counts", "found", "chance", "picked",
+)  # fmt: skip
 _LARGE = 1 << 20  # matches; longer lists are given back after their block
 
 
@@ -65,6 +69,7 @@ class UncertainRuns:
         self._classify_constants = strings.pin_constants(program.classify_names.constants)
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
+        self._shape_table, self._work_table = (Table(compiled=program.compiled) for _ in range(2))
         self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
 
     def _shape(self) -> tuple[Shape, Mapping[str, int]]:
@@ -131,21 +136,7 @@ class UncertainRuns:
     @property
     def size(self) -> int:
         """Bytes of state."""
-        held = (
-            "used",
-            "heads",
-            "links",
-            "hashes",
-            "buckets",
-            "chains",
-            "levels",
-            "values",
-            "counts",
-            "found",
-            "chance",
-            "picked",
-        )
-        return self.rows.size + sum(int(getattr(self.work, name).nbytes) for name in held)
+        return self.rows.size + sum(int(getattr(self.work, name).nbytes) for name in _HELD)
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
         """The codes of all strings that the rows hold."""
@@ -276,10 +267,9 @@ class UncertainRuns:
         status = -1
         while status != DONE:
             self._grow(status)
+            shape, work = self._shape_table.of(self.shape), self._work_table.of(self.work)
             with np.errstate(all="ignore"):
-                status = self.program.search(
-                    self.shape, numbers, self.work, self._search_constants, self.strings.ranks(), *read
-                )
+                status = self.program.search(shape, numbers, work, self._search_constants, self.strings.ranks(), *read)
 
     def _grow(self, status: int) -> None:
         work = self.work

@@ -9,12 +9,13 @@ a condition is to be asked (`source` has the loop with the query's conditions), 
 
 from __future__ import annotations
 
-from numba import types
+from numba.core.types import int64, void
 
 from saffron.engine import jit
 from saffron.engine.uncertain.arrival import arrive
 from saffron.engine.uncertain.chance import chance_before, joined, room, start
-from saffron.engine.uncertain.inline import inline
+from saffron.engine.uncertain.inline import apart, inline
+from saffron.engine.uncertain.passed import shape_in, work_in
 from saffron.engine.uncertain.path import fits, next_closure, report
 from saffron.engine.uncertain.skeleton import back, bind, bind_next, next_search
 from saffron.engine.uncertain.table import (
@@ -59,7 +60,6 @@ from saffron.engine.uncertain.table import (
     SCRATCH,
     SEARCH,
     SETTLE,
-    SHAPE,
     START,
     TAIL,
     TAKES,
@@ -68,12 +68,11 @@ from saffron.engine.uncertain.table import (
     TRY,
     TURN,
     UP,
-    WORK,
 )
 from saffron.engine.uncertain.within import confidence, enough
 
 
-@inline
+@apart(void)
 def _candidate(shape, work):
     """Find the next event to put on the path, or go one frame back; the phase says what comes then."""
     counters, levels = work.counters, work.levels
@@ -117,7 +116,7 @@ def _candidate(shape, work):
         levels[TARGET, depth] = len(shape.closure)
 
 
-@inline
+@apart(int64)
 def _put(shape, work):
     """Put on the path a candidate (PUT) and the single events behind the frame: PUSHED or PRUNED, or what must grow."""
     counters, levels = work.counters, work.levels
@@ -162,7 +161,7 @@ def _put(shape, work):
     return PUSHED if enough(shape, chance) else PRUNED
 
 
-@inline
+@apart(void, int64)
 def _placed(shape, work, status):
     """The path has grown, or not; the phase says what comes next."""
     counters, levels = work.counters, work.levels
@@ -222,7 +221,7 @@ def _goes_on(shape, work, depth):
     return False
 
 
-@inline
+@apart(void)
 def _settle(shape, work):
     """The event is on the path. Report the path if it is a match; then more of its closure's events are sought."""
     counters, levels = work.counters, work.levels
@@ -235,9 +234,10 @@ def _settle(shape, work):
     counters[PHASE] = SEARCH
 
 
-@jit.separate(types.int64(SHAPE, WORK, types.int64[::1]))
-def go_on(shape, work, rows):
+@jit.separate(int64(int64[::1], int64[::1], int64[::1]), later=True)
+def go_on(shape_table, work_table, rows):
     """Search on for the matches of new events: DONE, ASK where conditions decide, or what must grow first."""
+    shape, work = shape_in(shape_table), work_in(work_table)
     counters = work.counters
     while True:
         phase = counters[PHASE]

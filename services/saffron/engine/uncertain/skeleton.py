@@ -7,6 +7,8 @@ of the same hash (`joins`). What is bound must be possible pair by pair, and clo
 
 from __future__ import annotations
 
+from numba.core.types import boolean, int64, void
+
 from saffron.engine.uncertain.chance import chance_of_order
 from saffron.engine.uncertain.inline import apart, inline
 from saffron.engine.uncertain.table import (
@@ -76,7 +78,7 @@ def _earliest(shape, work, target):
     return floor
 
 
-@apart
+@apart(boolean, int64, int64)
 def _in_order(shape, work, place, other):
     """Whether the event at `place` comes before the one at `other`, and within the window, as often as a match must."""
     size = shape.window[0]
@@ -140,7 +142,7 @@ def _has_candidates(shape, work, step):
     return True
 
 
-@inline
+@apart(void)
 def next_search(shape, work):
     """Begin the search with the new event as the next component that it may be, or in the next window; or be done."""
     counters = work.counters
@@ -174,7 +176,7 @@ def next_search(shape, work):
         _step(shape, work)
 
 
-@inline
+@apart(void)
 def bind_next(shape, work):
     """Find the next event for the component of this step; the phase is then TRY_BIND, or one step back."""
     counters = work.counters
@@ -206,7 +208,7 @@ def bind_next(shape, work):
     back(shape, work)
 
 
-@inline
+@apart(void)
 def bind(shape, work):
     """The candidate is bound: go on with the next step, unless a closure can have no event."""
     counters = work.counters

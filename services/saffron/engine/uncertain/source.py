@@ -46,13 +46,15 @@ def search_source(automaton: Automaton, names: Names) -> str:
     asked = [_of_singles(automaton, names)]
     asked += [_of_closures(automaton, names, edge) for edge in (Edge.BEGIN, Edge.TAKE, Edge.PROCEED)]
     columns = [f"c{number}" for number in range(len(names.attributes))]
-    arguments = ", ".join(["work", "constants", "ranks", *columns])
+    read = ["constants", "ranks", *columns]
+    arguments = ", ".join(["work", *read])
     loop = f"""
 @kernel(_nrt=False)
-def search(shape, rows, {arguments}):
+def search(shape_table, rows, work_table, {", ".join(read)}):
+    shape, work = shape_in(shape_table), work_in(work_table)
     counters, levels = work.counters, work.levels
     while True:
-        status = go_on(shape, work, rows)
+        status = go_on(shape_table, work_table, rows)
         if status != {ASK}:
             return status
         depth = counters[{DEPTH}]

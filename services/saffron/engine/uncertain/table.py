@@ -1,6 +1,6 @@
 """What the search works on: events and lists of them, the path at hand with its dynamic program, the matches found.
 
-Named tuples of arrays, so that one compilation of the helpers serves every query of one shape.
+Named tuples of arrays, which kernels get by one address each (`passed`).
 """
 
 from __future__ import annotations
@@ -108,13 +108,10 @@ _DTYPES = {"Ints": types.int64, "Floats": types.float64, "NDArray[np.int8]": typ
 _TABLES = ("order", "decided", "heads", "links", "hashes", "buckets", "chains", "levels", "weights", "counts", "found")
 
 
-def _type_of(kind: type[Shape | Work]) -> types.NamedTuple:
-    """As kernels have it."""
-    arrays = []
+def arrays_of(kind: type[Shape | Work]) -> dict[str, types.Array]:
+    """As kernels have them."""
+    arrays = {}
     for name, given in kind.__annotations__.items():
         axes = 3 if name == "sides" else 2 if name in _TABLES else 1
-        arrays.append(types.Array(_DTYPES[str(getattr(given, "__forward_arg__", given))], axes, "C"))
-    return types.NamedTuple(tuple(arrays), kind)
-
-
-SHAPE, WORK = _type_of(Shape), _type_of(Work)
+        arrays[name] = types.Array(_DTYPES[str(getattr(given, "__forward_arg__", given))], axes, "C")
+    return arrays
