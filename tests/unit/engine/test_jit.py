@@ -68,6 +68,20 @@ def twice(values):
 def four_times(values):
     return twice(values) * 2
 """,
+    "late.py": """from numba import int64
+
+from saffron.engine.jit import separate
+
+
+@separate(int64(int64), later=True)
+def doubled(x):
+    return 2 * x
+
+
+@separate(int64(int64), later=True)
+def four_times(x):
+    return doubled(doubled(x))
+""",
     "other.py": "",
 }
 
@@ -186,3 +200,15 @@ def test_kernels_with_a_signature_wait_until_they_are_called_or_prepared(
     jit.prepare()
     assert len(parts.twice.signatures) == len(parts.four_times.signatures) == 1
     assert parts.twice(np.array([2], np.int64)) == 4
+
+
+def test_a_part_for_later_is_compiled_when_a_module_that_needs_it_is_loaded(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = imported(root, "late", monkeypatch)
+    assert helper.four_times in jit._parts
+    source = "@kernel()\ndef more(x):\n    return four_times(x) + 1\n"
+    assert jit.load(source, helpers=(helper,), compiled=False).more(3) == 13
+    assert helper.four_times in jit._parts
+    assert jit.load(source, helpers=(helper,)).more(3) == 13
+    assert not {helper.doubled, helper.four_times} & set(jit._parts)
