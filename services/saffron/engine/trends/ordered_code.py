@@ -84,7 +84,7 @@ def _signatures() -> Mapping[str, Any]:
         "add_aligned": types.UniTuple(i, 2)(i, i, i, i),
         "copy_entries": types.void(i, i, i, index),
         "opened": types.UniTuple(i, 3)(i, i, b, index),
-        "add_run": types.void(i, i, i, index),
+        "total": types.UniTuple(i, 2)(i, i, i, types.int64[:, ::1], types.int32[:, ::1]),
         "sum_child": types.void(i, i, index),
         "divide_path": types.UniTuple(i, 2)(i, i, i, b, index),
         "mend": i(i, i, i, index),

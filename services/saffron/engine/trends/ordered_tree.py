@@ -150,10 +150,10 @@ def add_side(node: int, word: int, key: float, seq: int, upper: bool, index: Ind
     while node != 0:
         first = first_of(node)
         i = place(node, word, key, seq, index)
+        begin, stop = first, first + i
         if upper:
-            add_run(first + i + (1 if node > 0 else 0), first + index.meta[abs(node) - 1, USED], FOUND, index)
-        else:
-            add_run(first, first + i, FOUND, index)
+            begin, stop = first + i + (1 if node > 0 else 0), first + index.meta[abs(node) - 1, USED]
+        add_run(begin, stop, FOUND, index)
         node = child_at(first + i, index) if node > 0 else 0
 
 
@@ -168,17 +168,16 @@ def aggregate(root: int, word: int, low: float, low_seq: int, high: float, high_
     while node != 0:
         first = first_of(node)
         used = index.meta[abs(node) - 1, USED]
-        i = place(node, word, low, low_seq, index)
-        j = place(node, word, high, high_seq, index)
-        if node < 0:
-            add_run(first + i, first + j, FOUND, index)
-            return
-        if unbounded_low:
-            i = -1
-        if unbounded_high:
-            j = used
-        if i != j:
-            add_run(first + i + 1, first + j, FOUND, index)
+        i = -1
+        j = used
+        if node < 0 or not unbounded_low:
+            i = place(node, word, low, low_seq, index)
+        if node < 0 or not unbounded_high:
+            j = place(node, word, high, high_seq, index)
+        if node < 0 or i != j:
+            add_run(first + i + (1 if node > 0 else 0), first + j, FOUND, index)
+            if node < 0:
+                return
             if i >= 0:
                 add_side(child_at(first + i, index), word, low, low_seq, True, index)
             if j < used:
