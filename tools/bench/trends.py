@@ -1,0 +1,231 @@
+"""Trend queries: GRETA's own with their ten predicates, one window of up to a million events, and what others need.
+
+Events are already in columns; one core. `--data DIR` has the data sets that are not shipped (cluster_load, aircraft);
+`--varpulis PATH` is the program of that name (`cargo install varpulis-cli`); `--charts DIR` draws the figures.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from _chart import chart
+from _stock import blocks, opening
+from _table import arguments, median, report
+from _trends import papers, stream_of, uniform
+from baselines.trends import built, scanned
+
+from saffron.engine.events import Columns, Schema
+from saffron.engine.trends.operator import TrendOperator
+
+Row = dict[str, Any]
+SIZES = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
+SCANNED = 100_000
+BUILT = 2**27
+GROUPS = (1, 10, 100, 1_000, 10_000)
+SELECTIVITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+SPAN = 100_000
+BLOCK = 8192
+
+
+def one_pass(schema: Schema, columns: Columns, text: str) -> tuple[float, list[bytes], int]:
+    """Seconds to all results, their lines, and the most bytes of state at the end of a block."""
+    operator = TrendOperator(partition=0)
+    operator.apply(opening(schema, columns, text))
+    parts = blocks(columns, BLOCK)
+    lines: list[bytes] = []
+    peak, asked = 0, 0.0
+    begun = time.perf_counter()
+    for part in parts:
+        found = operator.apply(part)
+        if len(found):
+            lines += found.json(0, len(found))
+        looked = time.perf_counter()
+        peak = max(peak, int(operator.statistics()["state_bytes"]))
+        asked += time.perf_counter() - looked
+    return time.perf_counter() - begun - asked, lines, peak
+
+
+def measured(schema: Schema, columns: Columns, text: str, runs: int) -> Row:
+    """Medians; the first run warms caches."""
+    passes = [one_pass(schema, columns, text) for _ in range(runs + 1)][1:]
+    seconds = median([one[0] for one in passes])
+    return {
+        "results": len(passes[0][1]),
+        "seconds": seconds,
+        "events/s": round(len(columns) / seconds),
+        "bytes/event": passes[0][2] / len(columns),
+        "lines": passes[0][1],
+    }
+
+
+def of_papers(folder: Path | None, runs: int) -> Iterator[Row]:
+    for workload in papers():
+        stream = stream_of(workload.stream, folder)
+        if stream is not None:
+            found = measured(*stream, workload.text, runs)
+            del found["lines"], found["bytes/event"]
+            yield {"query": workload.name, "events": len(stream[1]), **found}
+
+
+def one_window(pattern: str, condition: str, window: int, group: str = "") -> str:
+    where = f" WHERE {condition}" if condition else ""
+    return f"RETURN COUNT(*) PATTERN {pattern}{where}{group} WITHIN {window} ms"
+
+
+def by_size(runs: int) -> Iterator[Row]:
+    """All events in one window, its count asked at the end by the event after it."""
+    for size in SIZES:
+        schema, columns = uniform(size + 1)
+        row: Row = {"events a window": size}
+        for name, condition in (("falling", "A.v > NEXT(A).v"), ("no predicate", "")):
+            found = measured(schema, columns, one_window("A+", condition, size), runs)
+            row |= {f"{name} s": found["seconds"], f"{name} events/s": found["events/s"]}
+            row |= {f"{name} bytes/event": found["bytes/event"]}
+        values = np.ascontiguousarray(columns.attributes["v"].data[:size])
+        row["scan s"] = clocked(lambda v=values: scanned(v)) if size <= SCANNED else float("nan")
+        row["scan / ours"] = row["scan s"] / row["falling s"]
+        yield row
+
+
+def clocked(run: Any) -> float:
+    begun = time.perf_counter()
+    run()
+    return time.perf_counter() - begun
+
+
+def by_selectivity(runs: int) -> Iterator[Row]:
+    """How many of the earlier events an event may follow: v uniform in 0..1, A.v > NEXT(A).v + d."""
+    schema, columns = uniform(SPAN + 1)
+    for share in SELECTIVITIES:
+        shift = 1 - (2 * share) ** 0.5 if share <= 0.5 else (2 * (1 - share)) ** 0.5 - 1
+        text = one_window("A+", f"A.v > NEXT(A).v + {shift:.6f}", SPAN)
+        found = measured(schema, columns, text, runs)
+        del found["lines"]
+        yield {"selectivity": share, **found}
+
+
+def by_groups(runs: int) -> Iterator[Row]:
+    for groups in GROUPS:
+        schema, columns = uniform(SPAN + 1, groups)
+        found = measured(schema, columns, one_window("A+", "A.v > NEXT(A).v", SPAN, " GROUP BY key"), runs)
+        del found["lines"]
+        yield {"groups": groups, **found}
+
+
+def two_steps(runs: int) -> Iterator[Row]:
+    """The largest windows that building every trend still finishes, beside ours."""
+    for size in (20, 40, 80, 120, 160):
+        schema, columns = uniform(size + 1)
+        values = np.ascontiguousarray(columns.attributes["v"].data[:size])
+        built(values[:5], BUILT)
+        begun = time.perf_counter()
+        trends = int(built(values, BUILT))
+        seconds = time.perf_counter() - begun
+        found = measured(schema, columns, one_window("A+", "A.v > NEXT(A).v", size), runs)
+        count = orjson.loads(found["lines"][0])["return"]["COUNT(*)"]
+        whole = trends < BUILT
+        if whole and count != trends:
+            raise SystemExit(f"{size} events: {count} trends, but {trends} are right")
+        yield {
+            "events a window": size,
+            "trends": count,
+            "two steps s": seconds if whole else f"gave up after {seconds:.2f}",
+            "Saffron s": found["seconds"],
+            "ratio": seconds / found["seconds"],
+        }
+
+
+def varpulis(program: Path, runs: int) -> Iterator[Row]:
+    """SEQ(A, A+) without a predicate, the trend query that it has."""
+    for size in (1_000, 10_000, 100_000):
+        schema, columns = uniform(size + 1)
+        found = measured(schema, columns, one_window("SEQ(A x, A+ y[])", "", size), runs)
+        seconds, said = _varpulis(program, size)
+        yield {
+            "events a window": size,
+            "Saffron s": found["seconds"],
+            "Saffron trends": str(orjson.loads(found["lines"][0])["return"]["COUNT(*)"])[:24],
+            "Varpulis s": seconds,
+            "Varpulis trends": said,
+            "ratio": seconds / found["seconds"],
+        }
+
+
+def _varpulis(program: Path, size: int) -> tuple[float, str]:
+    """Seconds of the whole program (its start is a few ms), and the last count that it printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, events = Path(folder) / "trends.vpl", Path(folder) / "events.evt"
+        source.write_text(
+            "stream T = A as first -> all A as rest .within(10h) .trend_aggregate(n: count_trends()) .emit(n: n)\n"
+        )
+        events.write_text("".join(f"@{i}ms A {{ v: {i}.0 }}\n" for i in range(size)))
+        begun = time.perf_counter()
+        run = subprocess.run(
+            [str(program), "simulate", "-p", str(source), "-e", str(events)],
+            capture_output=True, text=True, check=False, timeout=600,
+        )  # fmt: skip
+        seconds = time.perf_counter() - begun
+    lines = [line for line in run.stdout.splitlines() if '"n"' in line or "n:" in line]
+    return seconds, (lines or [run.stderr.strip()[-60:]])[-1].strip()[-60:]
+
+
+def draw(folder: Path, sizes: Sequence[Row], shares: Sequence[Row], groups: Sequence[Row]) -> None:
+    def series(rows: Sequence[Row], across: str, **names: str) -> dict[str, list[tuple[float, float]]]:
+        return {
+            name: [(float(row[across]), float(row[up])) for row in rows if row[up] == row[up]]
+            for name, up in names.items()
+        }
+
+    folder.mkdir(parents=True, exist_ok=True)
+    across = "events a window"
+    seconds = {"falling": "falling s", "no predicate": "no predicate s", "scan (paper's cost)": "scan s"}
+    chart(folder / "trends-latency.svg", "Time to a window's count", across, "s", series(sizes, across, **seconds))
+    rates = {"falling": "falling events/s", "no predicate": "no predicate events/s"}
+    chart(folder / "trends-rate.svg", "Throughput", across, "events/s", series(sizes, across, **rates))
+    memory = {"falling": "falling bytes/event", "no predicate": "no predicate bytes/event"}
+    chart(folder / "trends-memory.svg", "Memory", across, "bytes/event", series(sizes, across, **memory))
+    chart(
+        folder / "trends-selectivity.svg", "100,000 events a window", "edge selectivity", "s",
+        series(shares, "selectivity", Saffron="seconds"),
+    )  # fmt: skip
+    chart(
+        folder / "trends-groups.svg",
+        "100,000 events a window",
+        "groups",
+        "s",
+        series(groups, "groups", Saffron="seconds"),
+    )
+
+
+def main() -> None:
+    chosen = arguments(__doc__ or "", data="", varpulis="", charts="", only="")
+    folder = Path(chosen.data) if chosen.data else None
+    found: dict[str, list[Row]] = {}
+    parts = {
+        "GRETA's queries": lambda: of_papers(folder, chosen.runs),
+        "events a window": lambda: by_size(chosen.runs),
+        "selectivity": lambda: by_selectivity(chosen.runs),
+        "groups": lambda: by_groups(chosen.runs),
+        "two steps": lambda: two_steps(chosen.runs),
+        "Varpulis": lambda: varpulis(Path(chosen.varpulis), chosen.runs) if chosen.varpulis else iter(()),
+    }
+    for title, part in parts.items():
+        if chosen.only and chosen.only not in title:
+            continue
+        found[title] = list(part())
+        if found[title]:
+            path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-{title.replace(' ', '-')}")
+            report(f"trends: {title}, medians of {chosen.runs} runs", found[title], path, width=140)
+    if chosen.charts and not chosen.only:
+        draw(Path(chosen.charts), found["events a window"], found["selectivity"], found["groups"])
+
+
+if __name__ == "__main__":
+    main()
