@@ -12,16 +12,20 @@ from zlib import crc32
 import orjson
 import pytest
 
+from saffron.engine.aggregates import registered
 from saffron.engine.events import batch_of_lines
 from saffron.engine.match import fastest
 from saffron.engine.match.program import Program, compile_program
+from saffron.engine.trends import operator as trends
+from saffron.engine.trends.query import TrendQuery
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, TrendPlan
 from saffron.runtime.fused import Query
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.replay import Replay
 from saffron.runtime.topics import topic_specs
 from tests.e2e.system import TOPICS, Source, at_rest, blocks, close, makers, settings, undated
+from tests.patterns.aggregates import known
 from tests.patterns.case import Case
 from tests.patterns.test_cases import RUNNABLE, ids
 from tests.unit.runtime.world import World
@@ -42,7 +46,7 @@ def by_the_log(queries: Mapping[str, str], events: bytes, directory: Path, block
         world.add(name, make)
     source = Source(world, 1, world.random)
     for number, (name, text) in enumerate(queries.items(), 1):
-        source.query(compile_query(text, None, name=name).name, text)
+        source.query(_name_of(text, name), text)
         world.settle(lambda n=number: sum(len(one.controls) for one in blocks(world, TOPICS.admitted, 0)) >= n)  # type: ignore[misc]
     producer = MemoryLog(world.broker).producer()
     for line in events.splitlines():
@@ -54,21 +58,35 @@ def by_the_log(queries: Mapping[str, str], events: bytes, directory: Path, block
     return [text for topic in topics for text in undated(world.read(topic, 0, committed_only=True))]
 
 
+def _name_of(text: str, name: str) -> str:
+    return compile_query(text, None, name=name, lenient=True, aggregates=frozenset(registered())).name
+
+
 def compile_sparingly(plan: MatchPlan, *, compiled: bool, **options: Any) -> Program:
     """A general kernel takes two seconds to compile: a tenth of them are, the others run as plain Python."""
     return compile_program(plan, compiled=compiled and (plan.flat or crc32(plan.text.encode()) % 10 == 0), **options)
 
 
+def count_sparingly(plan: TrendPlan, *given: Any, compiled: bool) -> TrendQuery:
+    """So do the loops of an aggregate query, which are made for it."""
+    return TrendQuery(plan, *given, compiled=compiled and crc32(plan.text.encode()) % 10 == 0)
+
+
+@pytest.fixture
+def sparing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
+    monkeypatch.setattr(trends, "TrendQuery", count_sparingly)
+
+
+@pytest.mark.usefixtures("sparing")
 @pytest.mark.parametrize("block_events", [1, 5, 1000])
 @pytest.mark.parametrize("case", RUNNABLE, ids=ids)
-def test_every_path_gives_the_same_bytes(
-    case: Case, block_events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
-    queries = {"case": case.sections["query"]}
-    answers = replayed(queries, case.events())
-    assert answers, "a case without results proves nothing"
-    assert by_the_log(queries, case.events(), tmp_path, block_events) == answers
+def test_every_path_gives_the_same_bytes(case: Case, block_events: int, tmp_path: Path) -> None:
+    queries = {**case.beside(), "case": case.sections["query"]}
+    with known(case.sections.get("aggregates", "").split()):
+        answers = replayed(queries, case.events())
+        assert answers, "a case without results proves nothing"
+        assert by_the_log(queries, case.events(), tmp_path, block_events) == answers
 
 
 COMPOSED = {
@@ -81,9 +99,9 @@ COMPOSED = {
 """Queries over each other's results; `Quiet` is known when a window closes."""
 
 
+@pytest.mark.usefixtures("sparing")
 @pytest.mark.parametrize("block_events", [1, 3, 1000])
-def test_results_of_results_go_every_path(block_events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
+def test_results_of_results_go_every_path(block_events: int, tmp_path: Path) -> None:
     draw, at, lines = random.Random(7), 0, []
     for _ in range(120):
         at += draw.choice([200, 400, 900, 3000])

@@ -41,8 +41,8 @@ from saffron.engine.trends.layout import (
     S_LAST,
     S_LOW,
     S_SEQ,
-    SIZE,
-    SLIDE,
+    SPAN,
+    STEP,
     Ints,
     Store,
     Wiring,
@@ -79,13 +79,13 @@ def close(k: int, position: int, wiring: Wiring, store: Store, index: Index) -> 
         head[NEED] = NEED_OUT
         head[ROOM] = slots[slot, S_ENTRIES]
         return False
-    low = k * params[SLIDE]
+    low = k * head[STEP]
     seq = -1
     if params[ON_OPEN]:
         low = slots[slot, S_LOW]
         seq = slots[slot, S_SEQ]
     if params[IN_EVENTS]:
-        position = min(position, low + params[SIZE])
+        position = min(position, low + head[SPAN])
     if params[LATE]:
         finish_keys(k, slot, wiring, store)
     entry = slots[slot, S_FIRST]
@@ -110,7 +110,7 @@ def close_until(point: int, position: int, wiring: Wiring, store: Store, index: 
     False when `out` lacks the room for them (`NEED`): the windows closed so far stay closed.
     """
     head, slots, params = store.head, store.slots, wiring.params
-    size, slide = params[SIZE], params[SLIDE]
+    size, slide = head[SPAN], head[STEP]
     target = head[KLO]
     if params[ON_OPEN]:
         while target < head[OPENED] and slots[target % len(slots), S_LOW] + size <= point:

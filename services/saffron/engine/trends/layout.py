@@ -52,7 +52,9 @@ TOUCHED = 10  # events that were vertices since the last sweep
 RESULTS = 11  # results ever
 ROOM = 12  # how much of it is needed
 SEEN = 13  # seq of the stream's last event
-HEAD_SIZE = 14
+SPAN = 14  # how long a window is, and how far apart windows begin: not in `params`, which kernels are made for
+STEP = 15
+HEAD_SIZE = 16
 
 NEED_NOTHING = 0
 NEED_KEYS = 1

@@ -10,7 +10,7 @@ import ast
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -143,7 +143,7 @@ def core(*, unlimited: bool = False) -> ModuleType:
 
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> ModuleType:
     """The loops for one query (`specialise`), as machine code or as Python."""
-    text = written_for(wiring, shapes)
+    text = _written(_Frozen(wiring, shapes))
     if not compiled:
         trees = ordered_code.plain(unlimited=False)
         names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
@@ -153,6 +153,26 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
         functions |= ordered_code.functions()
         text = f"# {functions['insert'].__module__}\n{text}"  # it is named after what it is made from
     return jit.load(text, functions=functions)
+
+
+class _Frozen:
+    """A wiring and sizes as a key: what was written for them once serves every query that has the same."""
+
+    def __init__(self, wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> None:
+        self.wiring, self.shapes = wiring, shapes
+        arrays = tuple((array.shape, array.dtype.str, array.tobytes()) for array in wiring)
+        self._key = arrays, tuple(sorted(shapes.items()))
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and self._key == other._key
+
+
+@lru_cache(maxsize=256)
+def _written(one: _Frozen) -> str:
+    return written_for(one.wiring, one.shapes)
 
 
 def _part(function: Any) -> Any:

@@ -44,7 +44,11 @@ from saffron.engine.trends.layout import (
     S_LAST,
     S_SEQ,
     SEEN,
+    SIZE,
+    SLIDE,
     SLOT_SIZE,
+    SPAN,
+    STEP,
     TOUCHED,
     USED,
     Floats,
@@ -124,6 +128,7 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
     wide: Any = object if sizes.unlimited else np.int64
     head = np.zeros(HEAD_SIZE, dtype=np.int64)
     head[[FREE, SEEN]] = -1
+    head[[SPAN, STEP]] = params[[SIZE, SLIDE]]
     head[KLO] = 0 if params[ON_OPEN] or params[IN_EVENTS] else NO_WINDOW
     head[KHI] = NO_WINDOW - 1
     slots = np.zeros((windows, SLOT_SIZE), dtype=np.int64)

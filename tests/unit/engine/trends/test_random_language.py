@@ -28,7 +28,7 @@ LONG_CHUNK, LONG, LONG_NIGHTLY = 5, 20, 2_000
 """Long streams that one test asks about, and all of them."""
 
 TWINS = range(50_000, 50_400)
-COMPILED, STREAMS = 3, 50
+COMPILED, STREAMS = 2, 80
 """Queries that are asked of compiled kernels, and the streams for each."""
 
 
