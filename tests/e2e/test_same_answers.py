@@ -15,6 +15,8 @@ import pytest
 from saffron.engine.aggregates import registered
 from saffron.engine.events import batch_of_lines
 from saffron.engine.match import fastest
+from saffron.engine.match.compressed.build import Builder
+from saffron.engine.match.compressed.runs import compile_graphs
 from saffron.engine.match.program import Program, compile_program
 from saffron.engine.trends import operator as trends
 from saffron.engine.trends.query import TrendQuery
@@ -63,8 +65,14 @@ def _name_of(text: str, name: str) -> str:
 
 
 def compile_sparingly(plan: MatchPlan, *, compiled: bool, **options: Any) -> Program:
-    """A general kernel takes two seconds to compile: a tenth of them are, the others run as plain Python."""
-    return compile_program(plan, compiled=compiled and (plan.flat or crc32(plan.text.encode()) % 10 == 0), **options)
+    """A kernel takes a second or two to compile: some of them are, the others run as plain Python."""
+    chosen = crc32(plan.text.encode()) % (4 if plan.flat else 10) == 0
+    return compile_program(plan, compiled=compiled and chosen, **options)
+
+
+def collapse_sparingly(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, Builder]:
+    """So do the kernels of graphs."""
+    return compile_graphs(plan, compiled=compiled and crc32(plan.text.encode()) % 4 == 0)
 
 
 def count_sparingly(plan: TrendPlan, *given: Any, compiled: bool) -> TrendQuery:
@@ -75,6 +83,7 @@ def count_sparingly(plan: TrendPlan, *given: Any, compiled: bool) -> TrendQuery:
 @pytest.fixture
 def sparing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
+    monkeypatch.setattr(fastest, "compile_graphs", collapse_sparingly)
     monkeypatch.setattr(trends, "TrendQuery", count_sparingly)
 
 

@@ -148,12 +148,3 @@ def scaled(n: int, e: int, m: int, f: int) -> tuple[int, int]:
     lead, over, lost = leading(n, abs(m))
     lost |= 1 if e > 0 else 0
     return (-lead if m < 0 else lead), 2 * (e + f + over) + lost
-
-
-def times(n: int, e: int, m: int, y: int) -> tuple[int, int]:
-    """The sum that is the count (n, e) times the sum (m, y)."""
-    if n == 0 or m == 0:
-        return 0, 0
-    lead, over, lost = leading(n, abs(m))
-    lost |= (y & 1) | (1 if e > 0 else 0)
-    return (-lead if m < 0 else lead), 2 * (e + (y >> 1) + over) + lost
