@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 
 from saffron.errors import LogError
+from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Consumer, Log, TopicPartition
 
 _WIDER = 4
-_POLL_SECONDS = 0.05
 _POLLS = 40
 """Whoever asks is answered after two seconds at the latest, with what has come by then."""
 _BATCH = 500
@@ -79,14 +79,8 @@ class Tail:
 
 def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[str, Any]]:
     """What lies between `starts` and the stable ends."""
-    consumer.assign(starts)
-    found: list[dict[str, Any]] = []
-    for _ in range(_POLLS):
-        records = consumer.poll(_BATCH, _POLL_SECONDS)
-        found += [_result(record.topic, record.value) for record in records if record.value is not None]
-        if not records and all(consumer.at_end(place) for place in starts):
-            break
-    return found
+    records = read_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)
+    return [_result(record.topic, record.value) for record in records if record.value is not None]
 
 
 def _result(topic: str, value: bytes) -> dict[str, Any]:

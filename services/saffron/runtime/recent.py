@@ -21,6 +21,7 @@ from saffron.engine.why.telling import TOLD, is_key, key_of, tell_key, tell_matc
 from saffron.errors import InputError
 from saffron.language import bind
 from saffron.language.plan import MatchPlan
+from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.tags import valid_blocks
 from saffron.runtime.topics import Topics
@@ -29,7 +30,6 @@ MOST_BLOCKS = 256
 """Blocks looked at, of each partition: its newest ones."""
 MOST_RESULTS = 100_000
 """Results among which an id is looked for, of each partition: its newest ones."""
-_POLL_SECONDS = 0.05
 _POLLS = 100
 _BATCH = 5000
 
@@ -149,11 +149,4 @@ def _newest(consumer: Consumer, place: TopicPartition, count: int) -> list[Recor
     low, high = consumer.watermarks(place)
     if high <= low:
         return []
-    consumer.assign({place: max(low, high - count)})
-    found: list[Record] = []
-    for _ in range(_POLLS):
-        records = consumer.poll(_BATCH, _POLL_SECONDS)
-        found += records
-        if not records and consumer.at_end(place):
-            break
-    return found
+    return read_to_end(consumer, {place: max(low, high - count)}, batch=_BATCH, polls=_POLLS)

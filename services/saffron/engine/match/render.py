@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from saffron.engine.match.values import Stored, value_at
 Ints = NDArray[np.int64]
 
 
-class Written:
+class Written(ABC):
     """Matches of one query, in a form that `_taken` reads. Valid until the next block.
 
     `last`: places of the events that stand last; `lows`, `serials`: of the matches' own windows, if they have any.
@@ -80,17 +81,17 @@ class Written:
         """Where ids begin."""
         return self._runs.plan.text
 
+    @abstractmethod
     def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
         """[n, components] how many events each component has; [.] the places of all of them, match by match."""
-        raise NotImplementedError
 
     def _times(self, pieces: Pieces, used: Ints) -> Ints:
         """[n, columns] the pieces that make up the times of the events at these places."""
         return pieces.numbers(self._runs.rows.columns[TS][used])[:, None]
 
+    @abstractmethod
     def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
         """Of each match the place of its first event, and its first and last instant."""
-        raise NotImplementedError
 
     def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """What follows the events of each, from the brace that closes them on, and where each ends."""

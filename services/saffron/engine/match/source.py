@@ -6,8 +6,10 @@ that leaves a closure is copied (N4); the copy goes to the next state's segment 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import State
+from saffron.engine.match.automaton import Feature, State
 from saffron.engine.match.layout import (
     AT,
     DIED,
@@ -24,6 +26,7 @@ from saffron.engine.match.layout import (
     NODE,
     NODE_TAIL,
     ROW_MASK,
+    Names,
     begin_bit,
     place,
     take_bit,
@@ -60,6 +63,18 @@ POOL = (
     ("A", "int64[::1]"),
 )
 COLUMN_TYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "int8", Kind.STRING: "int32"}
+
+
+def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
+    """What conditions and features ask of the event."""
+    aggregated = {feature.name for feature in features}
+    out("row32 = np.uint32(row & 0xFFFFFFFF)")
+    for number, (name, kind) in enumerate(names.attributes.items()):
+        out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
+        if kind.is_number and name in aggregated:
+            out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
+            out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
+            out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
 
 
 class StepSource(States):
@@ -134,7 +149,7 @@ class StepSource(States):
             with out.block():
                 out("nm = Gm[slot, LENGTH]")
                 self._expire("m", self._ordered(self.merged))
-        self._values()
+        event_values(self.out, self.names, [feature for state in self.states for feature in state.features])
         self._merge()
         self._room()
         live = {c: f"live{c} + livem" if self.merges(state) else f"live{c}" for c, state in enumerate(self.states)}
@@ -144,17 +159,6 @@ class StepSource(States):
             out(f"met{c} += ({alive}) * (ordinals[w] - ordinal)")
         out("ordinal = ordinals[w]")
         self._kept()
-
-    def _values(self) -> None:
-        """What conditions and features ask of the event."""
-        out = self.out
-        out("row32 = np.uint32(row & 0xFFFFFFFF)")
-        for number, (name, kind) in enumerate(self.names.attributes.items()):
-            out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
-            if kind.is_number and self._aggregated(name):
-                out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
-                out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
-                out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
 
     def _merge(self) -> None:
         """Runs that agree become one, and those that one leads get their chains where they may end."""
@@ -205,9 +209,6 @@ class StepSource(States):
             out(f"live{c} -= k")
             out(f"G{c}[slot, LENGTH] = n{c}")
             out(f"G{c}[slot, BEGIN] = 0 if n{c} == 0 else G{c}[slot, BEGIN] + k")
-
-    def _aggregated(self, name: str) -> bool:
-        return any(feature.name == name for state in self.states for feature in state.features)
 
     def _ordered(self, state: State) -> bool:
         """Whether a segment stands in the order of its runs' starts: then those that expire are at its front."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.engine.events.schema import Kind
-from saffron.language.composition import kind_of
 from saffron.language.edge_index import Comparison, Search, edge_index
-from saffron.language.plan import Expr, Strategy, Transition
+from saffron.language.plan import Expr, Transition
 
-_LOWER, _UPPER = (">", ">="), ("<", "<=")
+_SIDES = {"low": (">", ">="), "high": ("<", "<="), "unequal": ("!=",)}
 
 
 @dataclass(frozen=True)
@@ -44,21 +42,14 @@ class Range:
 def range_of(transition: Transition) -> Range | None:
     """The range that answers a transition's conditions; None where no single one does."""
     index = edge_index(transition)
-    if index.search is not Search.TREE or transition.strategy is not Strategy.ANY:
+    if index.search is not Search.TREE:
         return None
-    lower = [bound for bound in index.bounds if bound.operator in _LOWER]
-    upper = [bound for bound in index.bounds if bound.operator in _UPPER]
-    unequal = [bound for bound in index.bounds if bound.operator == "!="]
-    if max(len(lower), len(upper), len(index.equalities)) > 1:
-        return None
-    # Codes of strings are used again once nobody holds them; what holds them must tell, and trees do not.
-    if any(kind_of(side) is Kind.STRING for one in index.equalities for side in (one.earlier, one.later)):
-        return None
+    bounds = {side: bound for bound in index.bounds for side, own in _SIDES.items() if bound.operator in own}
     return Range(
         index.before,
         index.after,
         next(iter(index.equalities), None),
-        next(iter(lower), None),
-        next(iter(upper), None),
-        next(iter(unequal), None),
+        bounds.get("low"),
+        bounds.get("high"),
+        bounds.get("unequal"),
     )

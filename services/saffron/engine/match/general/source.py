@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from saffron.engine.events.schema import Kind
 from saffron.engine.match.general.automaton import (
     REPORTED,
     STATE,
@@ -44,7 +43,7 @@ from saffron.engine.match.layout import (
     place,
 )
 from saffron.engine.match.lines import Lines
-from saffron.engine.match.source import ARRAYS, COLUMN_TYPES, POOL
+from saffron.engine.match.source import ARRAYS, COLUMN_TYPES, POOL, event_values
 from saffron.language.plan import Strategy
 
 TABLES = (
@@ -132,13 +131,7 @@ class GeneralSource(TakingSource):
             out("    row_before[r] = touched[slot]")
         out("    touched[slot] = row")
         out("    node_at[r] = node")
-        out("row32 = np.uint32(row & 0xFFFFFFFF)")
-        for number, (name, kind) in enumerate(self.names.attributes.items()):
-            out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
-            if kind.is_number and self._aggregated(name):
-                out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
-                out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
-                out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+        event_values(out, self.names, self.state.features)
 
     def _room(self) -> None:
         """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
@@ -179,9 +172,6 @@ class GeneralSource(TakingSource):
         out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.automaton.table.states)}, found, matches,")
         out("    (node_row, node_before, node_part), (now, row_seq, row_mask), openers,")
         out(f"    ({kind}, window_size, window_slide, {lowest}), {ordinal}, {reported})")
-
-    def _aggregated(self, name: str) -> bool:
-        return any(feature.name == name for feature in self.state.features)
 
     def _epilogue(self) -> None:
         out = self.out
