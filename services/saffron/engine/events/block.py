@@ -16,8 +16,8 @@ class Control:
     `kind` and `body` (JSON-able):
       "schema"      {"schema": JSON of a Schema}           in force from here on
       "query"       {"op": "add"|"remove"|"pause"|"resume", "name", "version", "text", "slot": int,
-                    "from": "now"|"earliest"}; a replace is remove and add at the same position; `slot` is the bit in
-                    `Columns.dropped`, -1 where all 64 are taken
+                    "from": "now"|"earliest", "shed": name of its shedder}; a replace is remove and add at the same
+                    position; `slot` is the bit in `Columns.dropped`, -1 where all 64 are taken
       "keep"        {"query": name, "n": int, "utility": [[...]]}   drop order: keep at most n partial matches;
                     `utility` [bins][states] by content, or [] when there is no model
       "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
@@ -41,6 +41,8 @@ class Block:
     `controls`: ascending by position, first_seq <= position <= next_seq.
     `opened`: query name -> positions (seq) of events in this block at which an OPEN ON window opens.
     `input`: the input position that this block is a function of (keys are the writing service's own).
+    `features`: value of `Columns.key` -> the binned features behind it (G1), for keys seen here first since the last
+    checkpoint.
     """
 
     columns: Columns
@@ -53,6 +55,7 @@ class Block:
     controls: tuple[Control, ...] = ()
     opened: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     input: Mapping[str, Any] = field(default_factory=dict)
+    features: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def next_counter(self) -> int:

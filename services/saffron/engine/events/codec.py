@@ -1,7 +1,7 @@
 """Blocks as bytes: one Arrow IPC stream a message, so that any Arrow reader opens it.
 
 Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
-"$time", "$type", "$dropped" (where there is a mask: the only uint64), then the attributes by name. Strings are
+"$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), then the attributes by name. Strings are
 dictionary-encoded. Nulls are Arrow nulls, and under them the buffers hold the kind's sentinel (see `Kind`), so that
 reading is a copy of the buffers. All else is in the metadata of the Arrow schema: the format's version under
 "saffron.version", the header as JSON (schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
@@ -27,6 +27,8 @@ VERSION = 1
 _KEY = b"saffron"
 _SEQ = "$seq"
 _LATEST = "$latest"
+_DROPPED = "$dropped"
+_KEYS = "$key"
 _VERSION_KEY = b"saffron.version"
 _ARROW = {Kind.INT: pa.int64(), Kind.FLOAT: pa.float64(), Kind.BOOL: pa.int8(), Kind.STRING: pa.int32()}
 _CODE = pa.dictionary(pa.int32(), pa.utf8())
@@ -46,6 +48,7 @@ class Header:
     controls: tuple[Control, ...]
     opened: Mapping[str, tuple[int, ...]]
     input: Mapping[str, Any]
+    features: Mapping[int, tuple[int, ...]]
 
     @property
     def next_counter(self) -> int:
@@ -64,8 +67,11 @@ def encode_block(block: Block) -> bytes:
     if columns.latest is not None:
         fields.append((_LATEST, _whole(columns.latest)))
     fields += [("$ts", _whole(columns.ts)), ("$time", _whole(columns.time)), ("$type", _arrow(columns.type))]
-    if columns.dropped is not None:
-        fields.append(("$dropped", pa.Array.from_buffers(pa.uint64(), n, [None, _buffer(columns.dropped)], 0)))
+    fields += [
+        (name, pa.Array.from_buffers(pa.uint64(), n, [None, _buffer(bits)], 0))
+        for name, bits in ((_DROPPED, columns.dropped), (_KEYS, columns.key))
+        if bits is not None
+    ]
     fields += [(name, _arrow(column)) for name, column in columns.attributes.items()]
     metadata: Any = {_VERSION_KEY: str(VERSION).encode(), _KEY: orjson.dumps(_header(block))}
     schema = pa.schema([pa.field(name, array.type) for name, array in fields], metadata=metadata)
@@ -101,6 +107,7 @@ def decode_block(message: bytes) -> Block:
         controls=header.controls,
         opened=header.opened,
         input=header.input,
+        features=header.features,
     )
 
 
@@ -116,6 +123,7 @@ def peek_header(message: bytes) -> Header:
 
 
 def _header(block: Block) -> dict[str, Any]:
+    features = {str(key): list(vector) for key, vector in block.features.items()}
     return {
         "kind": "block",
         "claim": block.claim,
@@ -129,6 +137,7 @@ def _header(block: Block) -> dict[str, Any]:
         ],
         "opened": block.opened,
         "input": block.input,
+        **({"features": features} if features else {}),
     }
 
 
@@ -152,6 +161,7 @@ def _parse_header(metadata: Mapping[bytes, bytes] | None) -> Header:
         controls=tuple(Control(item["position"], item["kind"], item["body"]) for item in data["controls"]),
         opened={name: tuple(positions) for name, positions in data["opened"].items()},
         input=data["input"],
+        features={int(key): tuple(vector) for key, vector in data.get("features", {}).items()},
     )
 
 
@@ -203,15 +213,19 @@ def _columns(batch: Any, header: Header) -> Columns:
     latest = _copy(fields.pop(0)[1], np.dtype(np.int64)) if fields[0][0] == _LATEST else None
     (_, ts), (_, time), (_, kind) = fields[:3]
     del fields[:3]
-    masked = bool(fields) and fields[0][1].type == pa.uint64()
+    bits = {}
+    while fields and fields[0][1].type == pa.uint64():
+        name, array = fields.pop(0)
+        bits[name] = _copy(array, np.dtype(np.uint64))
     return Columns(
         seq=seq,
         ts=_copy(ts, np.dtype(np.int64)),
         time=_copy(time, np.dtype(np.int64)),
         type=_column(kind),
-        attributes={name: _column(array) for name, array in fields[masked:]},
-        dropped=_copy(fields[0][1], np.dtype(np.uint64)) if masked else None,
+        attributes={name: _column(array) for name, array in fields},
+        dropped=bits.get(_DROPPED),
         latest=latest,
+        key=bits.get(_KEYS),
     )
 
 

@@ -35,6 +35,7 @@ class Columns:
     `attributes`: name -> column, in schema order; every attribute of the schema is present.
     `dropped`: uint64 [n] or None: bit q set = event dropped for the active query with slot q (shedding).
     `latest`: int64 [n] or None: the event happened at one of ts .. latest (imprecise time); None: all exactly at ts.
+    `key`: uint64 [n] or None: the event's features as one number (G1, G4), where the shedder has computed them.
     """
 
     seq: NDArray[np.int64]
@@ -44,6 +45,7 @@ class Columns:
     attributes: Mapping[str, Column]
     dropped: NDArray[np.uint64] | None = None
     latest: NDArray[np.int64] | None = None
+    key: NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
         return len(self.seq)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 
+Bits = NDArray[np.uint64]
+
 _DTYPE: Mapping[Kind, type[np.generic]] = {
     Kind.INT: np.int64,
     Kind.FLOAT: np.float64,
@@ -47,6 +49,7 @@ def _at(columns: Columns, rows: slice | NDArray[np.int64]) -> Columns:
         attributes={name: replace(column, data=column.data[rows]) for name, column in columns.attributes.items()},
         dropped=None if columns.dropped is None else columns.dropped[rows],
         latest=None if columns.latest is None else columns.latest[rows],
+        key=None if columns.key is None else columns.key[rows],
     )
 
 
@@ -55,12 +58,6 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     names = parts[0].attributes
-    masks = [part.dropped for part in parts]
-    dropped = None
-    if any(mask is not None for mask in masks):
-        dropped = np.concatenate(
-            [np.zeros(len(part), np.uint64) if part.dropped is None else part.dropped for part in parts]
-        )
     latest = None
     if any(part.latest is not None for part in parts):
         latest = np.concatenate([part.ts if part.latest is None else part.latest for part in parts])
@@ -70,9 +67,18 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
         time=np.concatenate([part.time for part in parts]),
         type=concat_column([part.type for part in parts]),
         attributes={name: concat_column([part.attributes[name] for part in parts]) for name in names},
-        dropped=dropped,
+        dropped=_concat_bits(parts, [part.dropped for part in parts]),
         latest=latest,
+        key=_concat_bits(parts, [part.key for part in parts]),
     )
+
+
+def _concat_bits(parts: Sequence[Columns], bits: Sequence[Bits | None]) -> Bits | None:
+    """Of each part, zeros where it has none; None if none has any."""
+    if all(own is None for own in bits):
+        return None
+    filled = [np.zeros(len(part), np.uint64) if own is None else own for part, own in zip(parts, bits, strict=True)]
+    return np.concatenate(filled)
 
 
 def concat_column(parts: Sequence[Column]) -> Column:

@@ -1,0 +1,113 @@
+"""A block's columns as the numbers that features are made of: codes of kinds, attributes and conditions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.models.features import Comparison, FeatureError, FeatureSpec, Value
+
+Floats = NDArray[np.float64]
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class KindCodes:
+    """Codes of kinds: the values of each column are numbered, and a table tells the code of their combination."""
+
+    def __init__(self, spec: FeatureSpec) -> None:
+        self._columns = spec.kinds
+        self._places = [_places(spec, index) for index in range(len(spec.kinds))]
+        self._table = np.full([len(places) + 1 for places in self._places], len(spec.known), dtype=np.int32)
+        for code, values in enumerate(spec.known):
+            self._table[tuple(places.get(value, -1) for places, value in zip(self._places, values, strict=True))] = code
+        self._recent: list[tuple[tuple[str, ...], NDArray[np.int32]] | None] = [None] * len(spec.kinds)
+
+    def of(self, columns: Columns) -> NDArray[np.int32]:
+        """int32 [n]: the code of each event's kind."""
+        where = []
+        for index, name in enumerate(self._columns):
+            column = columns.type if name == "type" else _attribute(columns, name)
+            where.append(self._strings(index, column) if column.kind is Kind.STRING else self._numbers(index, column))
+        codes: NDArray[np.int32] = self._table[tuple(where)]
+        return codes
+
+    def _strings(self, index: int, column: Column) -> NDArray[np.int32]:
+        """Places of strings, by their codes; what is in no combination, and null, has the last place."""
+        recent = self._recent[index]
+        if recent is None or recent[0] is not column.values:
+            places = self._places[index]
+            by_code = [places.get(value, len(places)) for value in column.values]
+            recent = self._recent[index] = column.values, np.array([*by_code, len(places)], dtype=np.int32)
+        found: NDArray[np.int32] = recent[1][column.data]
+        return found
+
+    def _numbers(self, index: int, column: Column) -> NDArray[np.int32]:
+        if column.kind is not Kind.INT:
+            raise FeatureError(
+                f"column {self._columns[index]!r} is {column.kind.value}, and kinds are strings or integers"
+            )
+        places = self._places[index]
+        found = np.full(len(column.data), len(places), dtype=np.int32)
+        for value, place in places.items():
+            found[column.data == value] = place
+        return found
+
+
+def numbers_in(spec: FeatureSpec, columns: Columns) -> Floats:
+    """float64 [attributes, n]: the values of `spec.attributes`, NaN for null."""
+    values = np.empty((len(spec.attributes), len(columns)))
+    for row, attribute in enumerate(spec.attributes):
+        values[row] = as_floats(_attribute(columns, attribute.name))
+    return values
+
+
+def truths_in(spec: FeatureSpec, columns: Columns) -> NDArray[np.int16]:
+    """int16 [conditions, n]: 1 where a condition holds."""
+    truths = np.empty((len(spec.conditions), len(columns)), dtype=np.int16)
+    for row, condition in enumerate(spec.conditions):
+        truths[row] = _truth(condition, columns)
+    return truths
+
+
+def as_floats(column: Column) -> Floats:
+    """A column of numbers or booleans as float64, NaN for null."""
+    if column.kind is Kind.STRING:
+        raise FeatureError("a column of strings has no numbers: it can be part of an event's kind")
+    values = column.data.astype(np.float64)
+    if column.kind is Kind.INT:
+        values[np.equal(column.data, NULL_INT)] = np.nan
+    elif column.kind is Kind.BOOL:
+        values[np.less(column.data, 0)] = np.nan
+    return values
+
+
+def _truth(condition: Comparison, columns: Columns) -> NDArray[np.bool_]:
+    left, right = (as_floats(_attribute(columns, name)) for name in (condition.left, condition.right))
+    holds: NDArray[np.bool_] = _COMPARE[condition.operator](left, right) & ~(np.isnan(left) | np.isnan(right))
+    return holds
+
+
+def _attribute(columns: Columns, name: str) -> Column:
+    column = columns.attributes.get(name)
+    if column is None:
+        raise FeatureError(f"the stream's events have no attribute {name!r}, which their features are made of")
+    return column
+
+
+def _places(spec: FeatureSpec, index: int) -> dict[Value, int]:
+    values = dict.fromkeys(values[index] for values in spec.known if values[index] is not None)
+    return {value: place for place, value in enumerate(values)}

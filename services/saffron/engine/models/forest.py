@@ -1,0 +1,93 @@
+"""Decision trees over binned features as flat arrays (gSPICE-M, papers G5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import float64, int16, int32, void
+from numpy.typing import NDArray
+
+from saffron.engine.jit import kernel
+
+Floats = NDArray[np.float64]
+Vectors = NDArray[np.int16]
+LEAF = -1
+MOST_DEPTH = 16
+TREES = 10
+"""Trees of a forest, as in the paper."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """`nodes`: int32 [nodes, 4], the field asked (LEAF: none), the greatest value that goes left, and both successors.
+
+    `values`: float64 [nodes], what a leaf predicts. `roots`: int32 [trees]. The prediction is the mean of the trees'.
+    """
+
+    nodes: NDArray[np.int32]
+    values: Floats
+    roots: NDArray[np.int32]
+
+    def utilities(self, vectors: Vectors) -> Floats:
+        """float64 [n]: predictions for int16 [n, d]."""
+        found = np.empty(len(vectors))
+        predict(np.ascontiguousarray(vectors), self.nodes, self.values, self.roots, found)
+        return found
+
+    def fits(self, fields: int) -> bool:
+        """Whether a walk from any root ends in a leaf and asks only fields that vectors have."""
+        count, inner = len(self.nodes), self.nodes[:, 0] != LEAF
+        asked, after = self.nodes[inner, 0], self.nodes[inner, 2:]
+        falls = (after > np.flatnonzero(inner)[:, None]) & (after < count)
+        roots = len(self.roots) > 0 and bool(((self.roots >= 0) & (self.roots < count)).all())
+        return roots and len(self.values) == count and bool(falls.all() and ((asked >= 0) & (asked < fields)).all())
+
+
+def train_tree(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> Forest:
+    """One decision tree (scikit-learn's DecisionTreeRegressor) by weighted squared error."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    tree = DecisionTreeRegressor(max_depth=MOST_DEPTH, random_state=seed % (1 << 32))
+    return _flat([tree.fit(vectors, utility, sample_weight=weight)])
+
+
+def train_forest(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> Forest:
+    """Ten trees (scikit-learn's RandomForestRegressor), each of a random sample and of random fields at each node."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(
+        n_estimators=TREES, max_depth=MOST_DEPTH, max_features=0.5, n_jobs=1, random_state=seed % (1 << 32)
+    )
+    return _flat(forest.fit(vectors, utility, sample_weight=weight).estimators_)
+
+
+def _flat(trees: list[Any]) -> Forest:
+    """Trees of scikit-learn behind one another. They split whole numbers, so that thresholds may be rounded down."""
+    nodes, values, roots, base = [], [], [], 0
+    for tree in (one.tree_ for one in trees):
+        inner = tree.children_left >= 0
+        table = np.full((tree.node_count, 4), LEAF, dtype=np.int32)
+        table[inner, 0] = tree.feature[inner]
+        table[inner, 1] = np.floor(tree.threshold[inner])
+        table[inner, 2] = tree.children_left[inner] + base
+        table[inner, 3] = tree.children_right[inner] + base
+        nodes.append(table)
+        values.append(tree.value[:, 0, 0])
+        roots.append(base)
+        base += tree.node_count
+    return Forest(np.concatenate(nodes), np.concatenate(values).astype(np.float64), np.array(roots, dtype=np.int32))
+
+
+@kernel(void(int16[:, ::1], int32[:, ::1], float64[::1], int32[::1], float64[::1]), _nrt=False)
+def predict(vectors, nodes, values, roots, found):  # type: ignore[no-untyped-def]
+    """Trees are added up in their order, as the library does, so that both give the same number."""
+    for i in range(len(vectors)):
+        total = 0.0
+        for root in roots:
+            at = root
+            while nodes[at, 0] >= 0:
+                at = nodes[at, 2] if vectors[i, nodes[at, 0]] <= nodes[at, 1] else nodes[at, 3]
+            total += values[at]
+        found[i] = total / len(roots)
