@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.edge_index import Search, edge_indexes
+from saffron.language.edge_index import Search
 from saffron.language.growth import growth
 from saffron.language.plan import MatchPlan, Strategy, TrendPlan, Window
+from saffron.language.trend_graphs import trend_graphs
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _general_complexity(plan: MatchPlan) -> Complexity:
 
 def trend_complexity(plan: TrendPlan) -> Complexity:
     """Growth of the time with n, the events of one window and key. Trends are never built, however many there are."""
-    searches = {index.search for part in (plan.template, *plan.sides, *plan.negatives) for index in edge_indexes(part)}
+    searches = set(trend_graphs(plan).searches)
     windows, shared = windows_of(plan.window), ""
     if windows != 1:
         shared = "; each event keeps an aggregate for each of its "

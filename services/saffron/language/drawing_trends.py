@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from saffron.language.drawing import Arrow, Node, draw
-from saffron.language.edge_index import edge_indexes
 from saffron.language.formulas import formula
 from saffron.language.plan import TrendPlan
 from saffron.language.template_words import Graph, between, dependencies, found_by, graphs, nots, state_names
@@ -39,7 +38,7 @@ def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
 def _arrows(graph: Graph, plan: TrendPlan, names: list[str], first: int) -> list[Arrow]:
     variables = [component.variable for component in plan.components]
     found = []
-    for link, index in zip(graph.template.transitions, edge_indexes(graph.template), strict=True):
+    for link, index in zip(graph.template.transitions, graph.indexes, strict=True):
         conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"
         words = [conditions, *between(link, names, graph.template), found_by(index, variables)]
         ends = f"{names[link.source]} -> {names[link.target]}"

@@ -12,12 +12,12 @@ from enum import Enum
 
 from saffron.engine.events.schema import Kind
 from saffron.language.composition import kind_of
-from saffron.language.plan import Attribute, Binary, Const, Expr, Strategy, Template, Transition, Unary, Which
+from saffron.language.plan import Attribute, Binary, Const, Expr, Strategy, Transition, Unary, Which
 from saffron.language.rewrite import parts, reads
 
 
 class Search(Enum):
-    """Where the predecessors of an event are looked for."""
+    """Where the predecessors of an event are looked for (`trend_graphs.searches`)."""
 
     LAST = "the last event alone"  # contiguity
     TOTAL = "a running total"  # no condition on the pair
@@ -44,8 +44,8 @@ class EdgeIndex:
     `before`: of the earlier event alone, `after`: of the later one alone: each asked once an event.
     `equalities`: one comparison by =, of numbers or truth values. `bounds`: an upper and a lower bound (or one of them)
     of an expression of the earlier event, the tree's key; or one comparison by !=, two ranges. `rest`: asked of each
-    pair that these leave. With `search` TREE it is empty; with SCAN equalities and bounds might narrow the scan (under
-    skip-till-next-match events are taken out one by one: always a scan); with LAST it is asked of the one pair.
+    pair that these leave. `search`: the best that the conditions allow; with TREE there is no rest, with SCAN
+    equalities and bounds might narrow the scan, with LAST the rest is asked of the one pair.
     """
 
     search: Search
@@ -61,13 +61,8 @@ class EdgeIndex:
         return self.bounds[0].earlier if self.bounds else None
 
 
-def edge_indexes(template: Template) -> tuple[EdgeIndex, ...]:
-    """By transition."""
-    return tuple(edge_index(transition) for transition in template.transitions)
-
-
 def edge_index(transition: Transition) -> EdgeIndex:
-    """How the predecessors along a transition are found."""
+    """How the conditions of a transition let its predecessors be found; NOT, waiting and TIME may forbid it."""
     conjuncts = [part for condition in transition.conditions for part in _conjuncts(condition)]
     before = tuple(one for one in conjuncts if _sides(one) <= {Which.SINGLE})
     after = tuple(one for one in conjuncts if _sides(one) == {Which.ADJACENT})

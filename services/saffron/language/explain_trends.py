@@ -7,11 +7,11 @@ import textwrap
 from typing import Any
 
 from saffron.language.complexity import trend_complexity, windows_of
-from saffron.language.edge_index import EdgeIndex, edge_indexes
+from saffron.language.edge_index import EdgeIndex
 from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line
 from saffron.language.formulas import amount, formula, window_line
-from saffron.language.plan import Template, TrendPlan
-from saffron.language.template_words import between, dependencies, found_by, graphs, marks_of, state_names
+from saffron.language.plan import TrendPlan
+from saffron.language.template_words import Graph, between, dependencies, found_by, graphs, marks_of, state_names
 
 
 def trend_text(plan: TrendPlan) -> list[str]:
@@ -32,7 +32,7 @@ def trend_text(plan: TrendPlan) -> list[str]:
         ),
     ]
     for graph in graphs(plan):
-        lines += ["", graph.title, *_template_lines(graph.template, plan)]
+        lines += ["", graph.title, *_template_lines(graph, plan)]
     waiting = dependencies(plan)
     if waiting:
         lines += ["", "dependencies", *(f"  {name}: {', '.join(others)} first" for name, others in waiting.items())]
@@ -74,7 +74,8 @@ def _panes_line(plan: TrendPlan) -> str:
     return f"{amount(plan.window, pane)} each, {number} to a window; an event lies in {lies}"
 
 
-def _template_lines(template: Template, plan: TrendPlan) -> list[str]:
+def _template_lines(graph: Graph, plan: TrendPlan) -> list[str]:
+    template = graph.template
     if not template.states:
         return ["  none: no sequence of events matches both"]
     variables, names = _names(plan), state_names(template, plan)
@@ -84,7 +85,7 @@ def _template_lines(template: Template, plan: TrendPlan) -> list[str]:
         marks = marks_of(template, at)
         text = f"  {names[at]:<6} type = {plan.components[state.component].type}{local}"
         lines.append(text + (f"  ({', '.join(marks)})" if marks else ""))
-    for link, index in zip(template.transitions, edge_indexes(template), strict=True):
+    for link, index in zip(template.transitions, graph.indexes, strict=True):
         conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"
         words = between(link, names, template)
         lines.append(f"  {names[link.source]} -> {names[link.target]}  {conditions}")
@@ -115,19 +116,17 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
         "strict": plan.strict,
         "exact": plan.exact,
         "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},
-        **_template_json(first.template, plan),
-        "graphs": [
-            {"title": one.title, "negative": one.negative, **_template_json(one.template, plan)} for one in others
-        ],
+        **_template_json(first, plan),
+        "graphs": [{"title": one.title, "negative": one.negative, **_template_json(one, plan)} for one in others],
         "dependencies": dependencies(plan),
         "returns": [{"name": item.name, "expression": formula(item.expr, names, trends=plan)} for item in plan.returns],
         "having": None if plan.having is None else formula(plan.having, names, trends=plan),
     }
 
 
-def _template_json(template: Template, plan: TrendPlan) -> dict[str, Any]:
-    variables, names = _names(plan), state_names(template, plan)
-    indexes = edge_indexes(template)
+def _template_json(graph: Graph, plan: TrendPlan) -> dict[str, Any]:
+    template, variables = graph.template, _names(plan)
+    names = state_names(template, plan)
     return {
         "states": [
             {
@@ -151,7 +150,7 @@ def _template_json(template: Template, plan: TrendPlan) -> dict[str, Any]:
                 "not_between": list(link.absences),
                 "index": _index_json(index, variables),
             }
-            for link, index in zip(template.transitions, indexes, strict=True)
+            for link, index in zip(template.transitions, graph.indexes, strict=True)
         ],
     }
 

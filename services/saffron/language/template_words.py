@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from saffron.language.edge_index import Comparison, EdgeIndex, Search
 from saffron.language.formulas import formula
 from saffron.language.plan import Strategy, Template, Transition, TrendPlan
+from saffron.language.trend_graphs import predecessors
 
 SKIPPING = {
     Strategy.STRICT: "nothing in between",
@@ -19,23 +20,25 @@ SKIPPING = {
 
 @dataclass(frozen=True)
 class Graph:
-    """A template with its title. `negative`: the number of its NOT, None for one of trends."""
+    """A template, its transitions' `indexes`. `negative`: the number of its NOT, None for one of trends."""
 
     title: str
     template: Template
+    indexes: tuple[EdgeIndex, ...]
     negative: int | None = None
 
 
 def graphs(plan: TrendPlan) -> Iterator[Graph]:
     """All templates of a plan, those of trends first."""
+    indexes = predecessors(plan)
     if not plan.sides:
-        yield Graph("template (GRETA)", plan.template)
+        yield Graph("template (GRETA)", plan.template, next(indexes))
     else:
-        yield Graph("template of the left side (GRETA)", plan.template)
-        yield Graph("template of the right side", plan.sides[0])
-        yield Graph("template of what both sides match", plan.sides[1])
+        yield Graph("template of the left side (GRETA)", plan.template, next(indexes))
+        yield Graph("template of the right side", plan.sides[0], next(indexes))
+        yield Graph("template of what both sides match", plan.sides[1], next(indexes))
     for number, negative in enumerate(plan.negatives):
-        yield Graph(f"negative graph, NOT {number + 1}", negative, number)
+        yield Graph(f"negative graph, NOT {number + 1}", negative, next(indexes), number)
 
 
 def dependencies(plan: TrendPlan) -> dict[str, list[str]]:
@@ -91,6 +94,8 @@ def found_by(index: EdgeIndex, names: list[str]) -> str:
     where = str(index.search.value)
     if index.search is not Search.TREE:
         return where
+    if index.key is None and not index.equalities:
+        return f"{where} of one value: those that fit"
     equal = [f"{formula(one.earlier, names)} = {formula(one.later, names)}" for one in index.equalities]
     ranges = [_range(one, names) for one in index.bounds]
     ordered = "" if index.key is None else f" by {formula(index.key, names)}"

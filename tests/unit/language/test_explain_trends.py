@@ -39,7 +39,7 @@ template (GRETA)
   A      type = A  (start)
   b      type = B  (end)
   A -> A  A.x < NEXT(A).x AND A.flag = NEXT(A).flag
-    predecessors: an ordered tree by A.x for each A.flag = NEXT(A).flag, below NEXT(A).x
+    predecessors: a scan
   A -> b  A.y + NEXT(b).y > 3
     NOT 1; predecessors: a scan
   b -> A  true
@@ -107,7 +107,7 @@ def test_json_says_the_same() -> None:
     assert json.loads(json.dumps(shown)) == shown
     assert shown["dependencies"] == {"template": ["NOT 1"], "NOT 1": ["NOT 2"]}
     assert [graph["negative"] for graph in shown["graphs"]] == [0, 1]
-    assert [edge["index"]["search"] for edge in shown["transitions"]] == ["tree", "scan", "total"]
+    assert [edge["index"]["search"] for edge in shown["transitions"]] == ["scan", "scan", "total"]
     assert shown["transitions"][1]["not_between"] == [0]
     assert (shown["exact"], shown["having"]) == (True, "COUNT(*) > 3")
 
@@ -130,7 +130,10 @@ def test_drawings_hold_all_graphs_and_nothing_overlaps(query: str) -> None:
         ("A+", "WITHIN 1 h SLIDE 10 min", "O(k n)"),
         ("A+", "WITHIN 1 h OPEN ON B", "O(k n)"),
         ("A+", "WHERE strict-contiguity { A.x + NEXT(A).x > 1 } WITHIN 1 h", "O(n)"),
-        ("SEQ(A, NOT SEQ(B b, C c), D)", "WHERE b.x < c.x WITHIN 1 h", "O(n log n)"),
+        ("SEQ(A, NOT SEQ(B b, C c), D)", "WHERE b.x < c.x WITHIN 1 h", "O(n^2)"),
+        ("SEQ(A, NOT B, D)", "WHERE A.x < NEXT(D).x WITHIN 1 h", "O(n log n)"),
+        ("A+", "WHERE A.x < NEXT(A).x WITHIN 1 h TIME STRICT", "O(n log n)"),
+        ("A+ a", "WHERE a[i-1].x > 2 WITHIN 1 h", "O(n log n)"),
         ("A+", "WHERE A.x != NEXT(A).x WITHIN 1 h SLIDE 1 min", "O(k n log n)"),
     ],
 )

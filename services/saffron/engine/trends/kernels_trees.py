@@ -1,7 +1,7 @@
 """Loops over ordered trees of vertices: what a range of them adds up to, for conditions that are ranges (T6).
 
 `batch.ranges` says for each tree and event where the event stands as the earlier one, and which range it asks for as
-the later one (`ranges.Range`). Under TIME STRICT the vertices of the present ts wait in their state's list.
+the later one (`language.ranges.Range`). Under TIME STRICT the vertices of the present ts wait in their state's list.
 Part of what is compiled once for all queries; see `kernels`.
 """
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from saffron.engine.trends.graphs import MOST_TOTALS, Graphs
+from saffron.engine.trends.graphs import Graphs
 from saffron.errors import SaffronError
 from saffron.language.plan import Window
+from saffron.language.trend_graphs import MOST_TOTALS
 
 MAX_STATES = 62
 MAX_WINDOWS = 2**16

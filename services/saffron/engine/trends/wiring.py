@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from saffron.engine.trends.graphs import Graphs, Total
+from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import (
     ABSENCES,
     AFTER_LISTS,
@@ -76,6 +76,7 @@ from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import AFTER, BEFORE
 from saffron.engine.trends.store import Sizes
 from saffron.language.plan import Strategy
+from saffron.language.trend_graphs import Total
 
 _STRATEGIES = {
     Strategy.ANY: ANY,

@@ -1,11 +1,11 @@
-"""Which transitions an ordered tree serves, and what it is asked (T6): the plan side of the ordered index."""
+"""What an ordered tree is asked for a transition's conditions (T6)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from saffron.language.edge_index import Comparison, Search, edge_index
-from saffron.language.plan import Expr, Transition
+from saffron.language.plan import Expr, Strategy, Transition
 
 _SIDES = {"low": (">", ">="), "high": ("<", "<="), "unequal": ("!=",)}
 
@@ -40,9 +40,11 @@ class Range:
 
 
 def range_of(transition: Transition) -> Range | None:
-    """The range that answers a transition's conditions; None where no single one does."""
+    """The range that answers a transition's conditions; None where no single one does, or there are none."""
     index = edge_index(transition)
-    if index.search is not Search.TREE:
+    if not transition.conditions or index.search not in (Search.TREE, Search.TOTAL):
+        return None
+    if transition.strategy is not Strategy.ANY:
         return None
     bounds = {side: bound for bound in index.bounds for side, own in _SIDES.items() if bound.operator in own}
     return Range(
