@@ -7,6 +7,7 @@ from typing import Any
 
 from saffron.engine.match.keep import keep_best
 from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.shedding.orders import read_order
 
 Stopwatch = Callable[[], int]
 """Nanoseconds from any start, given by the shell: an operator has no clock, and nothing here changes an answer."""
@@ -28,17 +29,19 @@ class Drops:
         self._nanoseconds = 0
         self._samples: list[tuple[int, int]] = []
 
-    def carry_out(self, runs: QueryRuns, order: Mapping[str, Any]) -> None:
-        """Execute one order, and measure it if there was something to drop."""
-        live, began = runs.live, self._stopwatch()
-        dropped = keep_best(runs, order)
+    def carry_out(self, standing: Mapping[str, QueryRuns], body: Mapping[str, Any]) -> None:
+        """Execute one order on the queries that run, and measure it if there was something to drop."""
+        order = read_order(body)
+        live = sum(standing[name].live for name in order.queries if name in standing)
+        began = self._stopwatch()
+        dropped = keep_best(standing, order)
         nanoseconds = self._stopwatch() - began
         if not dropped.count:
             return
-        query = str(order["query"])
         self.total += dropped.count
-        self._counts[query] = self._counts.get(query, 0) + dropped.count
-        self._losses[query] = self._losses.get(query, 0.0) + dropped.loss
+        for query, count in dropped.counts.items():
+            self._counts[query] = self._counts.get(query, 0) + count
+            self._losses[query] = self._losses.get(query, 0.0) + dropped.losses[query]
         self._nanoseconds += nanoseconds
         self._samples.append((live, nanoseconds))
 

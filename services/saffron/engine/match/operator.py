@@ -139,13 +139,15 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     # ---------------------------------------------------------------- controls
 
     def _control(self, control: Control, history: History | None) -> None:
-        body = control.body
-        if control.kind == "keep" and str(body["query"]) in self._standing:
-            runs = self._standing[str(body["query"])].active
-            if isinstance(runs, QueryRuns):  # over imprecise time there are no runs to drop
-                self._drops.carry_out(runs, body)
+        if control.kind == "keep":
+            self._drops.carry_out(self._droppable(), control.body)
         super()._control(control, history)
         self._compose()
+
+    def _droppable(self) -> dict[str, QueryRuns]:
+        """The queries that have runs: over imprecise time there are none to drop."""
+        active = ((name, standing.active) for name, standing in self._standing.items())
+        return {name: runs for name, runs in active if isinstance(runs, QueryRuns)}
 
     def _compose(self) -> None:
         """Queries have come, gone, or been bound: who reads whose results now."""

@@ -233,9 +233,10 @@ def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store,
             return i
         if params[ON_OPEN] and batch.opens[i] and not open_window(point, batch.seq[i], head, store.slots):
             return i
-        if batch.states[i] != 0:
+        if batch.states[i] > 0:
             khi = head[OPENED] - 1 if params[ON_OPEN] else point // head[STEP]
             if khi >= head[KLO] and not take(i, khi, select, wiring, store, batch, index):
                 return i
-        head[SEEN] = batch.seq[i]
+        if batch.states[i] >= 0:
+            head[SEEN] = batch.seq[i]
     return stop

@@ -248,7 +248,7 @@ class Batch(NamedTuple):
     seq: Ints
     ts: Ints
     time: Ints
-    states: Ints  # bit s: the event may be a vertex of state s; bit 62: it is one of its key, whatever its type
+    states: Ints  # bit s: the event may be a vertex of state s; bit 62: it is one of its key, any type; sign: DROPPED
     opens: Flags  # a window opens at this event
     hashes: Ints
     words: Ints  # [key words, n]
@@ -267,3 +267,6 @@ class Batch(NamedTuple):
 
 # ---- key flag
 OF_KEY = 62
+
+# ---- sign bit of an event's states: it was dropped for the query, as if it had not come
+DROPPED = -(2**63)

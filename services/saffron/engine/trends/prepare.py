@@ -11,7 +11,7 @@ from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.strings import Strings
 from saffron.engine.trends.graphs import Graphs
-from saffron.engine.trends.layout import OF_KEY, Batch, Flags, Floats, Ints, Smalls
+from saffron.engine.trends.layout import DROPPED, OF_KEY, Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.source import Reads
 from saffron.engine.trends.wide import split
 from saffron.errors import SaffronError
@@ -25,19 +25,19 @@ _POSITIVE = np.uint64(2**63 - 1)
 def prepare(
     graphs: Graphs, needs: Reads, strings: Strings, columns: Columns, slot: int, opened: Sequence[int]
 ) -> Batch:
-    """The batch of all events of a block; those that are no vertex for sure have no states.
+    """The batch of all events of a block; those that are no vertex for sure have no states, dropped ones are marked.
 
     `slot`: the query's bit in `Columns.dropped`, negative for none. `opened`: seqs at which an OPEN ON window opens.
     """
     n = len(columns)
     plan = graphs.plan
     states = states_of(graphs, columns.type)
-    if columns.dropped is not None and slot >= 0:
-        states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] = 0
     words = np.zeros((len(plan.key), n), dtype=np.int64)
     for row, name in enumerate(plan.key):
         words[row], absent = key_words(columns, name, strings)
         states[absent] = 0
+    if columns.dropped is not None and slot >= 0:
+        states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] |= DROPPED
     group_words = words[[plan.key.index(name) for name in plan.group]]
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
     for row, (name, _) in enumerate(needs.attributes):

@@ -15,6 +15,7 @@ from saffron.engine.strings import Strings
 from saffron.engine.trends import forest, source, store
 from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import (
+    DROPPED,
     IN_EVENTS,
     KEYS,
     KHI,
@@ -27,6 +28,7 @@ from saffron.engine.trends.layout import (
     NEED_NODES,
     NEED_OUT,
     NEED_WINDOWS,
+    NO_WINDOW,
     O_WORDS,
     ON_OPEN,
     OPENED,
@@ -48,6 +50,7 @@ from saffron.engine.trends.ordered import Index
 from saffron.engine.trends.prepare import nothing, prepare, ranked
 from saffron.engine.trends.returns import Returns, Rows
 from saffron.engine.trends.saved import restored, saved
+from saffron.engine.trends.shed import Shed
 from saffron.engine.trends.wiring import sizes_of, wiring_of
 from saffron.language.plan import TrendPlan
 
@@ -96,6 +99,7 @@ class TrendQuery:
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
+        self.shed = Shed(self.plan.window)
         self._store = store.new(self._wiring, self._sizes())
         self._index = self._forest()
 
@@ -163,6 +167,9 @@ class TrendQuery:
 
     def apply(self, batch: Batch, begin: int, stop: int) -> None:
         """Apply events begin..stop-1 of the batch."""
+        states = batch.states[begin:stop]
+        lacking = begin + np.flatnonzero((states < 0) & (states != DROPPED))  # others would have changed nothing
+        self.shed.add((batch.seq if self.plan.window.events else batch.ts)[lacking], batch.seq[lacking])
         while True:
             select = self._conditions.select_pointer
             begin = self._kernels.advance(begin, stop, select, self._wiring, self._store, batch, self._index)
@@ -214,6 +221,7 @@ class TrendQuery:
                 self._shrink_arena()
             if self._store.head[KEYS] == 0:
                 self._index = self._forest()  # without keys there is no tree
+        self.shed.forget(self._oldest())
         if self.strings.wants_collection:
             self.strings.collect(self._strings_in_use(), shrink=True)
 
@@ -234,12 +242,13 @@ class TrendQuery:
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """The state as arrays by name."""
-        return {**saved(self._store, self._index), "strings": self.strings.saved()}
+        return {**saved(self._store, self._index), "strings": self.strings.saved(), **self.shed.saved()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
         self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
+        self.shed.restore(state)
 
     def _close_until(self, point: int, position: int) -> None:
         while not self._kernels.close_until(point, position, self._wiring, self._store, self._index):
@@ -275,6 +284,15 @@ class TrendQuery:
         rows, _ = store.live_vertices(self._store, self._wiring)
         if len(self._store.marks) > 16 * (len(rows) + 64):
             self._store = store.repack(self._store, self._wiring)
+
+    def _oldest(self) -> int:
+        """The first instant of the oldest window that may still be reported."""
+        head, slots = self._store.head, self._store.slots
+        if head[KLO] == NO_WINDOW:
+            return -_FARTHEST
+        if not self._wiring.params[ON_OPEN]:
+            return int(head[KLO]) * int(self._wiring.params[SLIDE])
+        return _FARTHEST if head[KLO] == head[OPENED] else int(slots[head[KLO] % len(slots), S_LOW])
 
     def _strings_in_use(self) -> Iterator[Ints]:
         """Their codes: those of keys, of stored vertices, and of results not taken yet (of the past, after it all)."""

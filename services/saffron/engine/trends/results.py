@@ -41,6 +41,7 @@ class Trends:
         self._strings = query.strings
         self._partition = partition
         self._rows = rows
+        self._shed = query.shed.within(rows.out[:, O_LOW], rows.out[:, O_SEQ])
 
     def __len__(self) -> int:
         return len(self._rows.out)
@@ -48,7 +49,7 @@ class Trends:
     def json(self, chosen: Ints) -> list[bytes]:
         """These results as JSON objects."""
         rows = self._rows.at(chosen)
-        parts = zip(*(part.tolist() for part in rows), strict=True)
+        parts = zip(*(part.tolist() for part in (self._shed[chosen], *rows)), strict=True)
         return [self._writer.line(*parts_of_one) for parts_of_one in parts]
 
     @cached_property
@@ -70,9 +71,9 @@ class _Writer:
         self._groups: dict[tuple[int, ...], tuple[Sequence[Any], bytes, bytes]] = {}
 
     def line(
-        self, row: Sequence[int], numbers: Sequence[int], scales: Sequence[int], extremes: Sequence[float]
+        self, shed: int, row: Sequence[int], numbers: Sequence[int], scales: Sequence[int], extremes: Sequence[float]
     ) -> bytes:
-        """The result of a row of `rows`."""
+        """The result of a row of `rows`; `shed`: how many events its window lacks."""
         words = tuple(row[O_WORDS:])
         known = self._groups.get(words)
         if known is None:
@@ -83,9 +84,14 @@ class _Writer:
         identity.update(b"[%d,%d,%d]%b" % (low, high, row[O_SEQ], hashed))
         items, exact = self._returns.written(Row(values, numbers, scales, extremes))
         returned = b",".join(b"%b:%b" % pair for pair in zip(self._returns.names, items, strict=True))
-        text = b'{"id":"%b%b%d,%d],"group":%b,"return":{%b},"exact":%b}'
+        text = b'{"id":"%b%b%d,%d],"group":%b,"return":{%b},"exact":%b%b}'
         head = (identity.hexdigest().encode(), self._head, low, high, group)
-        return text % (*head, returned, b"true" if exact else b"false")
+        return text % (
+            *head,
+            returned,
+            b"true" if exact and not shed else b"false",
+            b',"shed":%d' % shed if shed else b"",
+        )
 
     def _group(self, words: tuple[int, ...]) -> tuple[Sequence[Any], bytes, bytes]:
         """The group's values, as results show it, and as their ids hash it."""

@@ -1,10 +1,11 @@
-"""Merged runs as runs of their own again: before an order chooses which of them to drop (P8)."""
+"""Merged runs as runs of their own again: where an order drops one that leads others (P8)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, uint8, uint32
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from saffron.engine.jit import kernel
 from saffron.engine.match.layout import DONE, GROW_NODES, GROW_POOL, LIVE, NODE, NODE_TAIL, place
@@ -12,6 +13,8 @@ from saffron.engine.match.merging.chain import draw
 from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, LED, MARK, OWN
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move, reserve
+
+Ints = NDArray[np.int64]
 
 
 @register_jitable
@@ -57,21 +60,22 @@ def _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot
 @kernel(
     int64(
         float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1],
-        int64[:, ::1], uint32[::1], int64[:, ::1], boolean,
+        int64[:, ::1], uint32[::1], int64[:, ::1], boolean, boolean[::1],
         int64[::1], int64, uint32[::1], uint32[::1], uint8[::1],
     )
 )  # fmt: skip
 def part(  # type: ignore[no-untyped-def]
-    floats, ints, heads, segments, spare, held, held_heads, held_segments, ordered,
+    floats, ints, heads, segments, spare, held, held_heads, held_segments, ordered, wanted,
     next_node, tail, node_row, node_before, node_part,
 ):  # fmt: skip
-    """Runs that were merged go on each on its own, key by key. Arguments as of `merge`; `next_node` [1] is counted on.
+    """Runs that were merged go on each on its own, in the keys that are `wanted` (cleared as they are done).
 
+    Other arguments as of `merge`; `next_node` [1] is counted on.
     DONE, or what must grow before this is called again: GROW_NODES, GROW_POOL (the runs').
     """
     for slot in range(len(held_segments)):
         more = held_segments[slot, LENGTH]
-        if held_segments[slot, LED] == 0:
+        if not wanted[slot] or held_segments[slot, LED] == 0:
             continue
         if not reserve(floats, ints, heads, segments, spare, slot, more):
             return GROW_POOL
@@ -86,15 +90,16 @@ def part(  # type: ignore[no-untyped-def]
                     return GROW_NODES
                 next_node[0] = node
         _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot, ordered)
+        wanted[slot] = False
     return DONE
 
 
-def unmerge(runs: QueryRuns) -> None:
-    """Runs of a query that were merged go on each on its own."""
-    merging = runs.program.merging
-    if merging is None:
-        return
+def unmerge(runs: QueryRuns, merging: int, slots: Ints) -> None:
+    """Runs of a query that were merged, in state `merging`, go on each on its own: those of some keys."""
     pool, followers, counters = runs.pools[merging], runs.pools[-1], runs.counters
+    wanted = np.zeros(len(followers.segments), np.bool_)
+    wanted[slots] = True
+    before = int(pool.segments[:, LENGTH].sum())
     next_node = np.array([counters[NODE]], np.int64)
     status = -1
     while status != DONE:
@@ -103,10 +108,10 @@ def unmerge(runs: QueryRuns) -> None:
         elif status == GROW_POOL:
             pool.grow()
         status = part(
-            *pool.arrays, followers.ints, followers.heads, followers.segments, merging == 0,
+            *pool.arrays, followers.ints, followers.heads, followers.segments, merging == 0, wanted,
             next_node, int(counters[NODE_TAIL]), *runs.nodes.arrays,
         )  # fmt: skip
     counters[NODE] = next_node[0]
-    gone = place(len(runs.pools) - 1, LIVE)
-    counters[place(merging, LIVE)] += counters[gone]
-    counters[gone] = 0
+    parted = int(pool.segments[:, LENGTH].sum()) - before
+    counters[place(merging, LIVE)] += parted
+    counters[place(len(runs.pools) - 1, LIVE)] -= parted

@@ -1,0 +1,81 @@
+"""The partial matches of a query that an order may drop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.general.pending import STATE_ROW
+from saffron.engine.match.pools import Pool
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.rows import SEQ
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, START
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Runs whose window is not over, int64 [n] each.
+
+    `pool`, `lane`: where a run is. `state`: as observed (0: nothing bound yet). `first`: position of the first event.
+    `rank`: its place among the runs of its key, which none shares that is equal in `first` and `state`. `left`: what is
+    left of its window, in ms or events.
+    """
+
+    pool: Ints
+    lane: Ints
+    state: Ints
+    first: Ints
+    rank: Ints
+    left: Ints
+
+    def __len__(self) -> int:
+        return len(self.lane)
+
+
+def candidates(runs: QueryRuns) -> Candidates:
+    """Those of a query, at the position that it has reached; ranks depend on nothing but the events."""
+    parts = [_of_pool(runs, number, pool) for number, pool in enumerate(runs.pools)]
+    if not parts:
+        return Candidates(*(np.zeros(0, np.int64),) * 6)
+    pool, lane, state, start, rank, left = (np.concatenate(column) for column in zip(*parts, strict=True))
+    first = runs.rows.columns[SEQ][start & runs.rows.mask].astype(np.int64)
+    return Candidates(pool, lane, state, first, rank, left)
+
+
+def lanes_of(pool: Pool) -> Ints:
+    """The lanes of all segments, key by key."""
+    segments = pool.segments
+    lengths = segments[:, LENGTH]
+    begins = np.repeat(segments[:, BASE] + segments[:, BEGIN] - (np.cumsum(lengths) - lengths), lengths)
+    lanes: Ints = begins + np.arange(int(lengths.sum()))
+    return lanes
+
+
+def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
+    lanes = lanes_of(pool)
+    live = pool.ints[DEADLINE, lanes] >= runs.clock
+    rank = _ranks(pool, live)
+    lanes = lanes[live]
+    merging = runs.program.merging
+    followers = merging is not None and number == len(runs.pools) - 1
+    if not runs.program.flat:
+        state = pool.ints[STATE_ROW, lanes]
+    else:
+        state = np.full(len(lanes), (merging or 0) + 1 if followers else number + 1)
+    if followers or number == merging:  # there a run is its first event, wherever it lies
+        rank = np.zeros(len(lanes), np.int64)
+    left = pool.ints[DEADLINE, lanes] - runs.clock
+    return np.full(len(lanes), number), lanes, state, pool.ints[START, lanes], rank, left
+
+
+def _ranks(pool: Pool, live: NDArray[np.bool_]) -> Ints:
+    """[live runs] how many live ones stand before each in its segment."""
+    lengths = pool.segments[:, LENGTH]
+    before: Ints = np.cumsum(live) - live
+    own = np.repeat(np.cumsum(lengths) - lengths, lengths)  # where the segment of each begins
+    ranks: Ints = (before - before[own])[live] if len(live) else np.zeros(0, np.int64)
+    return ranks

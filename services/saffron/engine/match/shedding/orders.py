@@ -1,0 +1,82 @@
+"""A drop order as its control record says it: how many partial matches stay, and what each of them is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A value by state and by the events left of a window: row r of `values` [bins, states] holds for (r + 1) bins."""
+
+    values: Floats
+    bin_size: int
+
+    def at(self, states: Ints, remaining: Floats) -> Floats:
+        """[n] the values: linear between bins, from 0 below the first, the last one beyond (P3); 0 without bins."""
+        bins = len(self.values)
+        if not bins:
+            return np.zeros(len(states))
+        columns = np.minimum(states, self.values.shape[1] - 1)
+        padded = np.concatenate([np.zeros((1, self.values.shape[1])), self.values])
+        position = np.clip(remaining / self.bin_size, 0.0, bins)
+        lower = np.minimum(position.astype(np.int64), bins - 1)
+        below, above = padded[lower, columns], padded[lower + 1, columns]
+        found: Floats = np.where(position >= bins, above, below + (position - lower) * (above - below))
+        return found
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What an order says of one query.
+
+    `utility`: which partial matches go first, those of the least. `loss`: how many matches each of them would have
+    made, as expected. `per_ms`: events expected in a ms, for windows in time. `random`: `utility` is a hash of `seed`
+    and the run instead.
+    """
+
+    utility: Table
+    loss: Table
+    per_ms: float
+    random: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """Keep at most `keep` partial matches of all `queries` together."""
+
+    keep: int
+    queries: Mapping[str, Worth]
+
+
+def read_order(body: Mapping[str, Any]) -> Order:
+    """The order in the body of a "keep" record: {"n", "queries": {name: worth}}; or of one query {"query", "n", worth}.
+
+    A worth is {"utility": [bins][states], "loss": the same, "bin": events, "per_ms", "by": "utility" | "random",
+    "seed"}. Without "loss" the utilities are the probabilities to complete; without either nothing is known.
+    """
+    queries = body.get("queries")
+    if queries is None:
+        queries = {str(body["query"]): body}
+    return Order(int(body["n"]), {str(name): _worth(one) for name, one in queries.items()})
+
+
+def _worth(body: Mapping[str, Any]) -> Worth:
+    bin_size = int(body.get("bin", 1))
+    random = body.get("by") == "random"
+    utility = _table(body.get("utility"), bin_size)
+    loss = utility if body.get("loss") is None else _table(body["loss"], bin_size)
+    return Worth(utility, loss, float(body.get("per_ms", 0.0)), random, int(body.get("seed", 0)))
+
+
+def _table(rows: Sequence[Sequence[float]] | None, bin_size: int) -> Table:
+    return Table(np.array(rows, np.float64) if rows else np.zeros((0, 1)), bin_size)

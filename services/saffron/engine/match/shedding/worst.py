@@ -1,0 +1,30 @@
+"""The least of many by several keys, in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def least(keys: Sequence[NDArray[Any]], count: int) -> NDArray[np.bool_]:
+    """[n] the `count` least, 0 < count <= n, by the first key, where that ties by the second, and so on.
+
+    Introselect by one key after the other, each among what the keys before it leave undecided: O(keys * n). Where all
+    keys tie those that stand first are taken.
+    """
+    chosen = np.zeros(len(keys[0]), np.bool_)
+    undecided = np.arange(len(keys[0]))
+    for key in keys:
+        if count == len(undecided):
+            break
+        values = key[undecided]
+        bound = np.partition(values, count - 1)[count - 1]
+        below = values < bound
+        chosen[undecided[below]] = True
+        count -= int(np.count_nonzero(below))
+        undecided = undecided[values == bound]
+    chosen[undecided[:count]] = True
+    return chosen
