@@ -18,8 +18,8 @@ class Control:
       "query"       {"op": "add"|"remove"|"pause"|"resume", "name", "version", "text", "slot": int,
                     "from": "now"|"earliest", "shed": name of its shedder}; a replace is remove and add at the same
                     position; `slot` is the bit in `Columns.dropped`, -1 where all 64 are taken
-      "keep"        {"query": name, "n": int, "utility": [[...]]}   drop order: keep at most n partial matches;
-                    `utility` [bins][states] by content, or [] when there is no model
+      "keep"        {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}   drop order: keep at most n
+                    partial matches of these queries together (`engine.match.shedding.orders`)
       "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
       "checkpoint"  {"schema", "queries", "models", "windows"}      all that is in force: a reader may start here
     """
