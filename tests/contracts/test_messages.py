@@ -90,7 +90,8 @@ def test_observations() -> None:
 
 
 def models() -> list[Model]:
-    tables = {"matrix": np.eye(3), "completion": np.array([[0.1, 0.5, 1.0]]), "remaining_ns": np.zeros((0, 3))}
+    none = np.zeros((0, 3))
+    tables = {"matrix": np.eye(3), "completion": np.array([[0.1, 0.5, 1.0]]), "matches": none, "remaining_ns": none}
     through = {"p.observations.transitions": {"0": 7}}
     transitions = TransitionModel(
         query="q.up",
@@ -101,6 +102,7 @@ def models() -> list[Model]:
         window_events=False,
         expected_events=12.5,
         bin_size=2,
+        met=(3, 2, 0),
         observations=5,
         trained_through=through,
         **tables,

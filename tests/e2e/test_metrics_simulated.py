@@ -88,7 +88,9 @@ TRANSITIONS = TransitionModel(
     bin_size=10,
     matrix=np.eye(4),
     completion=np.array([[0.0, 0.25, 0.5, 1.0]]),
+    matches=np.zeros((0, 4)),
     remaining_ns=np.zeros((0, 4)),
+    met=(6, 3, 0, 0),
     observations=9,
     trained_through={},
 )

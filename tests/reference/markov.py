@@ -45,6 +45,18 @@ def remaining_time(
     return tau[state]
 
 
+def matches(counts: Mapping[tuple[int, int], int], met: Sequence[int], state: int, remaining: int) -> Fraction:
+    """Expected matches of a run, all its successors followed, one event at a time; a match stays one."""
+    if state == len(met) - 1:
+        return Fraction(1)
+    if remaining == 0:
+        return Fraction()
+    if met[state] == 0:
+        return matches(counts, met, state, remaining - 1)
+    leaving = ((target, count) for (source, target), count in counts.items() if source == state and target >= 0)
+    return sum((Fraction(n, met[state]) * matches(counts, met, to, remaining - 1) for to, n in leaving), Fraction())
+
+
 def interpolated(matrix: Sequence[Sequence[Fraction]], state: int, remaining: Fraction, bin_size: int) -> Fraction:
     """Linear between the multiples of the bin size; P = 0 at no events left."""
     lower = int(remaining / bin_size)

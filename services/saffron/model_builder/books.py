@@ -83,7 +83,7 @@ class Books:
         if row.kind == TRANSITION:
             if row.a is None or row.b is None or row.count is None:
                 return False
-            if not book.counts.add(row.a, row.b, row.count, row.time or 0):
+            if not book.counts.add(row.a, row.b, row.count):
                 return False
         else:
             book.counts.events += row.count or 0
@@ -171,7 +171,7 @@ def _query_body(book: QueryBook) -> dict[str, Any]:
         "window_events": counts.window_events,
         "events": counts.events,
         "lived": counts.lived,
-        "cells": [[*cell, *sums] for cell, sums in sorted(counts.cells.items())],
+        "cells": [[*cell, count] for cell, count in sorted(counts.cells.items())],
         "touched": book.touched,
         "published": None if book.published is None else book.published.tolist(),
         "published_window": book.published_window,
@@ -181,7 +181,7 @@ def _query_body(book: QueryBook) -> dict[str, Any]:
 def _query(body: Mapping[str, Any]) -> QueryBook:
     names = ("query", "query_version", "states", "window_size", "window_events", "events", "lived")
     counts = TransitionCounts(**{name: body[name] for name in names})
-    counts.cells = {(source, target): [count, time] for source, target, count, time in body["cells"]}
+    counts.cells = {(source, target): count for source, target, count in body["cells"]}
     published = None if body["published"] is None else np.array(body["published"], dtype=np.float64)
     return QueryBook(counts, body["touched"], published, body["published_window"])
 

@@ -2,7 +2,7 @@
 
 One row for each (topic, partition, kind, identity, cell):
 
-    kind "transition"   a = state before, b = state after; count, time (ns)
+    kind "transition"   a = state before, b = state after; count
     kind "processing"   a = bin of partial matches; count = events, load = events * partial matches, time (ns)
     kind "shedding"     the same, for drop orders
     kind "message"      count = events applied, time = ms lived by partial matches; one of each message, good or not
@@ -40,7 +40,7 @@ concat(
     array(struct('{MESSAGE}' as kind, 0L as a, 0L as b, {_SANE.format("o.events")} as count, 0L as load,
         {_SANE.format("o.lived")} as time)),
     transform(coalesce(o.transitions, {_NONE}), c -> struct('{TRANSITION}' as kind,
-        get(c, 0) as a, get(c, 1) as b, get(c, 2) as count, 0L as load, get(c, 3) as time)),
+        get(c, 0) as a, get(c, 1) as b, get(c, 2) as count, 0L as load, 0L as time)),
     transform(coalesce(o.processing, {_NONE}), c -> struct('{PROCESSING}' as kind,
         {{bin}} as a, 0L as b, get(c, 1) as count, try_multiply(get(c, 0), get(c, 1)) as load, get(c, 2) as time)),
     transform(coalesce(o.shedding, {_NONE}), c -> struct('{SHEDDING}' as kind,

@@ -15,7 +15,7 @@ from saffron.runtime.memory_log import MemoryLog
 
 def model(query: str, version: tuple[int, int]) -> TransitionModel:
     counts = TransitionCounts(query, 1, 3, 10, True)
-    counts.cells = {(0, 1): [1, 0], (1, 2): [1, 0]}
+    counts.cells = {(0, 1): 1, (1, 2): 1}
     return train_transitions(counts, version, {})
 
 

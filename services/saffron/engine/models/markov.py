@@ -2,16 +2,23 @@
 
 States are 0-based, the last one is the completed state and absorbs. A row may sum to less than one: what is missing
 is the probability that the run dies within its window (contiguity broken), from which nothing completes.
+
+Where runs split (skip-till-any-match, Kleene plus) a run has several successors. They are told in two ways: the
+transition matrix has one of them, each as likely as it is frequent (the paper's T_q); the succession matrix has all of
+them, its rows summing to more than one, and its powers give the expected number of matches that a run leads to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+
+MOST = 1e12
+"""Expected matches, and expected time, are not told beyond this."""
 
 
 def transition_matrix(counts: Mapping[tuple[int, int], int], states: int) -> Matrix:
@@ -45,25 +52,63 @@ def completion_table(matrix: Matrix, bin_size: int, bins: int) -> Matrix:
     return np.clip(table, 0.0, 1.0)
 
 
-def remaining_time_table(matrix: Matrix, cost: Matrix, bin_size: int, bins: int) -> Matrix:
+def succession_matrix(counts: Mapping[tuple[int, int], int], met: Sequence[int]) -> Matrix:
+    """Mean number of successors [m, m] of a run that meets an event: counts of (from, to) over meetings by state.
+
+    As the transition matrix where no run splits. A state that met nothing stays where it is.
+    """
+    states = len(met)
+    matrix: Matrix = np.eye(states)
+    for source in range(states - 1):
+        if met[source] > 0:
+            matrix[source] = [counts.get((source, target), 0) / met[source] for target in range(states)]
+    return matrix
+
+
+def matches_table(succession: Matrix, bin_size: int, bins: int) -> Matrix:
+    """[bins, m]: row k is the expected number of matches within (k + 1) * bin_size more events, at most `MOST`."""
+    step = _power(succession, bin_size)
+    table: Matrix = np.empty((bins, len(succession)))
+    column = np.zeros(len(succession))
+    column[-1] = 1.0
+    for row in range(bins):
+        column = np.minimum(step @ column, MOST)
+        table[row] = column
+    return table
+
+
+def remaining_time_table(succession: Matrix, reward: NDArray[np.float64], bin_size: int, bins: int) -> Matrix:
     """tau [bins, m]: row k is the expected processing time over (k + 1) * bin_size more events (value iteration, P4).
 
-    `cost` [m, m] is the mean time of a transition, in the unit wanted; a completed match costs nothing.
-    tau_R(s) = sum over s' of T(s, s') (cost(s, s') + tau_{R-1}(s')), tau_0 = 0.
+    `reward` [m] is the mean time of an event met in a state, whatever came of it, in the unit wanted; a completed match
+    costs nothing. tau_R(s) = reward(s) + sum over s' of T(s, s') tau_{R-1}(s'), tau_0 = 0; with all successors of runs
+    that split it is the time of all of them. At most `MOST`.
     """
-    alive = matrix.copy()
-    alive[-1] = 0.0
-    reward = (alive * cost).sum(axis=1)
-    within = np.zeros(len(matrix))
+    alive = succession.copy()
+    alive[-1] = alive[:, -1] = 0.0
+    reward = np.append(reward[:-1], 0.0)
+    within = np.zeros(len(alive))
     for _ in range(bin_size):
-        within = reward + alive @ within
-    step = np.linalg.matrix_power(alive, bin_size)
-    table: Matrix = np.empty((bins, len(matrix)))
-    tau = np.zeros(len(matrix))
+        within = np.minimum(reward + alive @ within, MOST)
+    step = _power(alive, bin_size)
+    table: Matrix = np.empty((bins, len(alive)))
+    tau = np.zeros(len(alive))
     for row in range(bins):
-        tau = within + step @ tau
+        tau = np.minimum(within + step @ tau, MOST)
         table[row] = tau
     return table
+
+
+def _power(matrix: Matrix, exponent: int) -> Matrix:
+    """The matrix to a power, no entry above `MOST`: runs that keep splitting grow beyond all numbers."""
+    result: Matrix = np.eye(len(matrix))
+    square = matrix
+    while exponent:
+        if exponent & 1:
+            result = np.minimum(result @ square, MOST)
+        square = np.minimum(square @ square, MOST)
+        exponent >>= 1
+    return result
 
 
 def lookup(table: Matrix, bin_size: int, state: int, remaining: float) -> float:

@@ -27,8 +27,10 @@ class TransitionModel:
     `query_version`: version of the query that was observed. `states`: m, the last one completed.
     `window_size`, `window_events`: the query's window, in events or ms; `expected_events`: ws, the events that a
     partial match meets in a whole window. `matrix` [m, m]: T_q. `completion` [bins, m]: P after each multiple of
-    `bin_size` events. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
-    `observations`: how many the counts hold. Its key in the topic is "QUERY/transitions".
+    `bin_size` events. `matches` [bins, m]: expected matches after as many, where runs split; [0, m] where none does:
+    it is P then. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
+    `met` [m]: events that runs met in each state, `observations` all together. Its key in the topic is
+    "QUERY/transitions".
     """
 
     query: str
@@ -41,7 +43,9 @@ class TransitionModel:
     bin_size: int
     matrix: Matrix
     completion: Matrix
+    matches: Matrix
     remaining_ns: Matrix
+    met: tuple[int, ...]
     observations: int
     trained_through: Offsets
 
@@ -49,17 +53,23 @@ class TransitionModel:
     def key(self) -> bytes:
         return f"{self.query}/{TRANSITIONS}".encode()
 
+    @property
+    def expected(self) -> Matrix:
+        """[bins, m]: matches expected of a partial match, which are lost where it is dropped."""
+        return self.matches if len(self.matches) else self.completion
+
+    @property
+    def per_ms(self) -> float:
+        """Turns the ms left of a window in time into expected events left; 0 for windows in events."""
+        return 0.0 if self.window_events else self.expected_events / self.window_size
+
     def probability(self, state: int, remaining: float) -> float:
         """Probability that a partial match in `state` (0-based) completes with `remaining` events left."""
         return markov.lookup(self.completion, self.bin_size, state, remaining)
 
     def utility(self) -> dict[str, Any]:
-        """What a drop order carries by content: {"utility": [bins][states], "bin": events, "per_ms": events a ms}.
-
-        `per_ms` turns the ms left of a window in time into expected events left; 0 for windows in events.
-        """
-        per_ms = 0.0 if self.window_events else self.expected_events / self.window_size
-        return {"utility": self.completion.tolist(), "bin": self.bin_size, "per_ms": per_ms}
+        """What a drop order carries by content: {"utility": [bins][states], "bin": events, "per_ms": events a ms}."""
+        return {"utility": self.completion.tolist(), "bin": self.bin_size, "per_ms": self.per_ms}
 
     def encode(self) -> bytes:
         """The record's value: equal models are equal bytes."""
@@ -78,7 +88,9 @@ class TransitionModel:
                     "bin": self.bin_size,
                     "transition": self.matrix.tolist(),
                     "completion": self.completion.tolist(),
+                    "matches": self.matches.tolist(),
                     "remaining_ns": self.remaining_ns.tolist(),
+                    "met": list(self.met),
                 },
             }
         )
@@ -158,14 +170,21 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
         bin_size=int(tables["bin"]),
         matrix=_table(tables["transition"], states),
         completion=_table(tables["completion"], states),
+        matches=_table(tables["matches"], states),
         remaining_ns=_table(tables["remaining_ns"], states),
+        met=tuple(int(count) for count in tables["met"]),
         observations=int(content["observations"]),
         trained_through=_offsets(content["trained_through"]),
     )
     if len(model.matrix) != states or not len(model.completion):
         raise ValueError(f"{len(model.matrix)} rows of transitions, {len(model.completion)} bins for {states} states")
-    if len(model.remaining_ns) not in (0, len(model.completion)):
-        raise ValueError(f"{len(model.remaining_ns)} bins of times for {len(model.completion)} bins of probabilities")
+    for name, table in (("times", model.remaining_ns), ("matches", model.matches)):
+        if len(table) not in (0, len(model.completion)):
+            raise ValueError(f"{len(table)} bins of {name} for {len(model.completion)} bins of probabilities")
+        if not (table >= 0).all():
+            raise ValueError(f"{name} are below 0 or none")
+    if len(model.met) != states:
+        raise ValueError(f"events met in {len(model.met)} states of {states}")
     if model.bin_size < 1 or model.window_size < 1 or not model.expected_events > 0:
         raise ValueError("bin, window and expected events must be above 0")
     for name, table in (("transition", model.matrix), ("completion", model.completion)):

@@ -2,9 +2,14 @@
 
 `observations.transitions` (P2), one JSON object per query and commit interval (fields: schemas/). States are 0-based:
 in 0 nothing is bound yet and every event meets it once; m - 1 is the completed state; a state after of -1 says that the
-run died before its window ended. One count is one event met by one partial match. `lived` is the event time (ms) that
+run died before its window ended. One count is one event met by one partial match; where a run split, each successor
+beyond the first is a count more, and counted under the state after -2 besides. `lived` is the event time (ms) that
 partial matches lived through meanwhile, summed over them: with the counts it says how many events a partial match meets
-in a ms, and so how many a window in time holds.
+in a ms, and so how many a window in time holds. `nanoseconds` is what the query's blocks took in all: a sample for the
+fit of what each transition takes.
+
+`observations.features` (G2), one JSON object per query and commit interval, as the operator's row has it: how often
+each key occurred, the keys of the events of matches and of abandoned partial matches, and the vectors behind keys.
 
 `observations.latency` (P7), one JSON object per chain and commit interval, from `latency.LatencySamples`.
 
@@ -18,29 +23,41 @@ from typing import Any
 
 import orjson
 
+_KEYED = orjson.OPT_NON_STR_KEYS
+
 DIED = -1
 """The state after of a run that ended neither completed nor with its window."""
+FORKED = -2
+"""Counts successors of runs that split, beyond one for each run and event; no state of its own."""
 
 
 def transition_messages(rows: Iterable[Mapping[str, Any]], *, stream: str, partition: int) -> list[tuple[bytes, bytes]]:
     """(key, value) of each message that the matcher's rows make: one per query and version, in order of appearance.
 
     A row is {"query", "query_version", "states", "window": {"size", "events"}, "from", "to", "count"} and, where known,
-    "nanoseconds" (of these counts), "events" and "lived" (of the query: the greatest of its rows is taken).
+    "nanoseconds", "events" and "lived" (of the query: the greatest of its rows is taken).
     """
     messages: dict[tuple[str, int], dict[str, Any]] = {}
-    cells: dict[tuple[str, int], dict[tuple[int, int], list[int]]] = {}
+    cells: dict[tuple[str, int], dict[tuple[int, int], int]] = {}
     for row in rows:
         identity = (str(row["query"]), int(row["query_version"]))
         message = messages.setdefault(identity, _message(row, stream, partition))
-        for field in ("events", "lived"):
+        for field in ("events", "lived", "nanoseconds"):
             message[field] = max(message[field], int(row.get(field, 0)))
-        cell = cells.setdefault(identity, {}).setdefault((int(row["from"]), int(row["to"])), [0, 0])
-        cell[0] += int(row["count"])
-        cell[1] += int(row.get("nanoseconds", 0))
+        table = cells.setdefault(identity, {})
+        cell = int(row["from"]), int(row["to"])
+        table[cell] = table.get(cell, 0) + int(row["count"])
     for identity, table in cells.items():
-        messages[identity]["transitions"] = [[*cell, *sums] for cell, sums in sorted(table.items())]
+        messages[identity]["transitions"] = [[*cell, count] for cell, count in sorted(table.items())]
     return [(message["query"].encode(), orjson.dumps(message)) for message in messages.values()]
+
+
+def feature_messages(rows: Iterable[Mapping[str, Any]], *, stream: str, partition: int) -> list[tuple[bytes, bytes]]:
+    """(key, value) of each message of `observations.features`: a row (see `FeatureCounts.add`) with its place."""
+    return [
+        (str(row["query"]).encode(), orjson.dumps({**row, "stream": stream, "partition": partition}, option=_KEYED))
+        for row in rows
+    ]
 
 
 def latency_message(
@@ -61,4 +78,5 @@ def _message(row: Mapping[str, Any], stream: str, partition: int) -> dict[str, A
         "window": {"size": int(window["size"]), "events": bool(window["events"])},
         "events": 0,
         "lived": 0,
+        "nanoseconds": 0,
     }

@@ -12,9 +12,17 @@ import numpy as np
 
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.latency import fit
-from saffron.engine.models.markov import Matrix, completion_table, remaining_time_table, transition_matrix
+from saffron.engine.models.markov import (
+    Matrix,
+    completion_table,
+    matches_table,
+    remaining_time_table,
+    succession_matrix,
+    transition_matrix,
+)
 from saffron.engine.models.model import LatencyModel, Offsets, TransitionModel
-from saffron.engine.models.observations import DIED
+from saffron.engine.models.observations import FORKED
+from saffron.engine.models.transition_costs import TransitionCosts
 
 MOST_BINS = 128
 """Bins of a completion table: fine enough for linear interpolation, small enough to travel in every drop order."""
@@ -25,7 +33,7 @@ LONGEST_WINDOW = 10_000_000
 
 @dataclass
 class TransitionCounts:
-    """What was observed of one version of a query: cells (from, to) -> [count, nanoseconds]."""
+    """What was observed of one version of a query: cells (from, to) -> count, and samples of their times (P2)."""
 
     query: str
     query_version: int
@@ -34,16 +42,29 @@ class TransitionCounts:
     window_events: bool
     events: int = 0
     lived: int = 0
-    cells: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    cells: dict[tuple[int, int], int] = field(default_factory=dict)
+    costs: TransitionCosts = field(default_factory=TransitionCosts)
 
     @property
     def observations(self) -> int:
-        return sum(count for count, _ in self.cells.values())
+        return sum(self.met_by_state())
 
     @property
     def met(self) -> int:
         """Events met by partial matches: all but those of state 0, in which nothing is bound yet."""
-        return sum(count for (source, _), (count, _) in self.cells.items() if source > 0)
+        return sum(self.met_by_state()[1:])
+
+    @property
+    def forks(self) -> bool:
+        """Whether runs split."""
+        return any(target == FORKED for _, target in self.cells)
+
+    def met_by_state(self) -> list[int]:
+        """How many events were met in each state: successors less those beyond the first."""
+        met = [0] * self.states
+        for (source, target), count in self.cells.items():
+            met[source] += -count if target == FORKED else count
+        return [max(0, count) for count in met]
 
     @property
     def shape(self) -> tuple[int, int, int, bool]:
@@ -60,21 +81,23 @@ class TransitionCounts:
         """Whether it is known how many events a window holds, without which there is no completion table."""
         return self.met > 0 and (self.window_events or self.lived > 0)
 
-    def add(self, source: int, target: int, count: int, nanoseconds: int) -> bool:
+    def add(self, source: int, target: int, count: int) -> bool:
         """Add counts of one transition; False (and nothing added) if it is none that this automaton has."""
-        if not (0 <= source < self.states and DIED <= target < self.states and count > 0 and nanoseconds >= 0):
+        if not (0 <= source < self.states and FORKED <= target < self.states and count > 0):
             return False
-        cell = self.cells.setdefault((source, target), [0, 0])
-        cell[0] += count
-        cell[1] += nanoseconds
+        self.cells[source, target] = self.cells.get((source, target), 0) + count
         return True
+
+    def add_time(self, counts: Mapping[tuple[int, int], int], nanoseconds: int) -> None:
+        """A sample for the fit of times: transitions of an interval (see `add`) and what they took together."""
+        self.costs.add({cell: count for cell, count in counts.items() if cell[1] != FORKED}, nanoseconds)
 
     def halve(self) -> None:
         """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
         self.events //= 2
         self.lived //= 2
-        halved = {cell: [count // 2, time // 2] for cell, (count, time) in self.cells.items()}
-        self.cells = {cell: sums for cell, sums in halved.items() if sums[0] > 0}
+        self.cells = {cell: count // 2 for cell, count in self.cells.items() if count > 1}
+        self.costs.halve()
 
     def expected_events(self) -> float:
         """ws: events that a partial match meets in a whole window.
@@ -86,7 +109,11 @@ class TransitionCounts:
 
     def matrix(self) -> Matrix:
         """T_q of what was observed so far."""
-        return transition_matrix({cell: count for cell, (count, _) in self.cells.items()}, self.states)
+        return transition_matrix({cell: count for cell, count in self.cells.items() if cell[1] != FORKED}, self.states)
+
+    def succession(self) -> Matrix:
+        """As `matrix`, with all successors of runs that split."""
+        return succession_matrix(self.cells, self.met_by_state())
 
 
 def train_transitions(counts: TransitionCounts, version: Version, trained_through: Offsets) -> TransitionModel:
@@ -94,7 +121,8 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
     window = counts.expected_events()
     bin_size = max(1, int(np.ceil(window / MOST_BINS)))
     bins = int(np.ceil(window / bin_size))
-    matrix = counts.matrix()
+    matrix, forks = counts.matrix(), counts.forks
+    succession = counts.succession() if forks else matrix
     return TransitionModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -106,7 +134,9 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
         bin_size=bin_size,
         matrix=matrix,
         completion=completion_table(matrix, bin_size, bins),
-        remaining_ns=_remaining(counts, matrix, bin_size, bins),
+        matches=matches_table(succession, bin_size, bins) if forks else np.zeros((0, counts.states)),
+        remaining_ns=_remaining(counts, succession, bin_size, bins),
+        met=tuple(counts.met_by_state()),
         observations=counts.observations,
         trained_through=trained_through,
     )
@@ -131,12 +161,14 @@ def drift(matrix: Matrix, in_use: Matrix | None) -> float:
     return float(np.mean((matrix - in_use) ** 2))
 
 
-def _remaining(counts: TransitionCounts, matrix: Matrix, bin_size: int, bins: int) -> Matrix:
-    times: Mapping[tuple[int, int], list[int]] = counts.cells
-    if not any(time for _, time in times.values()):
+def _remaining(counts: TransitionCounts, succession: Matrix, bin_size: int, bins: int) -> Matrix:
+    """tau from the fitted times of transitions; [0, m] where no times were measured."""
+    costs = counts.costs.fit()
+    if not costs:
         return np.zeros((0, counts.states))
-    cost = np.zeros_like(matrix)
-    for (source, target), (count, time) in times.items():
-        if target >= 0:
-            cost[source, target] = time / count
-    return remaining_time_table(matrix, cost, bin_size, bins)
+    reward = np.zeros(counts.states)
+    for (source, target), count in counts.cells.items():
+        if target != FORKED:
+            reward[source] += count * costs.get((source, target), 0.0)
+    met = np.maximum(1, counts.met_by_state())
+    return remaining_time_table(succession, reward / met, bin_size, bins)

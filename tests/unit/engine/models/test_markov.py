@@ -15,7 +15,7 @@ from tests.reference import markov as twin
 
 # seq(A; B; C) over uniform types: each state moves on with 1/3 (papers.md, "P, seq(A; B; C)").
 PAPER = {(0, 0): 2, (0, 1): 1, (1, 1): 2, (1, 2): 1, (2, 2): 2, (2, 3): 1}
-UNIT = np.ones((4, 4))
+UNIT = np.ones(4)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_tables_equal_the_exact_twin(counts: dict[tuple[int, int], int], bin_siz
     assert matrix == pytest.approx(np.array(exact, dtype=float))
     completion = markov.completion_table(matrix, bin_size, bins)
     cost = np.arange(16.0).reshape(4, 4)
-    remaining = markov.remaining_time_table(matrix, cost, bin_size, bins)
+    remaining = markov.remaining_time_table(matrix, (matrix * cost).sum(axis=1), bin_size, bins)
     exact_cost = [[Fraction(4 * row + column) for column in range(4)] for row in range(4)]
     for row in range(bins):
         events = (row + 1) * bin_size
@@ -60,6 +60,31 @@ def test_tables_equal_the_exact_twin(counts: dict[tuple[int, int], int], bin_siz
             assert completion[row, state] == pytest.approx(float(twin.completion(exact, state, events)), abs=1e-12)
             wanted = float(twin.remaining_time(exact, exact_cost, state, events))
             assert remaining[row, state] == pytest.approx(wanted, rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(counts=counts, extra=st.lists(st.integers(0, 500), min_size=4, max_size=4), bins=st.integers(1, 3))
+def test_expected_matches_of_runs_that_split_equal_the_exact_twin(
+    counts: dict[tuple[int, int], int], extra: list[int], bins: int
+) -> None:
+    leaving = [sum(count for (source, _), count in counts.items() if source == state) for state in range(4)]
+    met = [max(min(total, 1), total - split) for total, split in zip(leaving, extra, strict=True)]
+    succession = markov.succession_matrix(counts, met)
+    table = markov.matches_table(succession, 2, bins)
+    for row in range(bins):
+        for state in range(4):
+            wanted = float(twin.matches(counts, met, state, 2 * (row + 1)))
+            assert table[row, state] == pytest.approx(wanted, rel=1e-9)
+    if met == leaving:
+        assert table == pytest.approx(markov.completion_table(markov.transition_matrix(counts, 4), 2, bins))
+
+
+def test_runs_that_split_without_end_stay_numbers() -> None:
+    succession = markov.succession_matrix({(0, 0): 10, (0, 1): 10, (1, 1): 30, (1, 2): 3}, [10, 10, 0])
+    matches = markov.matches_table(succession, 1000, 100)
+    times = markov.remaining_time_table(succession, np.ones(3), 1000, 100)
+    assert matches[-1, 0] == times[-1, 0] == markov.MOST
+    assert (np.diff(matches[:, 1]) >= 0).all()
 
 
 @pytest.mark.parametrize("remaining", [0, 1, 2, 3, 4, 5, 7, 9, 11, 12])

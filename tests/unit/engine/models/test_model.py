@@ -23,8 +23,15 @@ OFFSETS = {"saffron.observations.transitions": {"0": 17, "3": 4}}
 
 def transition_model(version: tuple[int, int] = (5, 2)) -> TransitionModel:
     counts = TransitionCounts("q3", 7, 3, 300, False, events=50, lived=3000)
-    counts.cells = {(0, 0): [200, 900], (0, 1): [100, 700], (1, 1): [50, 60], (1, 2): [25, 30], (1, -1): [25, 30]}
+    counts.cells = {(0, 0): 200, (0, 1): 100, (1, 1): 50, (1, 2): 25, (1, -1): 25}
     return train_transitions(counts, version, OFFSETS)
+
+
+def splitting_model() -> TransitionModel:
+    counts = TransitionCounts("any", 1, 3, 9, True)
+    counts.cells = {(0, 1): 4, (1, 1): 9, (1, 2): 6, (1, -2): 6}
+    counts.add_time({(0, 1): 4, (1, 1): 9, (1, 2): 6, (1, -2): 6}, 1900)
+    return train_transitions(counts, (5, 2), OFFSETS)
 
 
 def latency_model() -> LatencyModel:
@@ -35,7 +42,7 @@ def same(one: Model, other: Model) -> bool:
     return one.encode() == other.encode()
 
 
-@pytest.mark.parametrize("model", [transition_model(), latency_model()])
+@pytest.mark.parametrize("model", [transition_model(), splitting_model(), latency_model()])
 def test_a_model_comes_back_as_it_went(model: Model) -> None:
     found = decode(model.encode(), key=model.key)
     assert same(found, model)
@@ -43,7 +50,7 @@ def test_a_model_comes_back_as_it_went(model: Model) -> None:
     assert found.trained_through == OFFSETS
 
 
-@pytest.mark.parametrize("model", [transition_model(), latency_model()])
+@pytest.mark.parametrize("model", [transition_model(), splitting_model(), latency_model()])
 def test_a_model_is_as_its_schema_says(model: Model) -> None:
     topic = yaml.safe_load((schema_folder() / "models.yaml").read_text("utf-8"))
     jsonschema.validate(orjson.loads(model.encode()), topic["schema"])
@@ -101,6 +108,9 @@ def test_what_is_no_model_is_refused(value: bytes, reason: str) -> None:
         ("window", {"size": 0, "events": True}),
         ("window", 9),
         ("remaining_ns", [[1.0, 2.0, 0.0]]),
+        ("remaining_ns", [[-1.0, 2.0, 0.0]] * 10),
+        ("matches", [[1.0, 2.0, 0.0]]),
+        ("met", [1, 2]),
     ],
 )
 def test_a_sealed_model_that_does_not_fit_together_is_refused(field: str, wrong: Any) -> None:

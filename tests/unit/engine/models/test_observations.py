@@ -32,8 +32,8 @@ def test_rows_of_a_query_are_one_message_with_sorted_sums() -> None:
     ((key, value),) = transition_messages(rows, stream="events", partition=2)
     message = check("observations.transitions", value)
     assert key == b"q"
-    assert (message["partition"], message["events"], message["lived"]) == (2, 7, 30)
-    assert message["transitions"] == [[0, -1, 1, 0], [0, 1, 2, 0], [1, 2, 9, 90]]
+    assert (message["partition"], message["events"], message["lived"], message["nanoseconds"]) == (2, 7, 30, 90)
+    assert message["transitions"] == [[0, -1, 1], [0, 1, 2], [1, 2, 9]]
 
 
 def test_queries_and_versions_are_kept_apart() -> None:

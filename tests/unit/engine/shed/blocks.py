@@ -37,7 +37,7 @@ def checkpoint(position: int, **queries: int) -> Control:
 
 def transition_model(name: str, version: tuple[int, int], query_version: int = 1) -> TransitionModel:
     counts = TransitionCounts(name, query_version, 3, 4, True)
-    counts.cells = {(0, 0): [3, 0], (0, 1): [1 + version[1], 0], (1, 2): [1, 0]}
+    counts.cells = {(0, 0): 3, (0, 1): 1 + version[1], (1, 2): 1}
     return train_transitions(counts, version, {})
 
 
