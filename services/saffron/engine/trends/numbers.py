@@ -79,8 +79,8 @@ def add_signed(n: int, x: int, m: int, y: int) -> tuple[int, int]:
 
 def add_aligned(n: int, x: int, m: int, y: int) -> tuple[int, int]:
     """`add_signed` where exponents differ or the result may need a bit more."""
-    lost = (x | y) & 1
-    e, f = x >> 1, y >> 1
+    lost = int(x | y) & 1
+    e, f = int(x) >> 1, int(y) >> 1
     if n == 0 or (m != 0 and e < f):
         n, e, m, f = m, f, n, e
     if m == 0:

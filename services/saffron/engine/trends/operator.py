@@ -10,37 +10,59 @@ from saffron.engine.events.block import Block
 from saffron.engine.operator import History, State
 from saffron.engine.queries import QueryOperator
 from saffron.engine.results import DUE, FULL, PAST, Fired
-from saffron.engine.standing import StandingQuery
+from saffron.engine.standing import Compiler, StandingQuery, compile_text
 from saffron.engine.trends.history import replay_past
 from saffron.engine.trends.layout import Batch
-from saffron.engine.trends.query import TrendQuery
+from saffron.engine.trends.reader import Reader
 from saffron.engine.trends.results import Trends
+from saffron.engine.trends.shared import SharedGraph
+from saffron.engine.trends.together import Together, graphs_of_readers
 from saffron.language.plan import TrendPlan
 
-Standing = StandingQuery[TrendQuery]
+Standing = StandingQuery[Reader]
 
 
-class TrendOperator(QueryOperator[Standing, TrendQuery]):
-    """A `ResultOperator` for aggregate queries (requirements T1-T7)."""
+class TrendOperator(QueryOperator[Standing, Reader]):
+    """A `ResultOperator` for aggregate queries (requirements T1-T7).
+
+    `shares`: False gives each query a graph of its own; the results are the same.
+    """
 
     _plans = TrendPlan
     _queries = StandingQuery
 
+    def __init__(
+        self,
+        *,
+        partition: int,
+        stream: str = "events",
+        compiled: bool = True,
+        compiler: Compiler = compile_text,
+        shares: bool = True,
+    ) -> None:
+        self._together = Together(compiled, shares)
+        super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
+
     def statistics(self) -> Mapping[str, Any]:
-        """Counts for metrics and `load`; those of queries are by name, `partial_matches` being stored vertices."""
-        by_query = {name: query.statistics() for name, query in self._active().items()}
+        """Counts for metrics and `load`; those of queries are by name, `partial_matches` being stored vertices.
+
+        Queries that share a graph have its vertices, windows and keys each; its bytes count once.
+        """
+        readers = self._active()
+        by_graph = {graph: graph.run().statistics() for graph in graphs_of_readers(readers.values())}
 
         def column(key: str) -> dict[str, int]:
-            return {name: numbers[key] for name, numbers in by_query.items()}
+            return {name: by_graph[one.graph][key] for name, one in readers.items() if one.graph is not None}
 
         return {
             "events": self._events,
-            "results": column("results"),
+            "results": {name: reader.results for name, reader in readers.items()},
             "partial_matches": column("vertices"),
             "vertices": column("vertices"),
             "open_windows": column("open_windows"),
             "keys": column("keys"),
-            "state_bytes": sum(column("state_bytes").values()),
+            "state_bytes": sum(numbers["state_bytes"] for numbers in by_graph.values()),
+            "graphs": len(by_graph),
         }
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
@@ -51,80 +73,101 @@ class TrendOperator(QueryOperator[Standing, TrendQuery]):
 
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
         self._last_ts: int | None = None if record is None else record["last_ts"]
-        self._batches: dict[str, Batch] = {}
+        self._batches: dict[SharedGraph, Batch] = {}
+        self._together.restore({} if record is None else record)
 
     def _record(self) -> Mapping[str, Any]:
-        return {"last_ts": self._last_ts}
+        return {"last_ts": self._last_ts, **self._together.record(self._readers())}
 
-    def _saved(self, runs: TrendQuery) -> State:
-        return runs.snapshot()
+    def _saved(self, runs: Reader) -> State:
+        """Its graph's, with the first of its readers."""
+        first = next(reader for reader in self._readers() if reader is runs or reader.graph is runs.graph)
+        return runs.graph.run().snapshot() if runs.graph is not None and first is runs else {}
 
-    def _restore(self, runs: TrendQuery, arrays: State) -> None:
-        runs.restore(arrays)
+    def _restore(self, runs: Reader, arrays: State) -> None:
+        self._together.place(runs)
+        if runs.graph is not None and arrays:
+            runs.graph.run().restore(arrays)
 
     # ---------------------------------------------------------------- events
 
-    def _active(self) -> dict[str, TrendQuery]:
+    def _readers(self) -> list[Reader]:
+        return [standing.runs for standing in self._standing.values() if standing.runs is not None]
+
+    def _active(self) -> dict[str, Reader]:
         return {name: standing.active for name, standing in self._standing.items() if standing.active is not None}
 
     def _begin(self, block: Block) -> None:
-        for query in self._active().values():
-            query.tidy()
+        for graph in graphs_of_readers(self._active().values()):
+            graph.run().tidy()  # each has been settled at the end of the block before
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
-        for name, query in self._active().items():
+        readers = list(self._active().values())
+        for graph in self._together.settle(readers, block, begin) if stop > begin else graphs_of_readers(readers):
             if stop > begin:
-                if name not in self._batches:
-                    self._batches[name] = query.batch(block.columns, block.opened.get(name, ()))
-                query.apply(self._batches[name], begin, stop)
-            query.pass_position(position)
-            self._collect(name, query)
+                self._take(graph, block, begin, stop)
+            if graph.running is not None:  # else it waits for its first event
+                graph.running.pass_position(position)
+                self._collect(graph)
+
+    def _take(self, graph: SharedGraph, block: Block, begin: int, stop: int) -> None:
+        query = graph.run()
+        if graph not in self._batches:
+            self._batches[graph] = query.batch(block.columns, block.opened.get(graph.readers[0].plan.name, ()))
+        query.apply(self._batches[graph], begin, stop)
 
     def _finish(self, block: Block) -> None:
         if len(block.columns):
             self._last_ts = int(block.columns.ts[-1])
-        for name, query in self._active().items():
+        for graph in self._together.settle(list(self._active().values()), block, len(block.columns)):
+            query = graph.run()
             query.pass_time(block.watermark, block.next_seq)
             if block.end:
                 query.end(self._last_ts, block.watermark, block.next_seq)
-            self._collect(name, query)
+            self._collect(graph)
         self._batches = {}
 
-    def _collect(self, name: str, query: TrendQuery) -> None:
+    def _collect(self, graph: SharedGraph) -> None:
         """Take what has fired."""
-        rows = query.take_results()
-        if len(rows.out):
-            trends = Trends(query, self.partition, rows)
-            self._fired.append(Fired(name, trends, FULL if query.plan.window.events else DUE, trends.deadline))
+        for reader, rows in graph.taken():
+            if len(rows.out):
+                trends = Trends(reader, self.partition, rows)
+                phase = FULL if reader.plan.window.events else DUE
+                self._fired.append(Fired(reader.plan.name, trends, phase, trends.deadline))
 
     # ---------------------------------------------------------------- controls
 
-    def _start(self, standing: Standing, plan: TrendPlan) -> TrendQuery:
+    def _start(self, standing: Standing, plan: TrendPlan) -> Reader:
         assert self._schema is not None
-        plan = replace(plan, name=standing.name)
-        return TrendQuery(plan, self._schema.kinds, standing.slot, compiled=self._compiled)
+        return Reader(replace(plan, name=standing.name), self._schema.kinds, standing.slot)
 
-    def _pause(self, runs: TrendQuery) -> None:
-        runs.reset()
+    def _pause(self, runs: Reader) -> None:
+        runs.leave()
 
-    def _drop(self, standing: Standing, runs: TrendQuery) -> None:
-        self._batches.pop(standing.name, None)
+    def _drop(self, standing: Standing, runs: Reader) -> None:
+        runs.leave()
 
-    def _adopt(self, standing: Standing, runs: TrendQuery) -> None:
-        self._drop(standing, runs)
+    def _adopt(self, standing: Standing, runs: Reader) -> None:
         standing.runs = None
         self._bind(standing)
         if standing.runs is not None and standing.runs.is_like(runs):
             standing.runs = runs
+            if runs.graph is not None:
+                self._batches.pop(runs.graph, None)
+        else:
+            runs.leave()
 
-    def _replay(self, standing: Standing, runs: TrendQuery, history: History, position: int) -> None:
-        replay_past(runs, history(), position)
-        self._fired.append(Fired(standing.name, Trends(runs, self.partition, runs.take_results(), position), PAST))
+    def _replay(self, standing: Standing, runs: Reader, history: History, position: int) -> None:
+        graph = self._together.alone(runs)
+        replay_past(graph.run(), history(), position)
+        for reader, rows in graph.taken():
+            self._fired.append(Fired(standing.name, Trends(reader, self.partition, rows, position), PAST))
 
     def _begin_at(self, body: Mapping[str, Any], position: int) -> None:
         """Open windows are in the record too."""
         super()._begin_at(body, position)
         for name, openings in body.get("windows", {}).items():
-            query = self._standing[name].active if name in self._standing else None
-            if query is not None:
-                query.reopen(openings)
+            reader = self._standing[name].active if name in self._standing else None
+            if reader is not None:
+                events = reader.plan.window.events
+                self._together.alone(reader).openings = tuple((seq if events else ts, seq) for seq, ts in openings)

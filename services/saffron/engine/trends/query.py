@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,6 @@ from saffron.engine.trends.layout import (
     ON_OPEN,
     OPENED,
     OUT,
-    RESULTS,
     ROOM,
     S_ENTRIES,
     S_LOW,
@@ -48,7 +47,7 @@ from saffron.engine.trends.limits import check
 from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.ordered import Index
 from saffron.engine.trends.prepare import nothing, prepare, ranked
-from saffron.engine.trends.returns import Returns, Rows
+from saffron.engine.trends.returns import Rows, kinds_of
 from saffron.engine.trends.saved import restored, saved
 from saffron.engine.trends.shed import Shed
 from saffron.engine.trends.wiring import sizes_of, wiring_of
@@ -71,12 +70,10 @@ class TrendQuery:
         check(self.graphs)
         self.plan = plan
         self.slot = slot
-        own = {"ts": Kind.INT, "type": Kind.STRING}
-        self.key_kinds = tuple(own.get(name) or kinds.get(name) for name in plan.key)
-        self.group_kinds = tuple(self.key_kinds[plan.key.index(name)] for name in plan.group)
+        self.key_kinds = kinds_of(plan.key, kinds)
+        self.group_kinds = kinds_of(plan.group, kinds)
         self.strings = Strings()
         self._measures = measures_of(plan)
-        self.returns = Returns(plan, self._measures, self.group_kinds)
         self._needs = source.reads(self.graphs, self._measures)
         names = [name for name, _ in self._needs.attributes]
         self._wiring = wiring_of(self.graphs, self._measures, names, self._needs.stored)
@@ -152,18 +149,34 @@ class TrendQuery:
         self._conditions.choose_openings(candidates, batch.attributes, batch.ranks)
         return [int(position) for position in columns.seq[candidates]]
 
-    def reopen(self, openings: Sequence[Sequence[int]]) -> None:
-        """OPEN ON: the windows opened by these events, as (seq, ts), are open; what they held before is unknown."""
-        for seq, ts in openings:
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds nothing of any event: as if it were made now, but for the windows that it has closed."""
+        head = self._store.head
+        return bool(head[KEYS] == 0 and head[KLO] > head[KHI] and not len(self.shed))
+
+    def low(self) -> int:
+        """The beginning of the first window that is not closed (not of OPEN ON)."""
+        return int(self._store.head[KLO]) * int(self._wiring.params[SLIDE])
+
+    def begin_at(self, low: int) -> None:
+        """Before the first event: no window before this one."""
+        self._store.head[KLO] = low // int(self._wiring.params[SLIDE])
+
+    def openings(self) -> tuple[tuple[int, int], ...]:
+        """OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
+        head, slots = self._store.head, self._store.slots
+        rows = np.arange(head[KLO], head[OPENED]) % len(slots)
+        return tuple((int(low), int(seq)) for low, seq in slots[rows][:, [S_LOW, S_SEQ]])
+
+    def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
+        """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
+        for low, seq in openings:
             if self._store.head[OPENED] - self._store.head[KLO] >= len(self._store.slots):
                 self._widen()
             slot = self._store.head[OPENED] % len(self._store.slots)
-            self._store.slots[slot, [S_LOW, S_SEQ]] = (seq if self.plan.window.events else ts), seq
+            self._store.slots[slot, [S_LOW, S_SEQ]] = low, seq
             self._store.head[OPENED] += 1
-
-    def is_like(self, other: TrendQuery) -> bool:
-        """Whether the two mean the same, under the schemas to which they are bound."""
-        return self.plan == other.plan and self.key_kinds == other.key_kinds
 
     def apply(self, batch: Batch, begin: int, stop: int) -> None:
         """Apply events begin..stop-1 of the batch."""
@@ -197,7 +210,7 @@ class TrendQuery:
         head[KLO] = -(-begin // int(params[SLIDE]))
 
     def take_results(self) -> Rows:
-        """The results since the last call, in the order in which they fired; those that HAVING keeps out left out."""
+        """The results since the last call, in the order in which they fired."""
         found = self._store.head[OUT]
         state = self._store
         rows = Rows(
@@ -207,9 +220,7 @@ class TrendQuery:
             state.out_extremes[:found].copy(),
         )
         state.head[OUT] = 0
-        kept = self.returns.kept(rows, self.strings)
-        state.head[RESULTS] -= found - len(kept.out)
-        return kept
+        return rows
 
     def tidy(self) -> None:
         """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
@@ -226,7 +237,7 @@ class TrendQuery:
             self.strings.collect(self._strings_in_use(), shrink=True)
 
     def statistics(self) -> dict[str, int]:
-        """Stored vertices, windows in which a trend has begun, keys, bytes of state, results ever."""
+        """Stored vertices, windows in which a trend has begun, keys, bytes of state."""
         head = self._store.head
         rows, _ = store.live_vertices(self._store, self._wiring)
         planted = size = 0
@@ -237,7 +248,6 @@ class TrendQuery:
             "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
             "keys": int(head[KEYS]),
             "state_bytes": sum(array.nbytes for array in self._store) + size,
-            "results": int(head[RESULTS]),
         }
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:

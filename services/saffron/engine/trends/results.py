@@ -23,7 +23,7 @@ from saffron.engine.trends.layout import (
     O_WORDS,
     Ints,
 )
-from saffron.engine.trends.query import TrendQuery
+from saffron.engine.trends.reader import Reader
 from saffron.engine.trends.returns import Row, Rows
 
 
@@ -33,15 +33,15 @@ class Trends:
     `at`: the position at which all of them stand, None for each row's own. Valid until the query's next block.
     """
 
-    def __init__(self, query: TrendQuery, partition: int, rows: Rows, at: int | None = None) -> None:
+    def __init__(self, query: Reader, partition: int, rows: Rows, at: int | None = None) -> None:
         self.position: Ints = rows.out[:, O_POSITION] if at is None else np.full(len(rows.out), at, dtype=np.int64)
         self.last_time: Ints = rows.out[:, O_TIME]
         self.deadline: Ints = rows.out[:, O_LOW] + query.plan.window.size - 1
         self._query = query
-        self._strings = query.strings
+        self._strings = query.counting.strings
         self._partition = partition
         self._rows = rows
-        self._shed = query.shed.within(rows.out[:, O_LOW], rows.out[:, O_SEQ])
+        self._shed = query.counting.shed.within(rows.out[:, O_LOW], rows.out[:, O_SEQ])
 
     def __len__(self) -> int:
         return len(self._rows.out)
@@ -60,7 +60,7 @@ class Trends:
 class _Writer:
     """Writes results of one query: what is the same in all of them, or in all of a group, is written once."""
 
-    def __init__(self, query: TrendQuery, strings: Strings, partition: int) -> None:
+    def __init__(self, query: Reader, strings: Strings, partition: int) -> None:
         plan = query.plan
         self._size = plan.window.size
         self._names = plan.group

@@ -7,7 +7,7 @@ would be slow), a bool or a string; `plan.Binary` says what operators mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -42,6 +42,12 @@ class Rows(NamedTuple):
     def at(self, chosen: NDArray[Any]) -> Rows:
         """Some of them."""
         return Rows(*(part[chosen] for part in self))
+
+
+def kinds_of(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[Kind | None, ...]:
+    """The kinds of these attributes, those that every event has included."""
+    own = {"ts": Kind.INT, "type": Kind.STRING}
+    return tuple(own.get(name) or kinds.get(name) for name in names)
 
 
 class Row(NamedTuple):

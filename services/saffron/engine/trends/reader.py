@@ -1,0 +1,70 @@
+"""An aggregate query as a reader of a graph: which numbers of its results are the query's, and what it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.strings import Strings
+from saffron.engine.trends.graphs import graphs_of
+from saffron.engine.trends.layout import O_LOW
+from saffron.engine.trends.limits import check
+from saffron.engine.trends.measures import Measures, measures_of
+from saffron.engine.trends.returns import Returns, Rows, kinds_of
+from saffron.language.plan import TrendPlan
+
+if TYPE_CHECKING:
+    from saffron.engine.trends.query import TrendQuery
+    from saffron.engine.trends.shared import SharedGraph
+
+
+class Reader:
+    """A query that is bound. `slot`: its bit in `Columns.dropped`. `graph`: what counts for it, once it is in force.
+
+    `kinds`: kind of each attribute of the stream's schema. `results`: how many it has had.
+    Raises SaffronError for what no graph can hold (`limits.check`).
+    """
+
+    def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int) -> None:
+        check(graphs_of(plan))
+        self.plan = plan
+        self.kinds = kinds
+        self.slot = slot
+        self.results = 0
+        self.graph: SharedGraph | None = None
+        self.key_kinds = kinds_of(plan.key, kinds)
+        self._measures = measures_of(plan)
+        self.returns = Returns(plan, self._measures, kinds_of(plan.group, kinds))
+
+    def is_like(self, other: Reader) -> bool:
+        """Whether the two mean the same, under the schemas to which they are bound."""
+        return self.plan == other.plan and self.key_kinds == other.key_kinds
+
+    @property
+    def counting(self) -> TrendQuery:
+        """What counts for it."""
+        assert self.graph is not None
+        return self.graph.run()
+
+    def leave(self) -> None:
+        """Forget all events: as if the query were added now."""
+        if self.graph is not None:
+            self.graph.readers.remove(self)
+            self.graph = None
+
+    def own(self, rows: Rows, measures: Measures, strings: Strings) -> Rows:
+        """Of what a graph with these measures found: the query's windows and numbers, those that HAVING keeps."""
+        slide = self.plan.window.slide
+        if slide is not None:
+            mine = rows.out[:, O_LOW] % slide == 0
+            rows = rows if mine.all() else rows.at(np.flatnonzero(mine))
+        if measures != self._measures:
+            numbers = [measures.numbers.index(one) for one in self._measures.numbers]
+            extremes = [measures.extremes.index(one) for one in self._measures.extremes]
+            rows = Rows(rows.out, rows.numbers[:, numbers], rows.scales[:, numbers], rows.extremes[:, extremes])
+        kept = self.returns.kept(rows, strings)
+        self.results += len(kept.out)
+        return kept

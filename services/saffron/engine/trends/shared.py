@@ -1,0 +1,142 @@
+"""A graph that serves one or more queries: its readers are in force from the same position, with the same events.
+
+What a graph holds follows from the events since its beginning, so readers come together only where it holds nothing,
+and each has what it would have alone. A query leaves when it is paused, removed or replaced; the graph goes on for the
+others. A reader that is given other events than the rest (shedding drops them query by query) takes a copy along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from saffron.engine.trends.measures import measures_of
+from saffron.engine.trends.query import TrendQuery
+from saffron.engine.trends.reader import Reader
+from saffron.engine.trends.returns import Rows
+from saffron.language.plan import TrendPlan
+from saffron.language.sharing import graph_of, likeness, united
+
+MOST_MEASURES = 32
+"""Most numbers and extremes of one graph: each is a column of every vertex, and more text to compile."""
+Openings = tuple[tuple[int, int], ...]
+"""OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
+
+
+@dataclass(eq=False)
+class SharedGraph:
+    """`plan`: of the graph, with the aggregates of all readers that it ever had. `running`: None until it is needed.
+
+    `low`: no window begins before it; None: whatever the stream's next event allows. `openings`: OPEN ON: the windows
+    that are open at the beginning.
+    """
+
+    plan: TrendPlan
+    compiled: bool
+    readers: list[Reader]
+    low: int | None = None
+    openings: Openings = ()
+    running: TrendQuery | None = None
+    alike: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds}"
+        for reader in self.readers:
+            reader.graph = self
+
+    @classmethod
+    def of(cls, reader: Reader, *, compiled: bool) -> SharedGraph:
+        """The graph of a query by itself, that has seen nothing."""
+        return cls(graph_of(reader.plan), compiled, [reader])
+
+    def add(self, reader: Reader) -> None:
+        """One more reader, that has had all events of this graph."""
+        self.readers.append(reader)
+        reader.graph = self
+
+    def run(self) -> TrendQuery:
+        """What counts: made, with its kernels, when it is first asked for."""
+        if self.running is None:
+            self.running = TrendQuery(self.plan, self.readers[0].kinds, self.readers[0].slot, compiled=self.compiled)
+            if self.low is not None:
+                self.running.begin_at(self.low)
+            self.running.reopen(self.openings)
+        self.running.slot = self.readers[0].slot
+        return self.running
+
+    def taken(self) -> list[tuple[Reader, Rows]]:
+        """The results since the last call, of each reader its own."""
+        assert self.running is not None
+        rows = self.running.take_results()
+        if not len(rows.out):
+            return []
+        measures = measures_of(self.plan)
+        return [(reader, reader.own(rows, measures, self.running.strings)) for reader in self.readers]
+
+    def copy_for(self, readers: Sequence[Reader]) -> SharedGraph:
+        """A graph that holds the same, for some of the readers, which leave this one."""
+        assert self.running is not None
+        state = self.running.snapshot()
+        for reader in readers:
+            self.readers.remove(reader)
+        made = SharedGraph(self.plan, self.compiled, list(readers))
+        made.run().restore(state)
+        return made
+
+    # ---------------------------------------------------------------- coming together
+
+    def begins(self, point: int) -> int | Openings | None:
+        """Where its first window begins, if it holds nothing; None if it does. `point`: of the next event.
+
+        OPEN ON: the open windows, which nothing has entered.
+        """
+        window = self.plan.window
+        if self.running is not None and not self.running.is_empty:
+            return None
+        if window.slide is None:
+            openings = self.openings if self.running is None else self.running.openings()
+            return tuple((low, seq) for low, seq in openings if low + window.size > point)
+        low = ((point - window.size) // window.slide + 1) * window.slide
+        known = self.low if self.running is None else self.running.low()
+        lowest = low if known is None else max(low, known)
+        return max(0, lowest) if window.events else lowest
+
+    def with_readers(self, other: SharedGraph, point: int) -> SharedGraph | None:
+        """One graph for the readers of both; None where that would change a result, or compile kernels once more."""
+        mine, others = self.begins(point), other.begins(point)
+        if mine is None or others is None:
+            return None
+        begin, plan = _common(mine, others, self, other), united(self.plan, other.plan)
+        if begin is None or plan is None or len(measures_of(plan).all) > MOST_MEASURES:
+            return None
+        readers = [*self.readers, *other.readers]
+        for one, low in ((self, mine), (other, others)):
+            if one.running is not None and low == begin and _serves(one.plan, plan):
+                return SharedGraph(one.plan, self.compiled, readers, running=one.running)
+        if self.running is not None and other.running is not None:
+            return None
+        made = SharedGraph(plan, self.compiled, readers)
+        if isinstance(begin, int):
+            made.low = begin
+        else:
+            made.openings = begin
+        return made
+
+
+def _serves(plan: TrendPlan, asked: TrendPlan) -> bool:
+    return plan.window == asked.window and set(asked.aggregates) <= set(plan.aggregates)
+
+
+def _common(
+    mine: int | Openings, others: int | Openings, one: SharedGraph, other: SharedGraph
+) -> int | Openings | None:
+    """Where the windows of a graph for both begin, so that each reader has those that it had; None where it cannot."""
+    if isinstance(mine, int) and isinstance(others, int):
+        begin = min(mine, others)
+        for low, graph in ((mine, one), (others, other)):
+            for slide in {reader.plan.window.slide for reader in graph.readers}:
+                assert slide is not None
+                if -(-low // slide) != -(-begin // slide):
+                    return None
+        return begin
+    return mine if mine == others else None

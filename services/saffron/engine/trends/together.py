@@ -1,0 +1,146 @@
+"""Which queries in force share a graph: decided anew wherever queries come and go, before the events behind that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.schema import Kind
+from saffron.engine.trends.reader import Reader
+from saffron.engine.trends.shared import SharedGraph
+from saffron.language.plan import TrendAggregate
+from saffron.language.sharing import graph_of
+
+Given = tuple[bytes, tuple[int, ...]]
+"""What a reader is given of a block beside its events: which are dropped for it, and its windows' openings."""
+
+
+@dataclass
+class Together:
+    """The graphs of all readers in force. `shares`: False gives each reader its own."""
+
+    compiled: bool
+    shares: bool
+    _results: Mapping[str, int] = field(default_factory=dict)
+    _saved: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _restored: dict[int, SharedGraph] = field(default_factory=dict)
+
+    def alone(self, reader: Reader) -> SharedGraph:
+        """A graph for a reader, as if it were the only one, until the next event."""
+        return SharedGraph.of(reader, compiled=self.compiled)
+
+    def settle(self, readers: Sequence[Reader], block: Block, begin: int) -> list[SharedGraph]:
+        """The graphs for the events of the block from the `begin`-th on, each reader in one of them; all are ready."""
+        for reader in readers:
+            if reader.graph is None:
+                self.alone(reader)
+        if self.shares:
+            for graph in graphs_of_readers(readers):
+                self._part(graph, block, begin)
+            self._unite(graphs_of_readers(readers), block, begin)
+        found = graphs_of_readers(readers)
+        for graph in found:
+            graph.run()
+        return found
+
+    # ---------------------------------------------------------------- snapshots
+
+    def record(self, readers: Sequence[Reader]) -> dict[str, Any]:
+        """Which readers share graphs, with which aggregates, and how many results each has had: as JSON values."""
+        by_graph: dict[SharedGraph, list[str]] = {}
+        for reader in readers:
+            if reader.graph is not None:
+                by_graph.setdefault(reader.graph, []).append(reader.plan.name)
+        graphs = [
+            {
+                "readers": names,
+                "slide": graph.plan.window.slide,
+                "aggregates": [
+                    [one.function, one.component, one.attribute, None if one.kind is None else one.kind.value]
+                    for one in graph.plan.aggregates
+                ],
+            }
+            for graph, names in by_graph.items()
+        ]
+        return {"graphs": graphs, "results": {reader.plan.name: reader.results for reader in readers}}
+
+    def restore(self, record: Mapping[str, Any]) -> None:
+        """Take over what `record` gave; the readers, bound anew, are then put in their graphs one by one (`place`)."""
+        self._results = record.get("results", {})
+        self._saved = {name: one for one in record.get("graphs", ()) for name in one["readers"]}
+        self._restored = {}
+
+    def place(self, reader: Reader) -> None:
+        """The reader's graph of the snapshot, without what it held."""
+        reader.results = self._results[reader.plan.name]
+        saved = self._saved.get(reader.plan.name)
+        if saved is None:
+            return
+        if id(saved) in self._restored:
+            self._restored[id(saved)].add(reader)
+            return
+        aggregates = tuple(
+            TrendAggregate(function, component, attribute, None if kind is None else Kind(kind))
+            for function, component, attribute, kind in saved["aggregates"]
+        )
+        window = replace(reader.plan.window, slide=saved["slide"])
+        plan = replace(graph_of(reader.plan), aggregates=aggregates, window=window)
+        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader])
+
+    # ---------------------------------------------------------------- who is with whom
+
+    def _part(self, graph: SharedGraph, block: Block, begin: int) -> None:
+        """Readers that are given something else than the first one go on with a copy."""
+        by_given: dict[Given, list[Reader]] = {}
+        if len(graph.readers) > 1:
+            for reader in graph.readers:
+                by_given.setdefault(_given(reader, block, begin), []).append(reader)
+        for apart in list(by_given.values())[1:]:
+            graph.copy_for(apart)
+
+    def _unite(self, graphs: Sequence[SharedGraph], block: Block, begin: int) -> None:
+        alike: dict[str, list[SharedGraph]] = {}
+        for graph in graphs:
+            alike.setdefault(graph.alike, []).append(graph)
+        for candidates in alike.values():
+            if len(candidates) > 1:
+                self._fold(candidates, block, begin)
+
+    def _fold(self, candidates: Sequence[SharedGraph], block: Block, begin: int) -> None:
+        hosts: dict[Given, list[SharedGraph]] = {}
+        for graph in candidates:
+            beside = hosts.setdefault(_given(graph.readers[0], block, begin), [])
+            for number, host in enumerate(beside):
+                made = host.with_readers(graph, _point(block, begin, events=graph.plan.window.events))
+                if made is not None:
+                    beside[number] = made
+                    break
+            else:
+                beside.append(graph)
+
+
+def graphs_of_readers(readers: Iterable[Reader]) -> list[SharedGraph]:
+    """Their graphs, each once."""
+    return list(dict.fromkeys(reader.graph for reader in readers if reader.graph is not None))
+
+
+def _given(reader: Reader, block: Block, begin: int) -> Given:
+    columns = block.columns
+    dropped = b""
+    if columns.dropped is not None and reader.slot >= 0:
+        bits = (columns.dropped[begin:] >> np.uint64(reader.slot)) & np.uint64(1)
+        dropped = np.packbits(bits.astype(np.bool_)).tobytes() if bits.any() else b""
+    first = int(columns.seq[begin]) if begin < len(columns) else block.next_seq
+    return dropped, tuple(seq for seq in block.opened.get(reader.plan.name, ()) if seq >= first)
+
+
+def _point(block: Block, begin: int, *, events: bool) -> int:
+    """A time, or position, that the next event is not before."""
+    columns = block.columns
+    if begin < len(columns):
+        return int(columns.seq[begin] if events else columns.ts[begin])
+    return block.next_seq if events else max(block.watermark, -(2**61))
