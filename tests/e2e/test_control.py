@@ -137,9 +137,8 @@ def test_a_query_is_added_and_its_state_followed(system: System) -> None:
     text = TEXT.format(name="rally")
     status, added = system.ask("POST", "/api/queries", {"text": text})
     assert (status, added["state"]) == (201, "pending")
-    assert (b"rally", {"name": "rally", "version": 1, "op": "add", "text": text, "from": "now"}) in system.messages(
-        system.topics.queries
-    )
+    row = {"name": "rally", "version": 1, "op": "add", "text": text, "from": "now", "shed": "auto"}
+    assert (b"rally", row) in system.messages(system.topics.queries)
     system.status("rally", "matcher", None, "ready")
     system.until("taking up", lambda: system.states()["rally"] == "starting")
     system.status("rally", "windowing", 0, "active")

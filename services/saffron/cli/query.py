@@ -21,6 +21,7 @@ from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
 from saffron.errors import SaffronError
 from saffron.language import explain_text
+from saffron.language.shedding import AUTO, SHEDDERS, refusal
 from saffron.runtime.config import Settings
 from saffron.runtime.recent import Question, why_now
 
@@ -31,6 +32,14 @@ Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query 
 Name = Annotated[str, typer.Argument(help="The query's name.")]
 Start = Annotated[
     Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
+]
+Shed = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"What may be shed under load, by which shedder: {', '.join(SHEDDERS)}. "
+        f"New queries: {AUTO}; replaced ones: what they had.",
+    ),
 ]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
 
@@ -50,6 +59,7 @@ def add(
     files: Files = None,
     text: Text = None,
     start: Start = "now",
+    shed: Shed = None,
     *,
     system: options.System,
     timeout: Timeout = 60.0,
@@ -66,8 +76,10 @@ def add(
         saffron query add -e 'QUERY rises PATTERN SEQ(Stock a, Stock b) WHERE b.price > a.price WITHIN 1 minute'
 
         saffron query add rally.saf --from earliest
+
+        saffron query add alarms.saf --shed none
     """
-    texts = read_texts(files or [], text or [])
+    texts, shedder = read_texts(files or [], text or []), _shedder(shed) or AUTO
     with connection(system.connected()) as client:
         standing = read_standing(client)
         texts = _makers_first(texts)
@@ -76,7 +88,7 @@ def add(
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
-        added = [_put(client, name, "add", one.text, start) for name, one in zip(names, texts, strict=True)]
+        added = [_put(client, name, "add", one.text, start, shedder) for name, one in zip(names, texts, strict=True)]
         _await(client, added, "active", timeout, json)
 
 
@@ -122,8 +134,8 @@ def list_queries(*, system: options.System, json: options.AsJson = False) -> Non
     if json:
         console.print_json(views)
         return
-    rows = [(one["name"], one["version"], one["state"], one["from"], _reason(one)) for one in views]
-    console.print_table(("name", "version", "state", "from", "reason"), rows)
+    rows = [(one["name"], one["version"], one["state"], one["from"], one["shed"], _reason(one)) for one in views]
+    console.print_table(("name", "version", "state", "from", "shed", "reason"), rows)
 
 
 @app.command()
@@ -140,8 +152,9 @@ def show(name: Name, *, system: options.System, json: options.AsJson = False) ->
     if json:
         console.print_json(view)
         return
-    print(f"{name} (version {view['version']}): {view['state']} {_reason(view)}\n\n{view['text'].strip()}\n")
-    print(explain_text(bind_text(view["text"], None, name).plan))
+    head = f"{name} (version {view['version']}, shed: {view['shed']}): {view['state']} {_reason(view)}"
+    print(f"{head}\n\n{view['text'].strip()}\n")
+    print(explain_text(bind_text(view["text"], None, name).plan, view["shed"]))
     rows = [(one["service"], one["partition"], one["state"], one["position"]) for one in view["services"]]
     console.print_table(("service", "partition", "state", "position"), rows)
 
@@ -211,6 +224,7 @@ def replace(
     file: Annotated[Path | None, typer.Argument(help="File with the new text.")] = None,
     text: Text = None,
     start: Start = "now",
+    shed: Shed = None,
     *,
     system: options.System,
     timeout: Timeout = 60.0,
@@ -222,17 +236,18 @@ def replace(
 
         saffron query replace rally rally-v2.saf
     """
-    texts = read_texts([file] if file else [], text or [])
+    texts, shedder = read_texts([file] if file else [], text or []), _shedder(shed)
     if len(texts) != 1:
         raise typer.BadParameter("give one new text: a FILE or one -e")
     with connection(system.connected()) as client:
         standing = read_standing(client)
-        _existing(standing, name)
+        before = _existing(standing, name)
         beside = {other: str(one.row["text"]) for other, one in standing.items()}
         named = _require_addable(client, QueryText(name, texts[0].text), beside)
         if named != name:
             raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
-        _await(client, [_put(client, name, "add", texts[0].text, start)], "active", timeout, json)
+        row = _put(client, name, "add", texts[0].text, start, shedder or before.shed)
+        _await(client, [row], "active", timeout, json)
 
 
 @app.command()
@@ -257,8 +272,9 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
 
 def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
     with connection(settings) as client:
-        row = _existing(read_standing(client), name).row
-        _await(client, [_put(client, name, op, row["text"], row["from"])], wanted, timeout, json)
+        one = _existing(read_standing(client), name)
+        row = _put(client, name, op, one.row["text"], one.row["from"], one.shed)
+        _await(client, [row], wanted, timeout, json)
 
 
 def _makers_first(texts: Sequence[QueryText]) -> list[QueryText]:
@@ -289,8 +305,16 @@ def _existing(standing: dict[str, Standing], name: str) -> Standing:
     return standing[name]
 
 
-def _put(client: Client, name: str, op: str, text: str, start: str) -> Mapping[str, Any]:
-    row = {"name": name, "version": next_version(client, name), "op": op, "text": text, "from": start}
+def _shedder(given: str | None) -> str | None:
+    """A name that was given, checked."""
+    if given is not None and (why := refusal(given)):
+        raise typer.BadParameter(why, param_hint="--shed")
+    return given
+
+
+def _put(client: Client, name: str, op: str, text: str, start: str, shed: str) -> Mapping[str, Any]:
+    version = next_version(client, name)
+    row = {"name": name, "version": version, "op": op, "text": text, "from": start, "shed": shed}
     client.put(client.topics.queries, name, row)
     return row
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from saffron.cli.client import Client, Table
 from saffron.control.standing import summary
+from saffron.language.shedding import AUTO
 from saffron.runtime.topics import DEFAULT_STREAM
 
 Row = Mapping[str, Any]
@@ -30,12 +31,17 @@ class Standing:
         """Why it is rejected or waits."""
         return summary(str(self.row["op"]), list(self.statuses))[1]
 
+    @property
+    def shed(self) -> str:
+        """The name of its shedder."""
+        return str(self.row.get("shed", AUTO))
+
     def view(self) -> dict[str, Any]:
         """As `--json` shows it."""
         parts = ("service", "stream", "partition", "state", "reason", "position")
         order = sorted(self.statuses, key=lambda one: (one["service"], one["stream"], one["partition"] or 0))
         services = [{part: one[part] for part in parts} for one in order]
-        return {**self.row, "state": self.state, "reason": self.reason, "services": services}
+        return {**self.row, "shed": self.shed, "state": self.state, "reason": self.reason, "services": services}
 
 
 def read_standing(client: Client) -> dict[str, Standing]:

@@ -19,6 +19,7 @@ from saffron.engine.why.story import to_dict
 from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
 from saffron.errors import InputError
+from saffron.language.shedding import AUTO, refusal
 from saffron.runtime.health import Health
 from saffron.runtime.recent import Answer, Question
 from saffron.runtime.topics import Topics
@@ -83,7 +84,7 @@ class Api:
         name = self._known(request)
         view = self._tables.query(name)
         checked = check(view["text"], name, self._tables.stream, self._tables.queries.texts())
-        return answer({**view, "plan": checked.explanation()})
+        return answer({**view, "plan": checked.explanation(view["shed"])})
 
     async def why(self, request: web.Request) -> web.Response:
         """?ask=symbol=IBM, or ?ask=ID; &events=N tells of so many of the key's newest events."""
@@ -116,30 +117,32 @@ class Api:
     async def check_query(self, request: web.Request) -> web.Response:
         body = await _body(request, {"text", "name"})
         checked = await self._check(body, _text(body, "name") if "name" in body else None)
-        return answer({"ok": True, **checked.explanation()})
+        return answer({"ok": True, **checked.explanation(AUTO)})
 
     async def add_query(self, request: web.Request) -> web.Response:
-        body = await _body(request, {"text", "name", "from"})
+        body = await _body(request, {"text", "name", "from", "shed"})
         async with self._writing:
             checked = await self._check(body, _text(body, "name") if "name" in body else None)
             if self._tables.queries.get(checked.name) is not None:
                 raise Refused(409, "exists", f"there is a query {checked.name!r} already; PUT replaces it")
-            return await self._publish(checked.name, "add", _text(body, "text"), _from(body), 201)
+            return await self._publish(checked.name, "add", _text(body, "text"), _from(body), _shed(body, AUTO), 201)
 
     async def replace_query(self, request: web.Request) -> web.Response:
-        body = await _body(request, {"text", "from"})
+        body = await _body(request, {"text", "from", "shed"})
         async with self._writing:
             name = self._known(request)
             checked = await self._check(body, name)
             if checked.name != name:
                 raise Refused(400, "name", f"the text is of a query {checked.name!r}, not of {name!r}")
-            return await self._publish(name, "add", _text(body, "text"), _from(body), 200)
+            shed = _shed(body, self._tables.queries.view(name)["shed"])
+            return await self._publish(name, "add", _text(body, "text"), _from(body), shed, 200)
 
     async def change_query(self, request: web.Request) -> web.Response:
         async with self._writing:
             name = self._known(request)
             query = self._tables.queries.view(name)
-            return await self._publish(name, request.match_info["op"], query["text"], query["from"], 200)
+            op = request.match_info["op"]
+            return await self._publish(name, op, query["text"], query["from"], query["shed"], 200)
 
     async def remove_query(self, request: web.Request) -> web.Response:
         async with self._writing:
@@ -161,9 +164,9 @@ class Api:
         await asyncio.to_thread(check_partitions, checked.plan, row, self._partitions)
         return checked
 
-    async def _publish(self, name: str, op: str, text: str, start: str, status: int) -> web.Response:
+    async def _publish(self, name: str, op: str, text: str, start: str, shed: str, status: int) -> web.Response:
         version = self._tables.queries.next_version(name)
-        await self._write(name, {"name": name, "version": version, "op": op, "text": text, "from": start})
+        await self._write(name, {"name": name, "version": version, "op": op, "text": text, "from": start, "shed": shed})
         return answer(self._tables.query(name), status)
 
     async def _write(self, name: str, message: Mapping[str, Any] | None) -> None:
@@ -236,6 +239,13 @@ def _from(body: Mapping[str, Any]) -> str:
     if start not in _FROM:
         raise Refused(400, "body", f'"from" must be "now" or "earliest", not {start!r}')
     return str(start)
+
+
+def _shed(body: Mapping[str, Any], otherwise: str) -> str:
+    shed = body.get("shed", otherwise)
+    if why := refusal(shed):
+        raise Refused(400, "shed", f'"shed": {why}')
+    return str(shed)
 
 
 def _count(text: str) -> int:

@@ -39,15 +39,15 @@ class Checked:
     plan: Plan
     warnings: tuple[str, ...] = ()
 
-    def explanation(self) -> dict[str, Any]:
-        """What the API says of the plan; `svg` draws it; `warnings` are those of `explain`."""
+    def explanation(self, shed: str) -> dict[str, Any]:
+        """What the API says of the plan under a shedder; `svg` draws it; `warnings` are those of `explain`."""
         kind = "match" if isinstance(self.plan, MatchPlan) else "trend"
         return {
             "name": self.name,
             "kind": kind,
             "stream": self.plan.stream,
             "warnings": list(self.warnings),
-            "explain": explain_text(self.plan),
+            "explain": explain_text(self.plan, shed),
             "svg": explain_svg(self.plan),
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saffron.language.shedding import AUTO
 from saffron.runtime.topics import status_key
 
 Row = Mapping[str, Any]
@@ -28,7 +29,7 @@ class StandingQueries:
             return
         self._versions[name] = max(self._versions.get(name, 0), int(value["version"]))
         parts = {part: value[part] for part in ("version", "op", "text", "from")}
-        self._queries[name] = {"name": name, **parts, "changed_at": at}
+        self._queries[name] = {"name": name, **parts, "shed": value.get("shed", AUTO), "changed_at": at}
 
     def apply_status(self, key: str, value: Row | None, at: int) -> None:
         """A message of the topic `query-status`."""

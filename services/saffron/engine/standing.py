@@ -10,6 +10,7 @@ from saffron.engine.aggregates import registered
 from saffron.engine.events.schema import Schema
 from saffron.language import compile_query
 from saffron.language.plan import Plan
+from saffron.language.shedding import AUTO
 
 R = TypeVar("R")
 
@@ -35,8 +36,8 @@ class Status:
 class StandingQuery(Generic[R]):
     """A query that was added and not removed; `runs` is what runs it in its engine, there once the text is bound.
 
-    `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `foreign`: it is no query of
-    this engine, or not of this stream.
+    `shed`: its shedder. `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `foreign`:
+    it is no query of this engine, or not of this stream.
     """
 
     name: str
@@ -44,6 +45,7 @@ class StandingQuery(Generic[R]):
     text: str
     slot: int
     earliest: bool
+    shed: str = AUTO
     paused: bool = False
     refusal: str = ""
     foreign: bool = False
@@ -63,6 +65,7 @@ class StandingQuery(Generic[R]):
             text=str(record["text"]),
             slot=int(record.get("slot", 0)),
             earliest=record.get("from") == "earliest",
+            shed=str(record.get("shed", AUTO)),
             paused=bool(record.get("paused")) or record.get("state") == "paused",
             refusal=str(record.get("refusal", "")),
             foreign=bool(record.get("foreign")),
@@ -76,6 +79,7 @@ class StandingQuery(Generic[R]):
             "text": self.text,
             "slot": self.slot,
             "from": "earliest" if self.earliest else "now",
+            "shed": self.shed,
             "paused": self.paused,
             "refusal": self.refusal,
             "foreign": self.foreign,

@@ -57,13 +57,33 @@ def postponing(plan: MatchPlan) -> tuple[Postponing, ...]:
     closures = any(component.closure for component in plan.components)
     if not plan.flat or plan.strategy is not Strategy.ANY or not closures:
         return ()
-    late = Asked.POSTPONED if all(_is_light(check.expr) for check in plan.checks) else Asked.ONWARD
+    late = Asked.POSTPONED if is_collapsible(plan) else Asked.ONWARD
     return tuple(
         Postponing(
             check, consistency(check.expr, plan.components), Asked.EARLY if _is_of_one(check.expr, plan) else late
         )
         for check in plan.checks
     )
+
+
+def is_collapsible(plan: MatchPlan) -> bool:
+    """Whether all matches that end with an event can be made as one graph: the pattern is flat, under
+    skip-till-any-match, and no condition folds a closure into a sum, mean, deviation, or by a function of the user's.
+
+    Without a closure there are no more runs than a graph has nodes: where these must hold values of events further
+    back, that is where conditions do not read neighbours, or the last event and one other, it is left to runs.
+    """
+    if not plan.flat or plan.strategy is not Strategy.ANY or not all(_is_light(check.expr) for check in plan.checks):
+        return False
+    return any(component.closure for component in plan.components) or all(
+        _is_of_neighbours(check.expr, len(plan.components) - 1) for check in plan.checks
+    )
+
+
+def _is_of_neighbours(expr: Expr, last: int) -> bool:
+    """Of single events: whether it reads two that stand beside each other, the match's last one apart."""
+    read = {leaf.component for leaf in reads(expr)} - {last}
+    return not read or max(read) - min(read) <= 1
 
 
 def consistency(expr: Expr, components: tuple[Component, ...]) -> Consistency:

@@ -11,22 +11,23 @@ from saffron.language.drawing import draw_automaton, draw_pattern
 from saffron.language.drawing_trends import draw_trends
 from saffron.language.errors import printable
 from saffron.language.explain_trends import trend_json, trend_text
-from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line
+from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line, wrapped
 from saffron.language.formulas import formula, window_line
 from saffron.language.merging import merging
 from saffron.language.outline import condition_lines, link_lines, outline, outline_json, strategy_line
 from saffron.language.plan import MatchPlan, Output, Plan, ReturnItem
+from saffron.language.shedding import AUTO, partial_matches
 
 
-def explain_text(plan: Plan) -> str:
-    """The plan for a terminal: strategy, key, window, cost, and the automaton or the template."""
-    lines = _match_text(plan) if isinstance(plan, MatchPlan) else trend_text(plan)
+def explain_text(plan: Plan, shed: str = AUTO) -> str:
+    """The plan for a terminal: strategy, key, window, cost, and the automaton or the template. `shed`: its shedder."""
+    lines = _match_text(plan, shed) if isinstance(plan, MatchPlan) else trend_text(plan)
     return "".join(printable(line) + "\n" for line in lines)
 
 
-def explain_json(plan: Plan) -> dict[str, Any]:
+def explain_json(plan: Plan, shed: str = AUTO) -> dict[str, Any]:
     """The plan as JSON values: the same content as `explain_text`, in parts."""
-    return _match_json(plan) if isinstance(plan, MatchPlan) else trend_json(plan)
+    return _match_json(plan, shed) if isinstance(plan, MatchPlan) else trend_json(plan)
 
 
 def explain_svg(plan: Plan) -> str:
@@ -40,7 +41,7 @@ def explain_svg(plan: Plan) -> str:
 # ---------------------------------------------------------------- match queries
 
 
-def _match_text(plan: MatchPlan) -> list[str]:
+def _match_text(plan: MatchPlan, shed: str) -> list[str]:
     cost = match_complexity(plan)
     time = {"time": "events with equal ts are never adjacent"} if plan.strict else {}
     return [
@@ -55,6 +56,7 @@ def _match_text(plan: MatchPlan) -> list[str]:
             cost=cost_line(cost),
             **({"merging": merging(plan).reason} if plan.flat else {}),
         ),
+        *wrapped(f"  partial matches: {partial_matches(plan, shed).reason}"),
         "",
         *(_automaton_lines(plan) if plan.flat else _pattern_lines(plan)),
         *_postponing_lines(plan),
@@ -157,7 +159,7 @@ def _is_plain(item: ReturnItem, names: list[str]) -> bool:
     return item.name == formula(item.expr, names)
 
 
-def _match_json(plan: MatchPlan) -> dict[str, Any]:
+def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
     names = _names(plan)
     return {
         "kind": "match",
@@ -168,6 +170,7 @@ def _match_json(plan: MatchPlan) -> dict[str, Any]:
         **(_automaton_json(plan) if plan.flat else outline_json(plan)),
         **_postponing_json(plan),
         **_merging_json(plan),
+        **_partial_json(plan, shed),
         **_output_json(plan),
         "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
@@ -178,6 +181,12 @@ def _merging_json(plan: MatchPlan) -> dict[str, Any]:
     found = merging(plan)
     closure = None if found.component is None else plan.components[found.component].variable
     return {"merging": {"closure": closure, "values": list(found.values), "reason": found.reason}}
+
+
+def _partial_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
+    """Whether it has partial matches, under this shedder."""
+    found = partial_matches(plan, shed)
+    return {"partial_matches": {"shed": shed, "kept": found.kept, "reason": found.reason}}
 
 
 def _postponing_json(plan: MatchPlan) -> dict[str, Any]:

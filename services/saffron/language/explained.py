@@ -14,13 +14,12 @@ WIDTH = 100
 
 def fields_of(**fields: str) -> list[str]:
     """`  name     value`, long values wrapped below their beginning."""
-    return [
-        line
-        for name, value in fields.items()
-        for line in textwrap.wrap(
-            f"  {name:<9}{value}", WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False
-        )
-    ]
+    return [line for name, value in fields.items() for line in wrapped(f"  {name:<9}{value}")]
+
+
+def wrapped(line: str) -> list[str]:
+    """A line of an explanation's head; what is too long for it stands below its value."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False)
 
 
 def key_line(key: tuple[str, ...]) -> str:

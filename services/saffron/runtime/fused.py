@@ -24,6 +24,7 @@ from saffron.engine.standing import Compiler
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SaffronError
+from saffron.language.shedding import NONE
 
 BLOCK_EVENTS = 8_192
 """Events in a block: what the engines work on then stays in the processor's cache (65,536 are a third slower)."""
@@ -65,12 +66,12 @@ class Chain:
             checkpoint_every=NO_CHECKPOINTS,
             compiler=compiler,
         )
-        self.matcher = MatchOperator(partition=partition, compiler=compiler, sheds=False)
+        self.matcher = MatchOperator(partition=partition, compiler=compiler)
         self.trends = TrendOperator(partition=partition, compiler=compiler)
         started = time.perf_counter()
         for query in queries:
-            wanted = {"name": query.name, "version": 1, "op": "add", "text": query.text, "from": "now"}
-            self.windowing.query(query.name, wanted)
+            wanted = {"version": 1, "op": "add", "text": query.text, "from": "now", "shed": NONE}
+            self.windowing.query(query.name, {"name": query.name, **wanted})
         for block in self.windowing.flush():
             self._engines(block)
         self._refuse()

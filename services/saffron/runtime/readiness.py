@@ -18,6 +18,7 @@ from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.standing import compile_text
 from saffron.errors import QueryError
 from saffron.language.plan import MatchPlan, Plan, TrendPlan
+from saffron.language.shedding import AUTO
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
@@ -37,6 +38,7 @@ class Standing:
     name: str
     version: int
     text: str
+    shed: str
     plan: Plan
     asked: set[str] = field(default_factory=set)
     compiled: set[str] = field(default_factory=set)
@@ -44,6 +46,10 @@ class Standing:
     @property
     def stream(self) -> str:
         return self.plan.stream
+
+    def is_of(self, request: Request) -> bool:
+        """Whether what was compiled is what it needs, whatever its version."""
+        return (self.text, self.shed, self.stream) == (request.text, request.shed, request.stream)
 
 
 class Readiness:
@@ -88,7 +94,7 @@ class Readiness:
             self._announced.read(record)
         for request in self._warming.step():
             query = self._standing.get(request.name)
-            if query is not None and (query.text, query.stream) == (request.text, request.stream):
+            if query is not None and query.is_of(request):
                 query.compiled.add(fingerprint(request.schema))
         for stream, partition in self._chains - chains.keys():
             self._statuses.forget(stream, partition)
@@ -110,15 +116,15 @@ class Readiness:
         """The query in a record, if this service is to run it; a wrong one is `windowing`'s to reject."""
         try:
             body: Any = orjson.loads(value)
-            version, text = int(body["version"]), str(body["text"])
+            version, text, shed = int(body["version"]), str(body["text"]), str(body.get("shed", AUTO))
             plan = compile_text(text, None, name)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, QueryError):
             return None
         if isinstance(plan, TrendPlan) != self._trends:
             return None
-        if before is not None and before.text == text:
-            return Standing(name, version, text, plan, before.asked, before.compiled)
-        return Standing(name, version, text, plan)
+        if before is not None and (before.text, before.shed) == (text, shed):
+            return Standing(name, version, text, shed, plan, before.asked, before.compiled)
+        return Standing(name, version, text, shed, plan)
 
     def _see_to(self, query: Standing, partition: int, chain: ResultChain, schema_id: str | None) -> None:
         """Have it compiled for the partition's schema (`schema_id`: in force), then say so."""
@@ -134,7 +140,9 @@ class Readiness:
         elif schema_id not in query.asked:
             query.asked.add(schema_id)
             makers = self._makers(query)
-            request = Request(self._operator, query.name, query.version, query.text, query.stream, schema, makers)
+            request = Request(
+                self._operator, query.name, query.version, query.text, query.stream, schema, query.shed, makers
+            )
             self._warming.ask(request)
 
     def _makers(self, query: Standing) -> tuple[tuple[str, str], ...]:

@@ -29,6 +29,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.events.schema_record import schema_from_record
+from saffron.language.shedding import AUTO
 from saffron.runtime.own_modules import import_modules
 
 _LOG = logging.getLogger(__name__)
@@ -40,8 +41,8 @@ _NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: np.nan, Kind.BOOL: -1, Kind.STRING: NU
 
 @dataclass(frozen=True)
 class Request:
-    """`operator`: "module:Class" of the engine. `schema`: its record. `makers`: names and texts of the queries whose
-    results it may read, in the order in which they can be bound.
+    """`operator`: "module:Class" of the engine. `schema`: its record. `shed`: the query's shedder. `makers`: names and
+    texts of the queries whose results it may read, in the order in which they can be bound.
     """
 
     operator: str
@@ -50,18 +51,20 @@ class Request:
     text: str
     stream: str
     schema: Mapping[str, Any]
+    shed: str = AUTO
     makers: tuple[tuple[str, str], ...] = ()
 
     def outdated(self, other: Request) -> bool:
         """Whether the other one, of a newer version, makes this needless: another text, or the same for this schema."""
+        same = (self.text, self.shed) == (other.text, other.shed)
         newer = (self.name, self.stream) == (other.name, other.stream) and self.version < other.version
-        return newer and (self.text != other.text or self.schema == other.schema)
+        return newer and (not same or self.schema == other.schema)
 
     def block(self) -> Block:
         """The block that makes the operator compile everything that the query needs."""
-        added = [*self.makers, (self.name, self.text)]
+        added = [*((name, text, AUTO) for name, text in self.makers), (self.name, self.text, self.shed)]
         shared = {"op": "add", "version": self.version, "slot": 0, "from": "now"}
-        adds = (Control(0, "query", {**shared, "name": name, "text": text}) for name, text in added)
+        adds = (Control(0, "query", {**shared, "name": name, "text": text, "shed": shed}) for name, text, shed in added)
         controls = (Control(0, "schema", {"schema": self.schema}), *adds)
         columns = _one_of_each(schema_from_record(self.schema))
         return Block(columns, 0, len(columns), int(columns.ts[-1]) if len(columns) else 0, end=True, controls=controls)

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+import typer
 
 from saffron.cli import query
 from saffron.cli.client import Client
@@ -74,6 +75,15 @@ def test_versions_never_come_again(client: Client) -> None:
     client.put(client.topics.queries, "q", None)
     say(client, "q", "windowing", "removed", version=4)
     assert next_version(client, "q") == 5
+
+
+def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
+    add(client, "old")
+    row = query._put(client, "new", "add", TEXT, "now", "espice")
+    assert row["shed"] == "espice"
+    assert {name: one.view()["shed"] for name, one in read_standing(client).items()} == {"old": "auto", "new": "espice"}
+    with pytest.raises(typer.BadParameter, match=r"there is no shedder 'espise'.* Did you mean 'espice'\?"):
+        query._shedder("espise")
 
 
 def test_waiting_ends_when_settled_or_when_the_time_is_up(client: Client) -> None:

@@ -92,7 +92,7 @@ def test_a_query_is_checked_written_and_shown(world: World) -> None:
         assert shown["plan"]["explain"]
 
     world.run(talk)
-    row = {"name": "rally", "version": 1, "op": "add", "text": TEXT, "from": "earliest"}
+    row = {"name": "rally", "version": 1, "op": "add", "text": TEXT, "from": "earliest", "shed": "auto"}
     assert world.sent == [(TOPICS.queries, b"rally", row)]
 
 
@@ -164,6 +164,21 @@ def test_the_life_of_a_query(world: World) -> None:
     ]
 
 
+def test_the_shedder_of_a_query_stays_until_another_is_named(world: World) -> None:
+    async def talk(ask: Ask) -> None:
+        assert (await ask("POST", "/api/queries", {"text": TEXT, "shed": "none"}))[1]["shed"] == "none"
+        assert (await ask("POST", "/api/queries/rally/pause"))[1]["shed"] == "none"
+        assert (await ask("PUT", "/api/queries/rally", {"text": TEXT}))[1]["shed"] == "none"
+        assert (await ask("PUT", "/api/queries/rally", {"text": TEXT, "shed": "bl"}))[1]["shed"] == "bl"
+        status, refused = await ask("PUT", "/api/queries/rally", {"text": TEXT, "shed": "pspise"})
+        assert (status, refused["error"]["kind"]) == (400, "shed")
+        assert "Did you mean 'pspice'?" in refused["error"]["message"]
+        assert "partial matches: runs" in (await ask("GET", "/api/queries/rally"))[1]["plan"]["explain"]
+
+    world.run(talk)
+    assert [value["shed"] for _, _, value in world.sent] == ["none", "none", "none", "bl"]
+
+
 def test_two_additions_at_once_do_not_both_win(world: World) -> None:
     async def talk(ask: Ask) -> None:
         answers = await asyncio.gather(*(ask("POST", "/api/queries", {"text": TEXT}) for _ in range(5)))
@@ -182,6 +197,8 @@ def test_two_additions_at_once_do_not_both_win(world: World) -> None:
         ({"text": TEXT, "name": ""}, "body"),
         ({"text": TEXT, "from": "yesterday"}, "body"),
         ({"text": TEXT, "form": "now"}, "body"),
+        ({"text": TEXT, "shed": "pspise"}, "shed"),
+        ({"text": TEXT, "shed": None}, "shed"),
         ([TEXT], "body"),
         ({"text": TEXT.replace("QUERY rally ", "")}, "name"),
         ({"text": TEXT.replace("QUERY rally ", ""), "name": "a/b"}, "name"),

@@ -7,7 +7,7 @@ import pytest
 from saffron.control.standing import StandingQueries, summary
 from saffron.runtime.topics import status_key
 
-QUERY = {"name": "q", "version": 1, "op": "add", "text": "PATTERN ...", "from": "now"}
+QUERY = {"name": "q", "version": 1, "op": "add", "text": "PATTERN ...", "from": "now", "shed": "auto"}
 
 
 def status(state: str, service: str = "windowing", partition: int | None = 0, **more: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ match query rally
            it leaves the closure; 3 states
   merging  each run stays its own: later edges read avg(a[].price), an aggregate over all that each
            has bound
+  partial matches: runs
 
 automaton (NFA^b)
   a[1]
@@ -78,6 +79,7 @@ match query groups
   consume  c
   cost     exponential, O(W^2 2^W): a repeated group has a choice, an AND or a repetition inside:
            each iteration may split a run
+  partial matches: runs
 
 pattern
   in order

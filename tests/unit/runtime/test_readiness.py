@@ -85,8 +85,8 @@ class Bench:
             has_schema=lambda stream: stream in self.given,
         )
 
-    def query(self, version: int, text: str | None = MATCH, op: str = "add") -> None:
-        body = {"name": "m", "version": version, "op": op, "text": text, "from": "now"}
+    def query(self, version: int, text: str | None = MATCH, op: str = "add", shed: str = "auto") -> None:
+        body = {"name": "m", "version": version, "op": op, "text": text, "from": "now", "shed": shed}
         self.producer.send(TOPICS.queries, 0, None if text is None else orjson.dumps(body), key=b"m")
 
     def announce(self, partition: int, record: Mapping[str, Any], version: int = 1) -> None:
@@ -183,7 +183,10 @@ def test_the_same_text_is_compiled_once_and_another_anew(bench: Bench) -> None:
     bench.query(3, OTHER)
     assert bench.said() == []
     assert [(request.version, request.text) for request in bench.warming.asked] == [(1, MATCH), (3, OTHER)]
-    bench.query(4, None)
+    bench.query(4, OTHER, shed="none")
+    assert bench.said() == []
+    assert bench.warming.asked[-1].shed == "none", "it may run in another way"
+    bench.query(5, None)
     bench.warming.finish(1)
     assert bench.said() == [], "it is gone"
 

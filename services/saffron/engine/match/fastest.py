@@ -5,12 +5,13 @@ from __future__ import annotations
 from saffron.engine.events.schema import Schema
 from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
-from saffron.engine.match.compressed.shape import is_collapsible
+from saffron.engine.match.graph_results import CollapsedRuns
 from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.scan.runs import ScanRuns
 from saffron.engine.strings import Strings
 from saffron.language.plan import Edge, MatchPlan
+from saffron.language.shedding import NONE, is_collapsed, partial_matches
 
 
 def fastest(
@@ -20,20 +21,21 @@ def fastest(
     *,
     slot: int = 0,
     compiled: bool = True,
-    sheds: bool = False,
+    shed: str = NONE,
     merges: bool = True,
 ) -> QueryRuns:
-    """Graphs under skip-till-any-match where conditions allow it, else runs: such as pick their events where only some
-    events begin any.
+    """Graphs where the plan is to have no partial matches, else runs: such as pick their events where only some events
+    begin any.
 
-    `sheds`: runs are wanted, which can be dropped under load and observed for models; graphs have none.
+    `shed`: the query's shedder (`language.shedding`), which may need runs, to drop them and to observe them for models.
     `merges`: equivalent runs go on as one (N7). SaffronError where nothing can run the plan.
     """
     if schema.derived:  # results of other queries among the events
         program = compile_program(plan, compiled=compiled, derived=schema.derived, merges=merges)
         return QueryRuns(program, schema, strings, slot=slot)
-    if is_collapsible(plan) and not plan.timeouts and not sheds:  # graphs have no runs that could time out
-        return GraphRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
+    if not partial_matches(plan, shed).kept:
+        kind = CollapsedRuns if is_collapsed(plan) else GraphRuns
+        return kind(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
     scans = plan.flat and not _all_begin(plan)
     program = compile_program(plan, compiled=compiled, merges=merges, scans=scans)
     if scans and program.flat:

@@ -9,20 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.compressed.runs import GraphRuns
-from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import AT_ONCE, DEADLINE_OF, FOUND_ROWS, LAST_ROW
 from saffron.engine.match.selection.grouped import Collapsed
 from saffron.engine.match.selection.merged import merged
-from saffron.language.plan import MatchPlan, Output
 
 Ints = NDArray[np.int64]
-
-
-def takes_graphs(plan: MatchPlan) -> bool:
-    """Whether a plan's results are those of `CollapsedRuns`."""
-    chosen = bool(plan.consume) or plan.timeouts
-    return plan.output is Output.COMPRESSED and not chosen and is_collapsible(plan)
 
 
 class CollapsedRuns(GraphRuns):

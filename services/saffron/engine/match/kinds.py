@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,10 +11,9 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.schema import Schema
 from saffron.engine.match import rows, snapshot
 from saffron.engine.match.collapsed import CollapsedMatches
-from saffron.engine.match.compressed.runs import compile_graphs
 from saffron.engine.match.entries import Entries, at_once, joined
 from saffron.engine.match.fastest import fastest
-from saffron.engine.match.graph_results import CollapsedRuns, takes_graphs
+from saffron.engine.match.graph_results import CollapsedRuns
 from saffron.engine.match.layout import AT_ONCE, FOUND, LAST_ROW, NODE_TAIL
 from saffron.engine.match.query import AFTER_ALL, QueryRuns
 from saffron.engine.match.render import Matches
@@ -40,13 +41,10 @@ def start(
     *,
     slot: int,
     compiled: bool,
-    sheds: bool,
+    shed: str,
     merges: bool = True,
 ) -> Runs:
-    """What runs a plan on a stream, `sheds`: by runs that can be dropped; SaffronError where nothing can.
-
-    `merges`: equivalent runs go on as one (N7).
-    """
+    """What runs a plan on a stream; SaffronError where nothing can. `shed`, `merges`: see `fastest`."""
     if is_uncertain(plan, schema):
         if schema.derived:
             message = "results of others have no intervals of time: leave CONFIDENCE out, or the type that INTO makes"
@@ -55,9 +53,7 @@ def start(
     if schema.derived and plan.output is Output.COMPRESSED:
         message = "a query that reads results of others cannot collapse its own: leave OUTPUT COMPRESSED out"
         raise SaffronError(f"query {plan.name}: {message}")
-    if takes_graphs(plan):
-        return CollapsedRuns(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
-    return fastest(plan, schema, strings, slot=slot, compiled=compiled, sheds=sheds, merges=merges)
+    return fastest(plan, schema, strings, slot=slot, compiled=compiled, shed=shed, merges=merges)
 
 
 def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
@@ -67,7 +63,8 @@ def fired(runs: Runs, name: str, partition: int, block: Block) -> list[Fired]:
         return [Fired(name, LikelyMatches(runs, name, partition))]
     if isinstance(runs, CollapsedRuns):
         return [Fired(name, CollapsedMatches(runs, one, name, partition)) for one in runs.collapsed()]
-    parts = _of_matches(runs, joined([*runs.decided, _decided(runs)]), name, partition, block)
+    entries = joined([*runs.decided, _decided(runs)])
+    parts = [_reported(runs, one, name, partition, block) for one in known(runs, entries, block)]
     if runs.timeouts is not None:
         over = runs.timeouts.over(runs.expired, runs.stored)
         deadline = over.entries.deadline
@@ -84,21 +81,35 @@ def settled(runs: QueryRuns) -> Entries:
     return entries
 
 
-def known(runs: QueryRuns, entries: Entries, block: Block) -> list[tuple[Entries, Ints, int, Ints]]:
-    """The entries by when they were known: (entries, position [n], phase, deadline [n]), in order each."""
-    columns, mask = runs.rows.columns, runs.rows.mask
+@dataclass(frozen=True)
+class Known:
+    """Entries in order, and when they were known.
+
+    `position` [n]: before or at which; None: with their last events. `phase`, `deadline` [n]: see `results.Fired`.
+    """
+
+    entries: Entries
+    position: Ints | None = None
+    phase: int = DUE
+    deadline: Ints | None = None
+
+
+def known(runs: QueryRuns, entries: Entries, block: Block) -> list[Known]:
+    """The entries by when they were known: those that waited for the end of a window, then those that did not."""
+    if not (runs.composed or runs.program.waits):
+        return [Known(entries)]
     now = at_once(entries)
     late, prompt = entries.only(~now), entries.only(now)
     late = late.only(np.argsort(late.deadline, kind="stable"))
-    parts = [(late, _behind(late.deadline, runs, block), _phase(runs), late.deadline)]
-    last = prompt.found[LAST_ROW] & mask
+    parts = [Known(late, _behind(late.deadline, runs, block), _phase(runs), late.deadline)]
     if not runs.composed:
-        return [*parts, (prompt, columns[rows.SEQ][last].astype(np.int64), DUE, np.full(len(prompt), AFTER_ALL))]
+        return [*parts, Known(prompt)]
+    columns, last = runs.rows.columns, prompt.found[LAST_ROW] & runs.rows.mask
     deadline = columns[rows.DUE][last].astype(np.int64)
     for phase, chosen in _phases(deadline, columns[rows.COUNTED][last]):
         fires = columns[rows.FIRES][last[chosen]].astype(np.int64)
         at = np.where(deadline == AT_ONCE, AFTER_ALL, deadline)[chosen]
-        parts.append((prompt.only(chosen), fires, phase, at))
+        parts.append(Known(prompt.only(chosen), fires, phase, at))
     return parts
 
 
@@ -108,34 +119,13 @@ def _phases(deadline: Ints, counted: NDArray[np.generic]) -> list[tuple[int, NDA
     return [(DUE, ~full), (FULL, full)] if full.any() else [(DUE, ~full)]
 
 
-def _of_matches(runs: QueryRuns, entries: Entries, name: str, partition: int, block: Block) -> list[Fired]:
-    if runs.composed:
-        return [
-            Fired(name, Matches(runs, part, name, partition, position), phase, deadline)
-            for part, position, phase, deadline in known(runs, entries, block)
-        ]
-    if not runs.program.waits:
-        return [Fired(name, _rendered(runs, entries, name, partition))]
-    now = at_once(entries)
-    due = entries.only(~now)
-    due = due.only(np.argsort(due.deadline, kind="stable"))
-    late = _rendered(runs, due, name, partition, block)
-    prompt = _rendered(runs, entries.only(now), name, partition)
-    return [
-        Fired(name, late, _phase(runs), late.deadline),
-        Fired(name, prompt, DUE, np.full(len(prompt), AFTER_ALL)),
-    ]
-
-
-def _rendered(
-    runs: QueryRuns, entries: Entries, name: str, partition: int, block: Block | None = None
-) -> Matches | CollapsedMatches:
-    """`block`: where these were due, before the event behind their deadline; None: they stand with their last event."""
-    if runs.plan.output is Output.COMPRESSED and len(entries):
-        collapsed = grouped(entries, runs.stored, int(runs.counters[NODE_TAIL]))
-        behind = None if block is None else _behind(collapsed.entries.deadline, runs, block)
-        return CollapsedMatches(runs, collapsed, name, partition, behind)
-    return Matches(runs, entries, name, partition, None if block is None else _behind(entries.deadline, runs, block))
+def _reported(runs: QueryRuns, one: Known, name: str, partition: int, block: Block) -> Fired:
+    if runs.plan.output is not Output.COMPRESSED or not len(one.entries):
+        return Fired(name, Matches(runs, one.entries, name, partition, one.position), one.phase, one.deadline)
+    collapsed = grouped(one.entries, runs.stored, int(runs.counters[NODE_TAIL]))
+    position = None if one.position is None else _behind(collapsed.entries.deadline, runs, block)
+    graphs = CollapsedMatches(runs, collapsed, name, partition, position)
+    return Fired(name, graphs, one.phase, None if one.deadline is None else graphs.deadline)
 
 
 def _phase(runs: QueryRuns) -> int:

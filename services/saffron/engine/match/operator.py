@@ -27,8 +27,7 @@ from saffron.language.plan import MatchPlan, Plan
 class MatchOperator(QueryOperator[Standing, Runs]):
     """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders.
 
-    `sheds`: partial matches can be dropped and observed; without it, some plans run on graphs that have none. `merges`:
-    equivalent runs go on as one (N7); results, snapshots of others and observations are the same without.
+    `merges`: equivalent runs go on as one (N7); results, snapshots of others and observations are the same without.
     """
 
     _plans = MatchPlan
@@ -42,10 +41,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         compiled: bool = True,
         compiler: Compiler = compile_text,
         stopwatch: Stopwatch = no_time,
-        sheds: bool = True,
         merges: bool = True,
     ) -> None:
-        self._sheds = sheds
         self._merges = merges
         self._stopwatch = stopwatch
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
@@ -174,7 +171,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             self._strings,
             slot=standing.slot,
             compiled=self._compiled,
-            sheds=self._sheds,
+            shed=standing.shed,
             merges=self._merges,
         )
 

@@ -23,17 +23,19 @@ Before = tuple[int, int]
 def made_of(runs: QueryRuns, entries: Entries, name: str, partition: int, block: Block, before: Before) -> list[Made]:
     """The entries as events, in order: those known with an event, those known when a count is full, those by a time."""
     made = []
-    for part, position, phase, deadline in known(runs, entries, block):
+    for one in known(runs, entries, block):
+        part, deadline = one.entries, one.deadline
         if not len(part):
             continue
         last = part.found[LAST_ROW] & runs.rows.mask
         columns = runs.rows.columns
         seq, ts = columns[rows.SEQ][last].astype(np.int64), columns[rows.TS][last].astype(np.int64)
         waited = part.deadline != AT_ONCE
-        if waited.any():
+        if waited.any() and deadline is not None:
             seq, ts = _behind(runs, deadline, block, before)
-        matches = Matches(runs, part, name, partition, position)
+        matches = Matches(runs, part, name, partition, one.position)
         result, attributes = matches.as_events()
+        at_once = np.full(len(part), AT_ONCE)
         into = runs.plan.into
         assert into is not None
         made.append(
@@ -43,9 +45,9 @@ def made_of(runs: QueryRuns, entries: Entries, name: str, partition: int, block:
                 ts=ts,
                 time=matches.last_time,
                 result=result,
-                fires=position,
-                due=np.where(deadline == AFTER_ALL, AT_ONCE, deadline),
-                counted=np.full(len(part), int(phase == FULL)),
+                fires=matches.position,
+                due=at_once if deadline is None else np.where(deadline == AFTER_ALL, AT_ONCE, deadline),
+                counted=np.full(len(part), int(one.phase == FULL)),
                 attributes=attributes,
             )
         )

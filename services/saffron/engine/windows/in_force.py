@@ -8,6 +8,7 @@ from typing import Any
 from saffron.engine.events.block import Block, Control
 from saffron.engine.windows.bounds import opened_deadline
 from saffron.language.plan import Window
+from saffron.language.shedding import AUTO
 
 Openings = list[tuple[int, int]]
 """(seq, ts) of the events whose windows may still be open."""
@@ -16,9 +17,9 @@ Openings = list[tuple[int, int]]
 class InForce:
     """A fold over the own output.
 
-    `schema`: record of the schema or None. `queries`: name -> {"name", "version", "text", "slot", "from", "since",
-    "paused"}. `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known
-    (texts are bound elsewhere).
+    `schema`: record of the schema or None. `queries`: name -> {"name", "version", "text", "slot", "from", "shed",
+    "since", "paused"}. `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they
+    are known (texts are bound elsewhere).
     """
 
     def __init__(self) -> None:
@@ -89,6 +90,7 @@ class InForce:
                 "text": body["text"],
                 "slot": body["slot"],
                 "from": body["from"],
+                "shed": body.get("shed", AUTO),
                 "since": position,
                 "paused": False,
             }

@@ -15,6 +15,7 @@ from saffron.engine.standing import Compiler
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan, Window
+from saffron.language.shedding import AUTO, refusal
 
 SLOTS = 64
 NO_SLOT = -1
@@ -48,6 +49,7 @@ class Query:
     version: int
     text: str
     slot: int
+    shed: str = AUTO
     paused: bool = False
     plan: Plan | None = None
     bound: bool = False
@@ -85,16 +87,16 @@ class Standing:
         current = self.queries.get(name)
         if wanted is None:
             return Change() if current is None else self._removed(current, position)
-        version, op, text = _checked(wanted)
+        version, op, text, shed = _checked(wanted)
         if not op:
             return Change([], [Notice(name, version, "rejected", text, position)])
+        same = current is not None and (text, shed) == (current.text, current.shed)
         if current is None or version > current.version:
-            if current is not None and op != "add" and text == current.text:
+            if current is not None and op != "add" and same:
                 return self._switched(current, version, position, paused=op == "pause")
-            return self._put(
-                current, Query(name, version, text, NO_SLOT, paused=op == "pause"), wanted, schema, position
-            )
-        if version == current.version and text == current.text and current.paused != (op == "pause"):
+            query = Query(name, version, text, NO_SLOT, shed, paused=op == "pause")
+            return self._put(current, query, wanted, schema, position)
+        if version == current.version and same and current.paused != (op == "pause"):
             return self._switched(current, version, position, paused=op == "pause")
         return Change()
 
@@ -113,7 +115,9 @@ class Standing:
         self.queries = {}
         for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):
             record = records[name]
-            query = Query(name, record["version"], record["text"], record["slot"], record["paused"])
+            query = Query(
+                name, record["version"], record["text"], record["slot"], record.get("shed", AUTO), record["paused"]
+            )
             before = known.get(name)
             if before is not None and before.text == query.text and before.bound:
                 query.plan, query.bound = before.plan, True
@@ -155,8 +159,8 @@ class Standing:
         query.slot = self._free_slot()
         self.queries[query.name] = query
         shared = {"name": query.name, "version": query.version}
-        body = {"op": "add", **shared, "text": query.text, "slot": query.slot, "from": wanted.get("from", "now")}
-        change.bodies.append(body)
+        own = {"text": query.text, "slot": query.slot, "from": wanted.get("from", "now"), "shed": query.shed}
+        change.bodies.append({"op": "add", **shared, **own})
         if query.paused:
             change.bodies.append({"op": "pause", **shared, "slot": query.slot})
         change.notices.append(Notice(query.name, query.version, "paused" if query.paused else "active", None, position))
@@ -182,13 +186,16 @@ class Standing:
         return next((slot for slot in range(SLOTS) if slot not in taken), NO_SLOT)
 
 
-def _checked(wanted: Mapping[str, Any]) -> tuple[int, str, str]:
-    """(version, op, text) of a record; op "" where it is none, `text` then says why."""
+def _checked(wanted: Mapping[str, Any]) -> tuple[int, str, str, str]:
+    """(version, op, text, shed) of a record; op "" where it is none, `text` then says why."""
     version, op, text = wanted.get("version"), wanted.get("op"), wanted.get("text")
+    shed = wanted.get("shed", AUTO)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        return 1, "", f"a query's version is a number from 1 up, and this is {version!r}"
+        return 1, "", f"a query's version is a number from 1 up, and this is {version!r}", ""
     if op not in ("add", "pause", "resume"):
-        return version, "", f"a query's op is add, pause or resume, and this is {op!r}"
+        return version, "", f"a query's op is add, pause or resume, and this is {op!r}", ""
     if not isinstance(text, str):
-        return version, "", f"a query's text is a string, and this is {text!r}"
-    return version, op, text
+        return version, "", f"a query's text is a string, and this is {text!r}", ""
+    if why := refusal(shed):
+        return version, "", why, ""
+    return version, op, text, shed

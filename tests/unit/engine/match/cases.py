@@ -267,12 +267,16 @@ def openers(made: MatchPlan, events: Sequence[Event]) -> tuple[int, ...]:
 # ---------------------------------------------------------------- running them
 
 
+RUNS = "bl"
+"""A shedder of partial matches: a query under it has runs wherever there are any to have."""
+
+
 def schema_control(position: int = 0) -> Control:
     return Control(position, "schema", {"schema": schema_to_record(SCHEMA)})
 
 
 def query_control(op: str, name: str = "q", position: int = 0, **body: Any) -> Control:
-    shared = {"op": op, "name": name, "version": 1, "text": name, "slot": 0, "from": "now"}
+    shared = {"op": op, "name": name, "version": 1, "text": name, "slot": 0, "from": "now", "shed": RUNS}
     return Control(position, "query", {**shared, **body})
 
 

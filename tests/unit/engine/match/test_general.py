@@ -146,7 +146,7 @@ def test_snapshot_and_restore_between_any_blocks_change_nothing() -> None:
 
 
 def on_a_table(
-    plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool, sheds: bool, merges: bool
+    plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool, shed: str, merges: bool
 ) -> QueryRuns:
     """Runs of a plan that walk its table."""
     program = compile_program(plan, compiled=compiled, general_too=True)

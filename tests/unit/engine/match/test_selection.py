@@ -15,10 +15,10 @@ import orjson
 import pytest
 
 from saffron.engine.match import collapsed
-from saffron.engine.match.graph_results import takes_graphs
 from saffron.engine.match.listing import listed, whole
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan, Output
+from saffron.language.shedding import is_collapsed
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.events import events_of
@@ -142,7 +142,7 @@ def test_cases_have_all_there_is() -> None:
         text, plan, _ = case(random.Random(seed))
         own = plan.window.slide is not None or plan.window.opens is not None
         seen.update([f"{plan.output.value} windows {own}", f"timeouts {plan.timeouts}", f"flat {plan.flat}"])
-        seen.update(["graphs"] * takes_graphs(plan) + ["consume"] * bool(plan.consume) + ["NOT"] * ("NOT" in text))
+        seen.update(["graphs"] * is_collapsed(plan) + ["consume"] * bool(plan.consume) + ["NOT"] * ("NOT" in text))
     assert len(seen) == 2 * len(MODES) + 4 + 3
     assert min(seen.values()) >= 12, seen
 

@@ -179,6 +179,23 @@ def test_life_of_a_query() -> None:
     ]
 
 
+def test_its_shedder_travels_with_a_query() -> None:
+    operator = WindowingOperator(0, "events", SCHEMA)
+    operator.query("q", {**add(1), "shed": "pspice"})
+    operator.query("q", {**add(2, op="pause"), "shed": "pspice"})
+    operator.query("q", {**add(3), "shed": "none"})
+    operator.query("q", {**add(4), "shed": "pspise"})
+    assert [state for _, _, state, _ in states(operator)] == ["active", "paused", "active", "rejected"]
+    blocks = operator.flush()
+    bodies = [control.body for block in blocks for control in block.controls if control.kind == "query"]
+    assert [(body["op"], body.get("shed")) for body in bodies] == [
+        ("add", "pspice"), ("pause", None), ("remove", None), ("add", "none"),
+    ]  # fmt: skip
+    again = resumed(blocks)
+    again.query("q", {**add(3, op="pause"), "shed": "none"})
+    assert states(again) == [("q", 3, "paused", 0)], "nothing else has changed"
+
+
 def test_a_query_first_seen_as_paused() -> None:
     operator = WindowingOperator(0, "events", SCHEMA)
     operator.query("q", add(7, op="pause"))
@@ -270,7 +287,8 @@ def test_a_checkpoint_holds_what_is_in_force() -> None:
     assert checkpoint.body["windows"] == {"q": [[2, 14], [3, 16]]}  # those of 5 and 6 are closed
     queries = {query["name"]: query for query in checkpoint.body["queries"]}
     assert queries["q"] == {
-        "name": "q", "version": 1, "text": OPENING, "slot": 0, "from": "now", "since": 0, "paused": False,
+        "name": "q", "version": 1, "text": OPENING, "slot": 0, "from": "now", "shed": "auto", "since": 0,
+        "paused": False,
     }  # fmt: skip
     assert queries["p"]["paused"] is True
 

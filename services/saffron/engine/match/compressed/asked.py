@@ -79,7 +79,7 @@ class Question:
             return Event.END
         own = leaf.component == self.component
         if own and self.step is Step.BEGIN:
-            return Event.HERE if isinstance(leaf, Attribute) else None
+            return Event.HERE if isinstance(leaf, Attribute) or _which(leaf) is Which.FIRST else None
         if own and self.step is Step.TAKE:
             return _while_taking(leaf)
         neighbour = self.step is Step.BEGIN and leaf.component == self.component - 1

@@ -33,6 +33,7 @@ QUERIES = [
     ("SEQ(A a, B+ b[], A+ c[], C d)", "d.f < a.f + max(c[].f) AND c[i].x >= min(b[].x)", 3),
     ("SEQ(A a, B+ b[])", "b[last].x < max(b[].x) AND b[last].f > a.f", 1),
     ("SEQ(A a, B+ b[], C c)", "b.len != 2 AND 3 >= count(b[].x) AND c.x > a.x", 2),
+    ("SEQ(A a, B+ b[], C c)", "c.x != first(b[].x) AND c.f > a.f", 0),
     ("SEQ(B+ b[])", "b[last].x = b[1].x AND max(b[].x) > b[1].x AND b.len >= 3", 3),
 ]
 
@@ -69,13 +70,13 @@ def test_graphs_have_the_matches_of_the_definition(number: int) -> None:
 def test_results_are_those_of_runs(number: int, output: str) -> None:
     pattern, conditions, _ = QUERIES[number]
     made = plan_of(pattern, conditions, f"WITHIN 18 ms {output}")
-    controls = (cases.schema_control(), cases.query_control("add"))
     for events in streams(number)[:4]:
         results = []
-        for sheds in (True, False):
-            run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: made, sheds=sheds)
+        for shed in (cases.RUNS, "auto", "none"):
+            run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: made)
+            controls = (cases.schema_control(), cases.query_control("add", shed=shed))
             results.append(cases.results(run, cases.blocks(events, [3], {"q": ()}, controls)))
-        assert results[0] == results[1]
+        assert results[0] == results[1] == results[2]
 
 
 def test_counts_are_told_apart_as_far_as_conditions_do() -> None:

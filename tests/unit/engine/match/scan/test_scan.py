@@ -21,11 +21,11 @@ from tests.unit.engine.match import cases
 FLAT = [Strategy.STRICT, Strategy.PARTITION, Strategy.NEXT, Strategy.ANY]
 
 
-def scan(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, sheds: bool, merges: bool) -> Runs:
+def scan(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, shed: str, merges: bool) -> Runs:
     return ScanRuns(compile_program(plan, compiled=compiled, scans=True), schema, strings, slot=slot)
 
 
-def fed(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, sheds: bool, merges: bool) -> Runs:
+def fed(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, shed: str, merges: bool) -> Runs:
     return QueryRuns(compile_program(plan, compiled=compiled), schema, strings, slot=slot)
 
 

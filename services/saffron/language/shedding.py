@@ -1,0 +1,58 @@
+"""What of a query may be shed under load, by the name of its shedder; and whether it has partial matches at all.
+
+Matches are found by partial matches (runs), which a shedder can drop one by one, or as graphs of events, which have
+none (X3): there only events can be shed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language.complexity import match_complexity
+from saffron.language.consistency import is_collapsible
+from saffron.language.errors import quoted, suggestion
+from saffron.language.plan import MatchPlan, Output
+
+NONE, AUTO = "none", "auto"
+SHEDDERS = (
+    NONE, AUTO, "pspice", "pspice--", "pm-bl", "e-bl", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl",
+)  # fmt: skip
+"""`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are shedders by name."""
+
+
+def refusal(name: object) -> str:
+    """Why this is no name of a shedder, with what may have been meant; "" where it is one."""
+    if name in SHEDDERS:
+        return ""
+    said = quoted(name) if isinstance(name, str) else repr(name)
+    hint = suggestion(name, SHEDDERS) if isinstance(name, str) else ""
+    return f"there is no shedder {said}; there are {', '.join(SHEDDERS)}. {hint}".rstrip()
+
+
+@dataclass(frozen=True)
+class PartialMatches:
+    """`kept`: whether there are any. `reason`: a sentence, either way."""
+
+    kept: bool
+    reason: str
+
+
+def partial_matches(plan: MatchPlan, shed: str = AUTO) -> PartialMatches:
+    """Of a query over events of the stream alone, whose setting is `shed`; results are the same either way."""
+    if plan.confidence is not None:
+        return PartialMatches(False, "none, events with intervals of time; sheds events only")
+    if plan.timeouts or not is_collapsible(plan):
+        return PartialMatches(True, "runs")
+    if is_collapsed(plan):
+        return PartialMatches(False, "none, graphs, which are its results; sheds events only")
+    if shed == NONE:
+        return PartialMatches(False, "none, graphs; nothing is shed")
+    if shed == AUTO and match_complexity(plan).name == "exponential":
+        return PartialMatches(False, "none, graphs; sheds events only, for there could be exponentially many runs")
+    return PartialMatches(True, f"runs; with --shed {NONE}, as in a replay, graphs, which have none")
+
+
+def is_collapsed(plan: MatchPlan) -> bool:
+    """Whether results are graphs of all matches that end with an event (X5), none of which is ever listed."""
+    chosen = bool(plan.consume) or plan.timeouts
+    return plan.output is Output.COMPRESSED and not chosen and is_collapsible(plan)

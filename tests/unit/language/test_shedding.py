@@ -1,0 +1,86 @@
+"""What of a query can be shed, and which queries have partial matches at all."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from saffron.engine.match.compressed.runs import GraphRuns
+from saffron.engine.match.compressed.slots import Slots
+from saffron.engine.match.fastest import fastest
+from saffron.engine.strings import Strings
+from saffron.language import compile_query, explain_json, explain_text
+from saffron.language.consistency import is_collapsible
+from saffron.language.plan import MatchPlan, Strategy
+from saffron.language.shedding import AUTO, NONE, SHEDDERS, partial_matches, refusal
+from tests.unit.engine.match import cases
+from tests.unit.engine.match.texts import text_of
+
+ROOT = Path(__file__).resolve().parents[3]
+LISTS = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { a.x < c.x } WITHIN 9 ms"
+PAIRS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 9 ms"
+SUMS = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { c.x > sum(b[].x) } WITHIN 9 ms"
+
+
+def plan_of(text: str) -> MatchPlan:
+    plan = compile_query(text, cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    return plan
+
+
+@pytest.mark.parametrize("topic", ["queries", "windows", "admitted"])
+def test_names_are_those_of_the_schema(topic: str) -> None:
+    text = (ROOT / "schemas" / f"{topic}.yaml").read_text()
+    assert f"[{', '.join(SHEDDERS)}]" in text
+    assert yaml.safe_load(text)
+
+
+def test_another_name_is_refused_with_what_may_be_meant() -> None:
+    assert not any(map(refusal, SHEDDERS))
+    assert refusal("pspise").startswith("there is no shedder 'pspise'; there are none, auto, pspice, ")
+    assert refusal("pspise").endswith("Did you mean 'pspice'?")
+    assert refusal(None).startswith("there is no shedder None")
+
+
+@pytest.mark.parametrize(
+    ("text", "with_runs"),
+    [
+        (LISTS, {"bl", "pspice"}),
+        (f"{LISTS} OUTPUT COMPRESSED", set()),
+        (f"{LISTS} CONSUME b OUTPUT COMPRESSED", {"bl", "pspice"}),
+        (f"{LISTS} OUTPUT ALL WITH TIMEOUTS", {NONE, AUTO, "bl", "pspice"}),
+        (PAIRS, {AUTO, "bl", "pspice"}),
+        (SUMS, {NONE, AUTO, "bl", "pspice"}),
+        (LISTS.replace("skip-till-any-match", "skip-till-next-match"), {NONE, AUTO, "bl", "pspice"}),
+    ],
+)
+def test_runs_are_kept_where_they_may_be_shed(text: str, with_runs: set[str]) -> None:
+    plan = plan_of(text)
+    for shed in (NONE, AUTO, "bl", "pspice"):
+        found = fastest(plan, cases.SCHEMA, Strings(), compiled=False, shed=shed)
+        assert isinstance(found, GraphRuns) is (shed not in with_runs)
+        assert partial_matches(plan, shed).kept is (shed in with_runs)
+
+
+def test_explanations_say_so() -> None:
+    assert "\n  partial matches: none, graphs; sheds events only, for " in explain_text(plan_of(LISTS))
+    assert "\n  partial matches: runs; with --shed none, " in explain_text(plan_of(LISTS), "pspice")
+    assert "\n  partial matches: none, graphs; nothing is shed\n" in explain_text(plan_of(PAIRS), NONE)
+    found = explain_json(plan_of(SUMS), NONE)["partial_matches"]
+    assert found == {"shed": NONE, "kept": True, "reason": "runs"}
+    likely = plan_of(f"{PAIRS} CONFIDENCE >= 0.5")
+    assert "partial matches: none, events with intervals" in explain_text(likely)
+
+
+def test_what_can_be_a_graph_is_what_the_engine_takes() -> None:
+    rng, seen = random.Random(11), Counter[tuple[bool, bool]]()
+    while len(seen) < 4 or min(seen.values()) < 5:
+        plan = plan_of(text_of(cases.plan(rng, Strategy.ANY)))
+        slots, closures = Slots(plan), any(component.closure for component in plan.components)
+        taken = slots.possible and (closures or not slots.most)
+        assert is_collapsible(plan) is taken, plan.text
+        seen[closures, taken] += 1
