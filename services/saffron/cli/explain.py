@@ -13,6 +13,7 @@ from saffron.cli import console
 from saffron.cli.queries import bind_text, read_schema, read_texts
 from saffron.engine.composition import bind_together
 from saffron.language import explain_json, explain_svg, explain_text
+from saffron.language.sharing import sharing
 
 
 def explain(
@@ -23,6 +24,8 @@ def explain(
 ) -> None:
     """Print the plan: automaton, outline or template, conditions, strategy, window, key, complexity and why.
 
+    Of several aggregate queries, also which of them share a graph, and why others do not.
+
     Examples:
 
         saffron explain -q rally.saf
@@ -31,11 +34,16 @@ def explain(
     """
     known = read_schema(schema) if schema else None
     texts = [(one.name, one.text) for one in read_texts(query or [], text or [])]
-    for bound in bind_together(texts, known, bind_text):
+    together = list(bind_together(texts, known, bind_text))
+    for bound in together:
         plan = bound.plan
         for warning in bound.warnings:
             console.say(warning)
+        shares = sharing(plan, [other.plan for other in together if other is not bound])
         if format == "json":
-            sys.stdout.write(orjson.dumps(explain_json(plan), option=orjson.OPT_INDENT_2).decode() + "\n")
+            shown = explain_json(plan) | ({"shares": shares} if shares else {})
+            sys.stdout.write(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode() + "\n")
+        elif format == "text":
+            sys.stdout.write(explain_text(plan) + (f"\nshares\n  {shares}\n" if shares else "") + "\n")
         else:
-            sys.stdout.write((explain_text(plan) if format == "text" else explain_svg(plan)) + "\n")
+            sys.stdout.write(explain_svg(plan) + "\n")

@@ -6,7 +6,8 @@ meaning   binder -> match_plan or trend_plan, by way of scope, typed, aggregates
           match_plan: shapes (absences: NOT) -> layout; conditions -> meaning (what is refused), placing (flat plans),
           ruling (conditions of a NOT), agreement (keys and DISTINCT as checks)
           trend_plan: trend_layout -> walks over positions -> template; edges (conditions), conjunction (AND),
-          trend_values (RETURN, HAVING) -> edge_index: how the engine finds predecessors
+          trend_values (RETURN, HAVING) -> trend_graphs (edge_index, ranges): how the engine finds predecessors;
+          sharing: which queries one graph serves
 words     explain (automaton or outline, links, asking; complexity, growth; formulas, drawing) and explain_trends
           (template_words); errors: the carets
 """

@@ -55,9 +55,12 @@ def why_apart(one: TrendPlan, other: TrendPlan) -> str:
     return _windows_apart(one, other)
 
 
-def sharing(plan: TrendPlan, beside: Sequence[Plan]) -> str:
-    """`one graph with a, b; not with c: other groups`, of other aggregate queries."""
-    reasons = {other.name: why_apart(plan, other) for other in beside if isinstance(other, TrendPlan)}
+def sharing(plan: Plan, beside: Sequence[Plan]) -> str:
+    """`one graph with a, b; not with c: other groups`, of other aggregate queries; "" where there are none."""
+    others = [other for other in beside if isinstance(other, TrendPlan)]
+    if not others or not isinstance(plan, TrendPlan):
+        return ""
+    reasons = {other.name: why_apart(plan, other) for other in others}
     together = ", ".join(name for name, reason in reasons.items() if not reason)
     apart = [f"not with {name}: {reason}" for name, reason in reasons.items() if reason]
     return "; ".join([f"one graph with {together}" if together else "a graph of its own", *apart])
@@ -73,8 +76,8 @@ def _windows_apart(one: TrendPlan, other: TrendPlan) -> str:
     assert second.slide is not None
     low, high = sorted((first.slide, second.slide))
     if high % low:
-        return "windows that begin at times of which neither's are among the other's"
-    return "" if _in_order(one) else "other windows, in which huge numbers would be rounded in another order"
+        return "windows that begin at other times"
+    return "" if _in_order(one) else "other windows: huge numbers would be rounded otherwise"
 
 
 def _in_order(plan: TrendPlan) -> bool:
