@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import int64
 from numpy.typing import NDArray
 
+from saffron.engine.jit import kernel
 from saffron.engine.match.general.pending import STATE_ROW
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.query import QueryRuns
@@ -56,26 +58,32 @@ def lanes_of(pool: Pool) -> Ints:
 
 
 def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
-    lanes = lanes_of(pool)
-    live = pool.ints[DEADLINE, lanes] >= runs.clock
-    rank = _ranks(pool, live)
-    lanes = lanes[live]
+    size = int(pool.segments[:, LENGTH].sum())
+    lanes, rank = np.empty(size, np.int64), np.empty(size, np.int64)
+    count = int(_live(pool.ints, pool.segments, runs.clock, lanes, rank))
+    lanes, rank = lanes[:count], rank[:count]
     merging = runs.program.merging
     followers = merging is not None and number == len(runs.pools) - 1
     if not runs.program.flat:
         state = pool.ints[STATE_ROW, lanes]
     else:
-        state = np.full(len(lanes), (merging or 0) + 1 if followers else number + 1)
+        state = np.full(count, (merging or 0) + 1 if followers else number + 1)
     if followers or number == merging:  # there a run is its first event, wherever it lies
-        rank = np.zeros(len(lanes), np.int64)
+        rank = np.zeros(count, np.int64)
     left = pool.ints[DEADLINE, lanes] - runs.clock
-    return np.full(len(lanes), number), lanes, state, pool.ints[START, lanes], rank, left
+    return np.full(count, number), lanes, state, pool.ints[START, lanes], rank, left
 
 
-def _ranks(pool: Pool, live: NDArray[np.bool_]) -> Ints:
-    """[live runs] how many live ones stand before each in its segment."""
-    lengths = pool.segments[:, LENGTH]
-    before: Ints = np.cumsum(live) - live
-    own = np.repeat(np.cumsum(lengths) - lengths, lengths)  # where the segment of each begins
-    ranks: Ints = (before - before[own])[live] if len(live) else np.zeros(0, np.int64)
-    return ranks
+@kernel(int64(int64[:, ::1], int64[:, ::1], int64, int64[::1], int64[::1]))
+def _live(ints, segments, now, lanes, ranks):  # type: ignore[no-untyped-def]
+    """The lanes of runs whose window is not over, key by key, and how many of those stand before each in its key."""
+    count = 0
+    for slot in range(len(segments)):
+        base = segments[slot, BASE] + segments[slot, BEGIN]
+        rank = 0
+        for lane in range(base, base + segments[slot, LENGTH]):
+            if ints[DEADLINE, lane] >= now:
+                lanes[count], ranks[count] = lane, rank
+                count += 1
+                rank += 1
+    return count
