@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from saffron.language.formulas import formula
-from saffron.language.plan import Aggregate, Attribute, Edge, Length, MatchPlan, Output, Scope, Strategy, Which
+from saffron.language.plan import (
+    Aggregate,
+    Attribute,
+    Condition,
+    Edge,
+    Length,
+    MatchPlan,
+    Output,
+    Scope,
+    Strategy,
+    Which,
+)
 from saffron.language.rewrite import reads
 
 _AGREEING = ("min", "max", "first", "last")
@@ -41,6 +52,10 @@ def merging(plan: MatchPlan) -> Merging:
     if first == len(plan.components) - 1:
         return _apart("each event that the last closure takes ends a match of every run")
     names = [component.variable for component in plan.components]
+    if (refusing := _fatal(plan, first)) is not None:
+        return _apart(
+            f"under {plan.strategy.value} an event that breaks {refusing.text} ends all runs of a key: few live at once"
+        )
     read = list(dict.fromkeys(_carried(plan, first)))
     for leaf in read:
         if (why := _own(leaf)) is not None:
@@ -54,6 +69,17 @@ def merging(plan: MatchPlan) -> Merging:
 
 def _apart(why: str) -> Merging:
     return Merging(None, (), f"each run stays its own: {why}")
+
+
+def _fatal(plan: MatchPlan, closure: int) -> Condition | None:
+    """The condition on an event and those before it that ends a run when one event breaks it: nothing may be skipped.
+
+    Such rows of events are short. A condition on each event alone is another matter: it may hold of nearly all.
+    """
+    if plan.strategy not in (Strategy.STRICT, Strategy.PARTITION):
+        return None
+    taking = (one for one in plan.conditions if one.component == closure and one.edge is Edge.TAKE)
+    return next((one for one in taking if not one.local), None)
 
 
 def _carried(plan: MatchPlan, closure: int) -> Iterator[Attribute | Aggregate | Length]:

@@ -26,6 +26,7 @@ def plan_of(text: str) -> MatchPlan:
         ("SEQ(A a, B+ b[], C c) WHERE b[i].x > a.x WITHIN 9 ms", 1, ("a.x",)),
         ("SEQ(A+ a[], B+ b[], C c) WHERE b[i].x > b[i-1].x AND c.x > b.len WITHIN 9 ms", 0, ()),
         ("SEQ(A+ a[], B b) WHERE partition-contiguity { [k] } WITHIN 9 ms OUTPUT LONGEST", 0, ()),
+        ("SEQ(A+ a[], B b) WHERE partition-contiguity { [k] AND a[i].x > 3 AND b.x > 3 } WITHIN 9 ms", 0, ()),
     ],
 )
 def test_runs_that_merge(text: str, closure: int, values: tuple[str, ...] | None) -> None:
@@ -48,6 +49,8 @@ def test_runs_that_merge(text: str, closure: int, values: tuple[str, ...] | None
         ("SEQ(A+ a[], B b) WHERE b.x > a.len WITHIN 9 ms", "a.len, how many events"),
         ("SEQ(A+ a[], B b) WHERE b.x > count(a[]) WITHIN 9 ms", "how many events"),
         ("SEQ(A+ a[], B b) WHERE a[i].x > a[i-2].x WITHIN 9 ms", "a[i-2].x, for which"),
+        ("SEQ(A+ a[], B b) WHERE partition-contiguity { a[i].x > a[i-1].x } WITHIN 9 ms", "breaks a[i].x > a[i-1].x"),
+        ("SEQ(A+ a[], B b) WHERE strict-contiguity { a[i].x > min(a[..i-1].x) } WITHIN 9 ms", "few live at once"),
         ("SEQ(A+ a[], B b) WHERE b.ts - a[1].ts > 3 WITHIN 9 ms", "a[1].ts, the time"),
     ],
 )
