@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from saffron.engine.models.envelope import digest
+
 OPERATORS = ("<", "<=", "=", "!=", ">", ">=")
 MOST_BINS = 16
 """Bins of an attribute, without the one for null."""
@@ -99,6 +101,11 @@ class FeatureSpec:
     def content(self) -> tuple[int, ...]:
         """Which numbers of a vector the event alone decides: its kind, attributes and conditions."""
         return (0, *range(1 + self.codes, len(self.fields)))
+
+    @property
+    def identity(self) -> str:
+        """Tells specifications apart: what was counted under one says nothing under another."""
+        return digest(self.body())[:16]
 
     def body(self) -> dict[str, Any]:
         """As JSON, which `of` reads."""

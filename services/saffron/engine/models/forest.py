@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.int16]
 LEAF = -1
 MOST_DEPTH = 16
+LEAST_EVENTS = 8
 TREES = 10
 """Trees of a forest, as in the paper."""
 
@@ -49,7 +50,7 @@ def train_tree(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> 
     """One decision tree (scikit-learn's DecisionTreeRegressor) by weighted squared error."""
     from sklearn.tree import DecisionTreeRegressor
 
-    tree = DecisionTreeRegressor(max_depth=MOST_DEPTH, random_state=seed % (1 << 32))
+    tree = DecisionTreeRegressor(**_grown(weight, seed))
     return _flat([tree.fit(vectors, utility, sample_weight=weight)])
 
 
@@ -57,10 +58,14 @@ def train_forest(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -
     """Ten trees (scikit-learn's RandomForestRegressor), each of a random sample and of random fields at each node."""
     from sklearn.ensemble import RandomForestRegressor
 
-    forest = RandomForestRegressor(
-        n_estimators=TREES, max_depth=MOST_DEPTH, max_features=0.5, n_jobs=1, random_state=seed % (1 << 32)
-    )
+    forest = RandomForestRegressor(n_estimators=TREES, max_features=0.5, n_jobs=1, **_grown(weight, seed))
     return _flat(forest.fit(vectors, utility, sample_weight=weight).estimators_)
+
+
+def _grown(weight: Floats, seed: int) -> dict[str, Any]:
+    """How trees are grown: a leaf stands for `LEAST_EVENTS` at least, or it would tell chance."""
+    least = min(0.5, LEAST_EVENTS / float(weight.sum()))
+    return {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": least, "random_state": seed % (1 << 32)}
 
 
 def _flat(trees: list[Any]) -> Forest:

@@ -1,4 +1,7 @@
-"""Random numbers for keys (Zobrist hashing, papers G4): one of 64 bits for each field and value of a vector."""
+"""Random numbers for keys (Zobrist hashing, papers G4): one of 63 bits for each field and value of a vector.
+
+Keys have 63 bits so that they fit every reader of JSON that has integers of 64 bits, signed or not.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def numbers_of(spec: FeatureSpec) -> Keys:
     seed = mixed(np.array([spec.seed], dtype=np.uint64))
     for field, values in enumerate(fields):
         places: Keys = np.arange(values, dtype=np.uint64) + np.uint64(field << 20)
-        table[field, :values] = mixed(seed ^ places)
+        table[field, :values] = mixed(seed ^ places) >> np.uint64(1)
     return table
 
 

@@ -1,0 +1,96 @@
+"""A model of events put to use: which events of a block go, at a wanted share (papers G4-G6, G9)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import boolean, float64, int32, int64, uint64, void
+from numpy.typing import NDArray
+
+from saffron.engine.jit import kernel
+from saffron.engine.models.curve import Cut
+from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_KIND, BY_POSITION, BY_TREE, EventModel
+from saffron.engine.models.feature_keys import Features
+from saffron.engine.models.key_table import key_table
+from saffron.engine.models.kind_rates import KindCut
+
+Floats = NDArray[np.float64]
+
+
+class EventShedding:
+    """One query's model under one shedder. What a key is worth is computed once, and looked up by its slot after."""
+
+    def __init__(self, model: EventModel, shedder: str) -> None:
+        self.model = model
+        self.shedder = shedder
+        self._table = key_table(model.keys.keys, model.keys.values) if shedder == BY_KEY else None
+        self._generation = -1
+        self._known: Floats = np.empty(0)
+
+    @staticmethod
+    def serves(model: EventModel, shedder: str) -> bool:
+        """Whether the model has what this shedder needs."""
+        return shedder in BY_KIND or shedder in model.curves
+
+    def at(self, share: float) -> Cut | KindCut:
+        """The cut that drops this share of events, with what it loses."""
+        if self.shedder in BY_KIND:
+            return self.model.rates.at(share)
+        return self.model.curves[self.shedder].at(share)
+
+    def utilities(self, features: Features, positions: NDArray[np.integer] | None = None) -> Floats:
+        """float64 [n]: what each event is worth; `positions`: bins of positions in the window, which eSPICE needs."""
+        if self.shedder == BY_POSITION:
+            return self._by_position(features, positions)
+        return self._by_slot(features)[features.slots]
+
+    def dropped(
+        self,
+        features: Features,
+        seq: NDArray[np.int64],
+        cut: Cut | KindCut,
+        seed: int,
+        positions: NDArray[np.integer] | None = None,
+    ) -> NDArray[np.bool_]:
+        """bool [n]: the events to drop; drawn by (seed, seq), so that equal calls drop the same however cut."""
+        found = np.empty(len(seq), dtype=np.bool_)
+        if isinstance(cut, Cut) and self.shedder == BY_POSITION:
+            probabilities = cut.probabilities(self._by_position(features, positions))
+            draw(np.arange(len(seq), dtype=np.int32), probabilities, seq, np.uint64(seed), found)
+            return found
+        by_slot = cut.rates[features.vectors[:, 0]] if isinstance(cut, KindCut) else self._probabilities(features, cut)
+        draw(features.slots, by_slot, seq, np.uint64(seed), found)
+        return found
+
+    def _probabilities(self, features: Features, cut: Cut) -> Floats:
+        return cut.probabilities(self._by_slot(features))
+
+    def _by_slot(self, features: Features) -> Floats:
+        """Utilities by slot; those of new slots are computed now."""
+        if features.generation != self._generation:
+            self._generation, self._known = features.generation, np.empty(0)
+        fresh = slice(len(self._known), len(features.distinct))
+        if len(features.distinct[fresh]):
+            more = self._computed(features.distinct[fresh], features.vectors[fresh])
+            self._known = np.concatenate([self._known, more])
+        return self._known
+
+    def _computed(self, keys: NDArray[np.uint64], vectors: NDArray[np.int16]) -> Floats:
+        forest = {BY_TREE: self.model.tree, BY_FOREST: self.model.forest}.get(self.shedder)
+        if forest is not None:
+            return forest.utilities(vectors)
+        return self.model.by_key(keys, vectors, self._table)
+
+    def _by_position(self, features: Features, positions: NDArray[np.integer] | None) -> Floats:
+        kinds = features.vectors[features.slots, 0]
+        return self.model.by_position(kinds, np.zeros_like(kinds) if positions is None else positions)
+
+
+@kernel(void(int32[::1], float64[::1], int64[::1], uint64, boolean[::1]), _nrt=False)
+def draw(slots, probabilities, seq, seed, found):  # type: ignore[no-untyped-def]
+    """Drop each event with the probability of its slot, by a number in [0, 1) scrambled from (seed, seq)."""
+    for i in range(len(seq)):
+        number = np.uint64(seq[i]) * np.uint64(0x9E3779B97F4A7C15) + seed * np.uint64(0xD1B54A32D192ED03)
+        number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        number ^= number >> np.uint64(31)
+        found[i] = (number >> np.uint64(11)) * (1.0 / 9007199254740992.0) < probabilities[slots[i]]

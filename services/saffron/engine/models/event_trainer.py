@@ -1,0 +1,194 @@
+"""The trainer of event models: from what was counted to tables, trees and thresholds. Equal counts, equal model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.curve import Curve, curve_of
+from saffron.engine.models.envelope import Version
+from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
+from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts, Half
+from saffron.engine.models.feature_keys import content_keys
+from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.forest import Forest, train_forest, train_tree
+from saffron.engine.models.kind_rates import kind_rates
+from saffron.engine.models.model import Offsets
+from saffron.engine.models.position_curve import position_curve, position_table
+
+Floats = NDArray[np.float64]
+
+PRIOR = 1.0
+"""Events of its content's mean utility that a key is seen with before its own: a key seen once says little."""
+LEAST_KEYS = 4
+"""Different keys with vectors below which no tree is fitted."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What one set of counts teaches of keys: everything of a model but thresholds."""
+
+    spec: FeatureSpec
+    keys: Table
+    contents: Table
+    kinds: Floats
+    overall: float
+    tree: Forest | None
+    forest: Forest | None
+
+
+def train_events(
+    counts: FeatureCounts,
+    spec: FeatureSpec,
+    version: Version,
+    trained_through: Offsets,
+    *,
+    prior: float = PRIOR,
+    trees: bool = True,
+) -> EventModel:
+    """The model of a query. `trees`: fit the tree and the forest too, which needs scikit-learn.
+
+    Shares of matches lost are those of each half's matches under what the other half taught, where both have matches.
+    """
+    whole, vectors = counts.whole(), _fitting(counts.vectors, spec)
+    learned = learn(whole, vectors, spec, prior=prior, trees=trees)
+    halves = counts.halves
+    crossed = all(half.matches for half in halves)
+    taught = [learn(half, vectors, spec, prior=prior, trees=trees) for half in halves] if crossed else []
+    curves = {}
+    for shedder, worth in _SHEDDERS.items():
+        values = worth(learned, whole, vectors)
+        if values is None:
+            continue
+        curve = curve_of(values, whole.occurrences, whole.matches, whole.abandoned)
+        others = [_tried(worth, taught[1 - index], half, vectors) for index, half in enumerate(halves) if crossed]
+        curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
+    kinds = {key: vector[0] for key, vector in vectors.items()}
+    positions = position_table(whole.positions, spec.codes)
+    if positions.shape[1]:
+        curves[BY_POSITION] = position_curve(whole, learned.kinds, learned.overall)
+    return EventModel(
+        query=counts.query,
+        query_version=counts.query_version,
+        version=version,
+        spec=spec,
+        keys=learned.keys,
+        contents=learned.contents,
+        kinds=learned.kinds,
+        overall=learned.overall,
+        tree=learned.tree,
+        forest=learned.forest,
+        positions=positions,
+        rates=kind_rates(whole, kinds, spec.codes),
+        curves=curves,
+        matches=sum(whole.matches.values()) / WEIGHT,
+        observations=counts.observations,
+        trained_through=trained_through,
+    )
+
+
+def learn(
+    half: Half, vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec, *, prior: float, trees: bool
+) -> Learned:
+    """Utilities (G3) of keys, of contents and kinds, and trees fitted to them (G5)."""
+    keys = np.array(sorted(half.occurrences), dtype=np.uint64)
+    occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)
+    contributions = np.array([half.contributions.get(key, 0) / WEIGHT for key in keys.tolist()])
+    overall = float(contributions.sum() / occurrences.sum()) if len(keys) else 0.0
+    seen = np.array([key in vectors for key in keys.tolist()], dtype=np.bool_)
+    rows = np.array([vectors[key] for key in keys[seen].tolist()], dtype=np.int16).reshape(-1, len(spec.fields))
+    contents, means = _contents(spec, rows, contributions[seen], occurrences[seen])
+    codes = rows[:, 0].astype(np.int64)
+    by_kind = np.bincount(codes, occurrences[seen], spec.codes)
+    with np.errstate(invalid="ignore"):
+        kinds = np.bincount(codes, contributions[seen], spec.codes) / by_kind
+    before = np.full(len(keys), overall)
+    before[seen] = means
+    utility = (contributions + prior * before) / (occurrences + prior)
+    tree = forest = None
+    if trees and len(rows) >= LEAST_KEYS:
+        plain, weight = contributions[seen] / occurrences[seen], occurrences[seen]
+        tree, forest = (train(rows, plain, weight, spec.seed) for train in (train_tree, train_forest))
+    return Learned(spec, Table(keys, utility), contents, kinds, overall, tree, forest)
+
+
+def _contents(
+    spec: FeatureSpec, rows: NDArray[np.int16], contributions: Floats, occurrences: Floats
+) -> tuple[Table, Floats]:
+    """Mean utility by content, and that of each row's."""
+    keys, place = np.unique(content_keys(spec, rows), return_inverse=True)
+    means = np.bincount(place, contributions, len(keys)) / np.bincount(place, occurrences, len(keys))
+    return Table(keys, means), means[place]
+
+
+def _by_key(learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]) -> dict[int, float]:
+    """Utilities of all keys of `half` by what was learned, perhaps elsewhere; as `EventModel.by_key`."""
+    keys = _keys_of(half)
+    own = learned.keys.of(np.array(keys, dtype=np.uint64))
+    known = [index for index, key in enumerate(keys) if np.isnan(own[index]) and key in vectors]
+    rows = np.array([vectors[keys[index]] for index in known], dtype=np.int16).reshape(-1, len(learned.spec.fields))
+    found = learned.contents.of(content_keys(learned.spec, rows))
+    own[known] = np.where(np.isnan(found), learned.kinds[rows[:, 0]], found)
+    own[np.isnan(own)] = learned.overall
+    return dict(zip(keys, own.tolist(), strict=True))
+
+
+def _by_forest(
+    forest: Forest | None, learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
+) -> dict[int, float] | None:
+    if forest is None:
+        return None
+    keys = _keys_of(half)
+    known = [key for key in keys if key in vectors]
+    rows = np.array([vectors[key] for key in known], dtype=np.int16).reshape(-1, len(learned.spec.fields))
+    found = dict(zip(known, forest.utilities(rows).tolist(), strict=True))
+    return {key: found.get(key, learned.overall) for key in keys}
+
+
+Worth = Callable[[Learned, Half, Mapping[int, tuple[int, ...]]], dict[int, float] | None]
+
+_SHEDDERS: Mapping[str, Worth] = {
+    BY_KEY: _by_key,
+    BY_TREE: lambda learned, half, vectors: _by_forest(learned.tree, learned, half, vectors),
+    BY_FOREST: lambda learned, half, vectors: _by_forest(learned.forest, learned, half, vectors),
+}
+
+
+def _tried(
+    worth: Worth, learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
+) -> tuple[Curve, int] | None:
+    """The curve of one half's events under what the other taught, and the weight of its matches."""
+    values = worth(learned, half, vectors)
+    if values is None:
+        return None
+    return curve_of(values, half.occurrences, half.matches, half.abandoned), sum(half.matches.values())
+
+
+def _with_losses(curve: Curve, others: list[tuple[Curve, int]]) -> Curve:
+    """`curve` with the mean losses of others at equal shares."""
+    if not others:
+        return curve
+    weights = np.array([weight for _, weight in others], dtype=np.float64)
+    weights /= weights.sum()
+    lost = sum(w * np.interp(curve.share, one.share, one.lost) for w, (one, _) in zip(weights, others, strict=True))
+    false = sum(w * np.interp(curve.share, one.share, one.false) for w, (one, _) in zip(weights, others, strict=True))
+    return Curve(curve.lower, curve.upper, curve.end, curve.share, np.asarray(lost), np.asarray(false))
+
+
+def _keys_of(half: Half) -> list[int]:
+    """All keys that occur in counts or lists."""
+    listed = (key for lists in (half.matches, half.abandoned) for keys in lists for key in keys)
+    return sorted({*half.occurrences, *half.contributions, *listed})
+
+
+def _fitting(vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec) -> dict[int, tuple[int, ...]]:
+    """Vectors that are some of this specification: one wrong message stops nothing."""
+    fields = spec.fields
+    return {
+        key: vector
+        for key, vector in vectors.items()
+        if len(vector) == len(fields) and all(0 <= n < most for n, most in zip(vector, fields, strict=True))
+    }

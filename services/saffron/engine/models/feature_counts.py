@@ -1,0 +1,157 @@
+"""What was observed of events by their features (papers G2): occurrences, contributions to matches, the matches.
+
+Everything is a sum of integers, in two halves of the observations: a utility learned from one half is tried on the
+other, so that the loss that a model promises is not measured on what it was fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.models.zobrist import mixed
+
+WEIGHT = 1024
+"""Weights of matches, and contributions, are counted in these parts of one."""
+MOST_KEYS = 1 << 18
+MOST_LISTS = 4096
+"""Matches remembered by each half, key by key; of more, half is left out and the other weighs twice as much."""
+
+Lists = dict[tuple[int, ...], int]
+"""Keys of a match's events -> weight."""
+
+
+@dataclass
+class Half:
+    """Sums over half of the observations.
+
+    `occurrences`, `contributions` (in parts, see `WEIGHT`): by key. `matches`: by the keys of a match, ascending.
+    `abandoned`: by the keys of an abandoned partial match, ascending, and last the key of the event that refused it.
+    `positions`: (code of a kind, bin of the position in a window) -> [contributions, occurrences], for eSPICE.
+    """
+
+    occurrences: dict[int, int] = field(default_factory=dict)
+    contributions: dict[int, int] = field(default_factory=dict)
+    matches: Lists = field(default_factory=dict)
+    abandoned: Lists = field(default_factory=dict)
+    positions: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """The row of one interval, as `FeatureCounts.add` has it."""
+        for key, count in row.get("occurrences", {}).items():
+            _count(self.occurrences, int(key), int(count))
+        self._add_lists(self.matches, row.get("matches", ()), row.get("weight", 1), ordered=False)
+        self._add_lists(self.abandoned, row.get("abandoned", ()), row.get("abandoned_weight", 1), ordered=True)
+        for code, place, contributions, occurrences in row.get("positions", ()):
+            sums = self.positions.setdefault((int(code), int(place)), [0, 0])
+            sums[0] += int(contributions)
+            sums[1] += int(occurrences)
+        while len(self.occurrences) > MOST_KEYS:
+            self.halve()
+
+    def _add_lists(self, lists: Lists, given: Iterable[Sequence[int]], weight: float, *, ordered: bool) -> None:
+        parts = round(weight * WEIGHT)
+        for keys in given:
+            for key in keys:
+                _count(self.contributions, int(key), parts)
+            free = keys[:-1] if ordered else keys
+            _count(lists, (*sorted(map(int, free)), *map(int, keys[len(free) :])), parts)
+        while len(lists) > MOST_LISTS:
+            _thin(lists)
+
+    def halve(self) -> None:
+        """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
+        for counts in (self.occurrences, self.contributions, self.matches, self.abandoned):
+            _halve(counts)
+        halved = {place: [sums[0] // 2, sums[1] // 2] for place, sums in self.positions.items()}
+        self.positions = {place: sums for place, sums in halved.items() if sums[1]}
+
+
+@dataclass
+class FeatureCounts:
+    """What was observed of one version of a query, under the features of identity `spec`."""
+
+    query: str
+    query_version: int
+    spec: str
+    halves: tuple[Half, Half] = field(default_factory=lambda: (Half(), Half()))
+    vectors: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    rows: int = 0
+
+    def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
+        """A row of `observations.features`; False, and nothing added, where it is of another query, version or spec.
+
+        {"query", "query_version", "spec", "occurrences": {key: n}, "matches": [[key, ...], ...], "weight": matches for
+        each one listed, "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
+        "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...]}; what is left
+        out is empty, weights are 1. `half`: 0 or 1, into which it goes; without, each in turn.
+        """
+        if (row["query"], int(row["query_version"]), row["spec"]) != (self.query, self.query_version, self.spec):
+            return False
+        self.halves[self.rows % 2 if half is None else half].add(row)
+        self.rows += 1
+        for key, vector in row.get("features", {}).items():
+            self.vectors[int(key)] = tuple(int(number) for number in vector)
+        return True
+
+    def halve(self) -> None:
+        """Forget half of everything, and the vectors of keys that are gone."""
+        for half in self.halves:
+            half.halve()
+        kept = self.halves[0].occurrences.keys() | self.halves[1].occurrences.keys()
+        self.vectors = {key: vector for key, vector in self.vectors.items() if key in kept}
+
+    @property
+    def observations(self) -> int:
+        """Events that were counted."""
+        return sum(sum(half.occurrences.values()) for half in self.halves)
+
+    def whole(self) -> Half:
+        """Both halves together."""
+        one, other = self.halves
+        together = Half()
+        for half in (one, other):
+            _add_all(together.occurrences, half.occurrences)
+            _add_all(together.contributions, half.contributions)
+            _add_all(together.matches, half.matches)
+            _add_all(together.abandoned, half.abandoned)
+            for place, sums in half.positions.items():
+                held = together.positions.setdefault(place, [0, 0])
+                held[0] += sums[0]
+                held[1] += sums[1]
+        return together
+
+    def utility(self, key: int) -> float:
+        """Contributions over occurrences (G3); 0 for a key that never occurred."""
+        occurrences = sum(half.occurrences.get(key, 0) for half in self.halves)
+        contributions = sum(half.contributions.get(key, 0) for half in self.halves)
+        return contributions / WEIGHT / occurrences if occurrences else 0.0
+
+
+def _count(counts: dict[Any, int], key: Any, number: int) -> None:
+    counts[key] = counts.get(key, 0) + number
+
+
+def _add_all(counts: dict[Any, int], more: Mapping[Any, int]) -> None:
+    for key, number in more.items():
+        _count(counts, key, number)
+
+
+def _halve(counts: dict[Any, int]) -> None:
+    for key in list(counts):
+        counts[key] //= 2
+        if not counts[key]:
+            del counts[key]
+
+
+def _thin(lists: Lists) -> None:
+    """Leave out the half whose scrambled keys are the greater ones."""
+    sums = np.array([sum(keys) & (1 << 63) - 1 for keys in lists], dtype=np.uint64)
+    order = np.argsort(mixed(sums), kind="stable")
+    keys = list(lists)
+    kept = {keys[index]: 2 * lists[keys[index]] for index in order[: len(order) // 2].tolist()}
+    lists.clear()
+    lists.update(kept)

@@ -1,0 +1,90 @@
+"""The baselines that look at an event's kind only: E-BL of pSPICE and BL of gSPICE, which are one (papers P10, G9).
+
+A kind's utility is proportional to its repetition in the pattern (events of it in a match) and in the stream (its share
+of events). Kinds that no match needs go first; of the others a share inversely proportional to the utility is dropped,
+each event of a kind being as likely as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.feature_counts import WEIGHT, Half
+
+Floats = NDArray[np.float64]
+
+_POINTS = 257
+
+
+@dataclass(frozen=True)
+class KindCut:
+    """`rates` [codes]: with which an event of each kind is dropped. `share`, `lost`, `false`: as in `curve.Cut`."""
+
+    rates: Floats
+    share: float
+    lost: float
+    false: float
+
+
+@dataclass(frozen=True)
+class KindRates:
+    """`frequency`, `utility` [codes]; `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped."""
+
+    frequency: Floats
+    utility: Floats
+    lost: Floats
+    false: Floats
+
+    def at(self, share: float) -> KindCut:
+        """The cut that drops this share of events; linear between points in what it loses."""
+        share = min(max(share, 0.0), 1.0)
+        points = np.linspace(0.0, 1.0, _POINTS)
+        lost, false = (float(np.interp(share, points, values)) for values in (self.lost, self.false))
+        return KindCut(rates_at(share, self.frequency, self.utility), share, lost, false)
+
+
+def rates_at(share: float, frequency: Floats, utility: Floats) -> Floats:
+    """[codes]: the rates that drop this share of all events."""
+    rates = np.zeros(len(frequency))
+    free = utility <= 0
+    spare = float(frequency[free].sum())
+    if share <= spare:
+        rates[free] = share / spare if spare > 0 else 0.0
+        return rates
+    rates[free] = 1.0
+    order = [code for code in np.argsort(utility, kind="stable").tolist() if not free[code] and frequency[code] > 0]
+    wanted = share - spare
+    # A kind of utility u is dropped at rate c / u, at most 1: raise c past one kind after the other.
+    for place, code in enumerate(order):
+        rest = np.array(order[place:])
+        factor = wanted / float((frequency[rest] / utility[rest]).sum())
+        if factor < utility[code]:
+            rates[rest] = factor / utility[rest]
+            break
+        rates[code] = 1.0
+        wanted -= float(frequency[code])
+    return rates
+
+
+def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
+    """What `counts` say of so many kinds; `kinds` has the code of each key, of others nothing is known."""
+    frequency, repetition = np.zeros(codes), np.zeros(codes)
+    for key, count in counts.occurrences.items():
+        frequency[kinds.get(key, codes - 1)] += count
+    for key, parts in counts.contributions.items():
+        repetition[kinds.get(key, codes - 1)] += parts / WEIGHT
+    frequency /= max(1.0, float(frequency.sum()))
+    utility = frequency * repetition / max(1.0 / WEIGHT, sum(counts.matches.values()) / WEIGHT)
+    drawn = np.array([rates_at(point, frequency, utility) for point in np.linspace(0.0, 1.0, _POINTS)])
+    kept = 1.0 - drawn
+    lost, living, matches = np.zeros(_POINTS), np.zeros(_POINTS), max(1, sum(counts.matches.values()))
+    for keys, weight in counts.matches.items():
+        lost += weight * (1.0 - kept[:, [kinds.get(key, codes - 1) for key in keys]].prod(axis=1))
+    for keys, weight in counts.abandoned.items():
+        own = kept[:, [kinds.get(key, codes - 1) for key in keys[:-1]]].prod(axis=1)
+        living += weight * own * drawn[:, kinds.get(keys[-1], codes - 1)]
+    return KindRates(frequency, utility, lost / matches, np.maximum.accumulate(living) / matches)

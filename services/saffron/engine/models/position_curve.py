@@ -1,0 +1,45 @@
+"""eSPICE's table and thresholds: utility by kind and position in the window (papers G9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.curve import Curve, curve_of
+from saffron.engine.models.feature_counts import Half, Lists
+
+Floats = NDArray[np.float64]
+
+
+def position_table(positions: Mapping[tuple[int, int], Sequence[int]], codes: int) -> Floats:
+    """float64 [codes, bins]: contributions over occurrences, NaN where nothing occurred."""
+    bins = 1 + max((place for _, place in positions), default=-1)
+    table = np.full((codes, bins), np.nan)
+    for (code, place), (contributions, occurrences) in positions.items():
+        if 0 <= code < codes and occurrences > 0:
+            table[code, place] = contributions / occurrences
+    return table
+
+
+def position_curve(half: Half, kinds: Floats, overall: float) -> Curve:
+    """Thresholds of the table; a match counts as events that fall independently, as often as contributions do.
+
+    Only sums by position are known, not the positions of one match's events.
+    """
+    cells = {place: sums for place, sums in half.positions.items() if 0 <= place[0] < len(kinds)}
+    number = {place: index for index, place in enumerate(sorted(cells))}
+    utility = {number[place]: c / o if o else _mean(place, kinds, overall) for place, (c, o) in cells.items()}
+    counts = {number[place]: occurrences for place, (_, occurrences) in cells.items()}
+    single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
+    curve = curve_of(utility, counts, single, {})
+    matches = sum(half.matches.values())
+    length = sum(len(keys) * weight for keys, weight in half.matches.items()) / matches if matches else 1.0
+    lost = 1.0 - (1.0 - curve.lost) ** length
+    return Curve(curve.lower, curve.upper, curve.end, curve.share, lost, curve.false)
+
+
+def _mean(place: tuple[int, int], kinds: Floats, overall: float) -> float:
+    mean = float(kinds[place[0]])
+    return overall if np.isnan(mean) else mean

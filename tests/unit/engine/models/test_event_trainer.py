@@ -1,0 +1,93 @@
+"""Models of events: the paper's tables, what an unseen key is worth, shares and losses that come true (G2-G6)."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saffron.engine.models.event_shedding import EventShedding
+from saffron.engine.models.event_trainer import train_events
+from saffron.engine.models.feature_counts import FeatureCounts
+from saffron.engine.models.feature_keys import FeatureKeys
+from saffron.engine.models.features import Binned, FeatureSpec, Pane
+from tests.unit.engine.models.event_streams import as_columns, random_events
+
+SPEC = FeatureSpec(known=(("A",), ("B",), ("C",)), pane=Pane(3), attributes=(Binned("price", (1.0, 2.5)),))
+
+
+def counts(**row: Any) -> FeatureCounts:
+    found = FeatureCounts("q", 1, SPEC.identity)
+    assert found.add({"query": "q", "query_version": 1, "spec": SPEC.identity, **row})
+    return found
+
+
+def test_tables_one_and_two_of_the_paper() -> None:
+    """Two contributions in three occurrences: 2/3."""
+    found = counts(occurrences={7: 3, 8: 2}, matches=[[7, 9], [7, 9]])
+    assert found.utility(7) == pytest.approx(2 / 3)
+    assert (found.utility(8), found.utility(5)) == (0.0, 0.0)
+    model = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False)
+    assert model.keys.of(np.array([7, 8], dtype=np.uint64)).tolist() == [pytest.approx(2 / 3), 0.0]
+
+
+def test_weights_and_events_twice_in_a_match() -> None:
+    found = counts(occurrences={7: 10}, matches=[[7, 7], [7]], weight=2.5)
+    assert found.utility(7) == pytest.approx(3 * 2.5 / 10)
+
+
+def test_shoplifting_values_the_event_that_refuses() -> None:
+    """Shelf1 Counter2 Exit3 Shelf4 Exit5: (4, 5) is the match; Counter2 refused (1): it is worth as much."""
+    found = counts(occurrences={1: 2, 2: 1, 3: 2}, matches=[[1, 3]], abandoned=[[1, 2]])
+    assert (found.utility(1), found.utility(2), found.utility(3)) == (1.0, 1.0, 0.5)
+    curve = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False).curves["gspice-h"]
+    half = curve.at(0.4)
+    assert (half.lost, half.false) == (pytest.approx(1.0), 0.0)
+    assert curve.at(1.0).lost == 1.0
+
+
+def observed(seed: int, rows: int, events: int) -> tuple[FeatureCounts, FeatureKeys]:
+    """A match is an A with a price above 2.5 and the B right behind it; other events are for nothing."""
+    rng, keys = random.Random(seed), FeatureKeys(SPEC)
+    found = FeatureCounts("q", 1, SPEC.identity)
+    for _ in range(rows):
+        happened = random_events(rng, events)
+        features = keys.apply(as_columns(happened))
+        matches = [
+            [int(features.keys[i]), int(features.keys[i + 1])]
+            for i in range(events - 1)
+            if happened[i]["type"] == "A" and (happened[i]["price"] or 0) > 2.5 and happened[i + 1]["type"] == "B"
+        ]
+        occurrences = dict(zip(*(part.tolist() for part in np.unique(features.keys, return_counts=True)), strict=True))
+        row = {"occurrences": occurrences, "matches": matches, "features": keys.news()}
+        assert found.add({"query": "q", "query_version": 1, "spec": SPEC.identity, **row})
+    return found, keys
+
+
+@pytest.mark.parametrize("shedder", ["gspice-h", "gspice-tree", "gspice-forest", "bl"])
+def test_what_a_cut_promises_comes_true_on_other_events(shedder: str) -> None:
+    model = train_events(observed(1, 40, 500)[0], SPEC, (1, 0), {})
+    shedding = EventShedding(model, shedder)
+    rng = random.Random(99)
+    happened = random_events(rng, 20_000)
+    features = FeatureKeys(SPEC).apply(as_columns(happened))
+    matches = [
+        i
+        for i in range(len(happened) - 1)
+        if happened[i]["type"] == "A" and (happened[i]["price"] or 0) > 2.5 and happened[i + 1]["type"] == "B"
+    ]
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        cut = shedding.at(share)
+        gone = shedding.dropped(features, np.arange(20_000), cut, seed=3)
+        lost = np.mean([gone[i] or gone[i + 1] for i in matches])
+        assert gone.mean() == pytest.approx(share, abs=0.05)
+        assert lost == pytest.approx(cut.lost, rel=0.2, abs=0.03)
+
+
+def test_better_features_lose_less() -> None:
+    model = train_events(observed(2, 40, 500)[0], SPEC, (1, 0), {})
+    lost = {name: EventShedding(model, name).at(0.6).lost for name in ("gspice-h", "gspice-forest", "bl")}
+    assert lost["gspice-h"] < 0.1 < lost["bl"]
+    assert lost["gspice-forest"] < 0.1
