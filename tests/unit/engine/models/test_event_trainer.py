@@ -28,9 +28,9 @@ def test_tables_one_and_two_of_the_paper() -> None:
     """Two contributions in three occurrences: 2/3."""
     found = counts(occurrences={7: 3, 8: 2}, matches=[[7, 9], [7, 9]])
     assert found.utility(7) == pytest.approx(2 / 3)
-    assert (found.utility(8), found.utility(5)) == (0.0, 0.0)
+    assert found.utility(8) == found.utility(5) == 0.0
     model = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False)
-    assert model.keys.of(np.array([7, 8], dtype=np.uint64)).tolist() == [pytest.approx(2 / 3), 0.0]
+    assert model.keys.of(np.array([7, 8], dtype=np.uint64)) == pytest.approx([2 / 3, 0.0])
 
 
 def test_weights_and_events_twice_in_a_match() -> None:
@@ -83,7 +83,7 @@ def test_what_a_cut_promises_comes_true_on_other_events(shedder: str) -> None:
         gone = shedding.dropped(features, np.arange(20_000), cut, seed=3)
         lost = np.mean([gone[i] or gone[i + 1] for i in matches])
         assert gone.mean() == pytest.approx(share, abs=0.05)
-        assert lost == pytest.approx(cut.lost, rel=0.2, abs=0.03)
+        assert lost == pytest.approx(cut.lost, rel=0.2, abs=0.04)
 
 
 def test_better_features_lose_less() -> None:
