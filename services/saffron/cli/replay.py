@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -15,6 +15,7 @@ from saffron.cli import console
 from saffron.cli.durations import milliseconds
 from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
+from saffron.cli.replay_shed import ShedOptions
 
 if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
@@ -46,6 +47,23 @@ def replay(
     ] = None,
     why_events: Annotated[int, typer.Option(min=1, help="With --why KEY: of how many events, the last ones.")] = 40,
     json: Annotated[bool, typer.Option("--json", help="With --why: one JSON object a query.")] = False,
+    latency_bound: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Shed load to hold this, on a virtual clock (with --rate).")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
+    ] = None,
+    shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = "auto",
+    models: Annotated[Path | None, typer.Option(metavar="FILE", help="Models to shed by; else trained here.")] = None,
+    save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None,
+    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = 0.3,
+    truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False,
+    seed: Annotated[int, typer.Option(help="Of all that is drawn in shedding.")] = 0,
+    policy: Annotated[str, typer.Option(help="After an outage: shed, or catch-up.")] = "shed",
+    cost: Annotated[
+        list[str] | None, typer.Option(metavar="[QUERY=]NS", help="Of a check, instead of measured times.")
+    ] = None,
+    shed_aggregates: Annotated[bool, typer.Option(help="Aggregate queries may lose events too.")] = False,
 ) -> None:
     """Run queries over files of events; results are JSON lines (a table on a terminal).
 
@@ -59,6 +77,8 @@ def replay(
         saffron replay -e 'RETURN COUNT(*) PATTERN Quote+ WITHIN 1 hour' quotes.csv --stats
 
         saffron replay -q rally.saf stock_quotes.ndjson.zst --why symbol=IBM
+
+        saffron replay -q rally.saf stock_quotes.ndjson.zst --latency-bound 1s --rate 1.4x --shed pspice --stats --truth
 
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
@@ -77,19 +97,25 @@ def replay(
         _explain(events, queries, known, why, lenient=lenient, disorder=held, told=why_events, json=json)
         return
 
+    shedding = ShedOptions(
+        latency_bound, rate, shed, models, save_models, train, truth, seed, policy, cost or [], shed_aggregates
+    )
+    virtual = shedding.run() if shedding.asked else None
     from saffron.engine.events.files import read_events
     from saffron.runtime.fused import Query
     from saffron.runtime.replay import Replay  # after the cheap checks: this loads Numba
+    from saffron.runtime.virtual import VirtualReplay
 
-    run = Replay(
-        [Query(one.name, one.text) for one in queries],
-        schema=known,
-        lenient=lenient,
-        disorder=held,
-        partitions=partitions,
-        key=key,
-        warn=lambda warning: console.say(f"warning: {warning}"),
-    )
+    texts = [Query(one.name, one.text) for one in queries]
+    settings: dict[str, Any] = {
+        "schema": known,
+        "lenient": lenient,
+        "disorder": held,
+        "partitions": partitions,
+        "key": key,
+        "warn": lambda warning: console.say(f"warning: {warning}"),
+    }
+    run = Replay(texts, **settings) if virtual is None else VirtualReplay(texts, virtual, **settings)
     sink = _sink(count)
     with DeadLetterFile(dead_letters, strict) as letters:
         chunks = read_events(events, schema=known, stdin=sys.stdin.buffer)
@@ -99,6 +125,8 @@ def replay(
         letters.write(run.dead_letters())
         sink.close(run.names)
     sys.stdout.flush()
+    if isinstance(run, VirtualReplay):
+        shedding.save(run.models())
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
     elif letters.written and dead_letters is None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME
+from saffron.engine.match.drops import Stopwatch, no_time
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.results import Results, interleaved
 from saffron.engine.standing import Compiler
@@ -35,10 +36,11 @@ DEFAULT_STREAM = "events"
 
 @dataclass(frozen=True)
 class Query:
-    """A query that binds (the caller has checked it)."""
+    """A query that binds (the caller has checked it). `shed`: by what it may be shed, as its record would say."""
 
     name: str
     text: str
+    shed: str = NONE
 
 
 @dataclass
@@ -50,11 +52,36 @@ class Seconds:
     processing: float = 0.0
 
 
+class Engines:
+    """The last hop: match queries and aggregate queries over the same blocks. `stopwatch`: ns, for `MatchOperator`."""
+
+    def __init__(self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time) -> None:
+        self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch)
+        self.trends = TrendOperator(partition=partition, compiler=compiler)
+
+    def apply(self, block: Block) -> Merged:
+        """Results of one block."""
+        return Merged((self.trends.apply(block), self.matcher.apply(block)))
+
+    def refuse(self) -> None:
+        """Raise for a query that binds, but that its engine cannot run."""
+        for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
+            if status.state == "rejected":
+                reason = status.reason
+                raise SaffronError(reason if name in reason else f"query {name}: {reason}")
+
+
 class Chain:
-    """One partition: windowing and both engines."""
+    """One partition: windowing and both engines. `opening`: the blocks that began it, with its schema and queries."""
 
     def __init__(
-        self, queries: Sequence[Query], schema: Schema, compiler: Compiler, *, partition: int, disorder: int
+        self,
+        queries: Sequence[Query],
+        schema: Schema,
+        compiler: Compiler,
+        *,
+        partition: int,
+        disorder: int,
     ) -> None:
         self.seconds = Seconds()
         self.windowing = WindowingOperator(
@@ -66,29 +93,20 @@ class Chain:
             checkpoint_every=NO_CHECKPOINTS,
             compiler=compiler,
         )
-        self.matcher = MatchOperator(partition=partition, compiler=compiler)
-        self.trends = TrendOperator(partition=partition, compiler=compiler)
+        self.engines = Engines(compiler, partition=partition)
         started = time.perf_counter()
         for query in queries:
-            wanted = {"version": 1, "op": "add", "text": query.text, "from": "now", "shed": NONE}
+            wanted = {"version": 1, "op": "add", "text": query.text, "from": "now", "shed": query.shed}
             self.windowing.query(query.name, {"name": query.name, **wanted})
-        for block in self.windowing.flush():
-            self._engines(block)
-        self._refuse()
+        self.opening = self.windowing.flush()
+        for block in self.opening:
+            self.engines.apply(block)
+        self.engines.refuse()
         self.seconds.compile += time.perf_counter() - started
-
-    def _refuse(self) -> None:
-        """Raise for a query that binds, but that its engine cannot run."""
-        for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
-            if status.state == "rejected":
-                reason = status.reason
-                raise SaffronError(reason if name in reason else f"query {name}: {reason}")
 
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
         """Results that the batch completes, block by block."""
-        started = time.perf_counter()
-        self.windowing.ingest(batch)
-        self.seconds.decode += time.perf_counter() - started
+        self._ingest(batch)
         yield from self._released()
 
     def finish(self) -> Iterator[Merged]:
@@ -96,15 +114,25 @@ class Chain:
         self.windowing.advance_watermark(END_OF_TIME, end=True)
         yield from self._released()
 
+    def blocks(self, batches: Iterable[RawBatch]) -> Iterator[Block]:
+        """The blocks of a whole stream, its end included, with no engine asked."""
+        for batch in batches:
+            self._ingest(batch)
+            yield from self.windowing.flush()
+        self.windowing.advance_watermark(END_OF_TIME, end=True)
+        yield from self.windowing.flush()
+
+    def _ingest(self, batch: RawBatch) -> None:
+        started = time.perf_counter()
+        self.windowing.ingest(batch)
+        self.seconds.decode += time.perf_counter() - started
+
     def _released(self) -> Iterator[Merged]:
         """The clock runs on while the caller has a block's results: to write them is part of processing."""
         started = time.perf_counter()
         for block in self.windowing.flush():
-            yield self._engines(block)
+            yield self.engines.apply(block)
         self.seconds.processing += time.perf_counter() - started
-
-    def _engines(self, block: Block) -> Merged:
-        return Merged((self.trends.apply(block), self.matcher.apply(block)))
 
     def dead_letters(self) -> Iterable[DeadLetter]:
         """Bad and late events since the last call."""
@@ -114,8 +142,8 @@ class Chain:
         """Those of the three operators: `windowing`, `matcher`, `greta`."""
         return {
             "windowing": self.windowing.statistics(),
-            "matcher": self.matcher.statistics(),
-            "greta": self.trends.statistics(),
+            "matcher": self.engines.matcher.statistics(),
+            "greta": self.engines.trends.statistics(),
         }
 
 

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,14 @@ class Replay:
 
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
+        for batch in self._begun(batches):
+            for chain, part in self._split(batch):
+                yield from self._counted(chain, chain.feed(part))
+        for chain in self._chains:
+            yield from self._counted(chain, chain.finish())
+
+    def _begun(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
+        """Make the chains; all batches, those included that the schema was inferred from."""
         source = self._timed(batches)
         head = first_events(source) if self.schema is None else []
         schema = self.schema = self.schema or infer_schema(head)
@@ -71,11 +80,7 @@ class Replay:
             Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder)
             for partition in range(self.partitions)
         ]
-        for batch in itertools.chain(head, source):
-            for chain, part in self._split(batch):
-                yield from self._counted(chain, chain.feed(part))
-        for chain in self._chains:
-            yield from self._counted(chain, chain.finish())
+        return itertools.chain(head, source)
 
     def _timed(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
         """The batches; the time that reading (and unpacking) them takes is part of decoding."""
@@ -125,7 +130,7 @@ class Replay:
                 raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
             self.names.append(name)
             self.plans.append(bound.plan)
-            queries.append(Query(name, query.text))
+            queries.append(replace(query, name=name))
         order = makers_first(self._compile, {query.name: query.text for query in queries})
         return sorted(queries, key=lambda query: order.index(query.name))
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
+
+_SMOOTH = 0.1
+_FURTHEST = 16.0
+"""What was measured corrects the functions by at most this factor, either way."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,17 @@ class Estimate:
 
 @dataclass
 class Detector:
-    """Keeps the newest load of each reader, and the latency functions in force."""
+    """Keeps the newest load of each reader, the latency functions in force, and how far they were off of late.
+
+    f and g come from the model, by one function each for all that happens; what a reader measured on the same events
+    corrects them by a factor that follows slowly (an exponential mean over blocks).
+    """
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
+    factor: float = 1.0
+    _predicted: deque[tuple[int, float]] = field(default_factory=deque)
+    _mean: float | None = None
 
     def observe(self, load: Mapping[str, Any]) -> None:
         """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
@@ -42,6 +54,28 @@ class Detector:
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[str(load.get("service", ""))] = whole
+        position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
+        if type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
+            self._measured(position, nanoseconds / 1e6, events)
+
+    def forwarded(self, next_seq: int, events: float, partial_matches: int) -> None:
+        """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
+        self._predicted.append((next_seq, events * self.uncorrected(partial_matches)))
+
+    def _measured(self, position: int, milliseconds: float, events: int) -> None:
+        expected = 0.0
+        while self._predicted and self._predicted[0][0] <= position:
+            expected += self._predicted.popleft()[1]
+        mean = milliseconds / events
+        self._mean = mean if self._mean is None else self._mean + _SMOOTH * (mean - self._mean)
+        if expected > 0 and self.model is not None and self.model.processing is not None:
+            ratio = min(_FURTHEST, max(1 / _FURTHEST, milliseconds / expected))
+            self.factor *= (ratio / self.factor) ** _SMOOTH
+
+    @property
+    def alive(self) -> int:
+        """n, over all readers and queries."""
+        return sum(sum(counts.values()) for counts in self.partial_matches.values())
 
     def by_query(self) -> dict[str, int]:
         """Partial matches of each query, over all readers."""
@@ -53,10 +87,34 @@ class Detector:
 
     def estimate(self, queueing_ms: float) -> Estimate:
         """The inputs of the decision for a block whose oldest event has waited `queueing_ms`."""
-        n = sum(self.by_query().values())
+        n = self.alive
         processing = self.model.processing if self.model else None
         shedding = self.model.shedding if self.model else None
         return Estimate(queueing_ms, _ms(processing, n), _ms(shedding, n), n)
+
+    # ------------------------------------------------------------ f, g and f^-1 as they are believed now
+
+    def uncorrected(self, partial_matches: float) -> float:
+        """f(n) in ms an event; before a model is there, the mean that readers measured."""
+        function = self.model.processing if self.model else None
+        return (self._mean or 0.0) if function is None else function(partial_matches) / 1e6
+
+    def processing(self, partial_matches: float) -> float:
+        """f(n) in ms an event, corrected."""
+        return self.uncorrected(partial_matches) * self.factor
+
+    def shedding(self, partial_matches: float) -> float:
+        """g(n) in ms; 0 before it is known."""
+        function = self.model.shedding if self.model else None
+        return 0.0 if function is None else function(partial_matches) / 1e6
+
+    def affordable(self, milliseconds: float, at_most: int) -> int:
+        """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
+        function = self.model.processing if self.model else None
+        if function is None:
+            mean = self._mean or 0.0
+            return at_most if mean <= milliseconds else int(at_most * max(0.0, milliseconds) / mean)
+        return function.inverse(milliseconds * 1e6 / self.factor, at_most)
 
 
 def _ms(function: LatencyFunction | None, partial_matches: int) -> float | None:

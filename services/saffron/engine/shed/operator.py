@@ -1,8 +1,8 @@
 """The shedder of one chain: takes blocks of `windows`, decides, and gives the blocks of `admitted`.
 
 Pure: the time, the block's own append time and the readers' load come in as arguments. What it decides it writes into
-the block, so that everything behind it only reads (design/recovery, "who may decide by the clock"). For now every
-event passes; drop orders for partial matches are given from outside by `order`.
+the block, so that everything behind it only reads (design/recovery, "who may decide by the clock"). Without a bound
+(`overload`) every event passes; drop orders for partial matches may be given from outside by `order`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.models.envelope import ModelError, Version
 from saffron.engine.models.model import LatencyModel, TransitionModel, decode
 from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
+from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.shedding import Shed, Shedding
 from saffron.engine.shed.view import View
 from saffron.errors import InputError
 
@@ -29,7 +32,7 @@ NO_UTILITY: Mapping[str, Any] = {"utility": [], "bin": 1, "per_ms": 0.0}
 class ShedderOperator:
     """The shedder's state of one chain. Equal calls in equal order give equal blocks."""
 
-    def __init__(self, partition: int, stream: str) -> None:
+    def __init__(self, partition: int, stream: str, overload: Overload | None = None) -> None:
         self.partition = partition
         self.stream = stream
         self._counter = 0
@@ -40,6 +43,8 @@ class ShedderOperator:
         self._detector = Detector()
         self._orders: dict[str, int] = {}
         self._estimate = Estimate(0.0, None, None, 0)
+        self._shedding = None if overload is None else Shedding(overload, self._detector)
+        self._decided = Shed()
         self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
         self._refused: dict[str, int] = {}
         self._shed: dict[str, int] = {}
@@ -75,10 +80,10 @@ class ShedderOperator:
         self,
         block: Block,
         *,
-        now_ms: int,
+        now_ms: float,
         load: Mapping[str, Any] | None = None,
         offset: int | None = None,
-        appended_ms: int | None = None,
+        appended_ms: float | None = None,
     ) -> Block:
         """The output block for the next input block (the shell has checked its claim and counter).
 
@@ -91,8 +96,13 @@ class ShedderOperator:
         waited = 0 if appended_ms is None else max(0, now_ms - appended_ms)
         self._estimate = self._detector.estimate(float(waited))
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
+        self._decided = self._decide(block, float(waited), now_ms)
         admitted = replace(
-            block, claim=0, counter=self._counter, controls=self._controls(block), input=dict(self._input)
+            _masked(block, self._decided.mask),
+            claim=0,
+            counter=self._counter,
+            controls=self._controls(block),
+            input=dict(self._input),
         )
         self._counter = admitted.next_counter
         self._next_seq = admitted.next_seq
@@ -100,6 +110,11 @@ class ShedderOperator:
         self._counts["events"] += len(block.columns)
         self._count_shed(admitted)
         return admitted
+
+    def arrived(self, events: int, appended_ms: float) -> None:
+        """A block of so many events was appended to `windows` and waits; in order, each before it is applied."""
+        if self._shedding is not None:
+            self._shedding.arrivals.arrived(events, appended_ms)
 
     def observe(self, load: Mapping[str, Any]) -> str | None:
         """A message of `load` for this chain; returns why a forced order in it was refused, or None.
@@ -179,7 +194,8 @@ class ShedderOperator:
         """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason."""
         return {
             **self._counts,
-            "decision": "pass",
+            "decision": self._decided.why,
+            "share": self._decided.share,
             "queueing_ms": self._estimate.queueing,
             "processing_ms": self._estimate.processing,
             "shedding_ms": self._estimate.shedding,
@@ -190,6 +206,12 @@ class ShedderOperator:
         }
 
     # ------------------------------------------------------------ inside
+
+    def _decide(self, block: Block, waited: float, now_ms: float) -> Shed:
+        if self._shedding is None:
+            return Shed()
+        models = {model.query: model for model in self._offered.values() if self._fits(model)}
+        return self._shedding.plan(block, waited, now_ms, self._view.sheddable, models)
 
     def _take(self, name: str, model: TransitionModel | LatencyModel) -> None:
         if isinstance(model, LatencyModel):
@@ -244,6 +266,7 @@ class ShedderOperator:
             if query in self._view.queries
         ]
         self._orders.clear()
+        orders += [Control(position, "keep", body) for body in self._decided.orders]
         self._counts["orders"] += len(orders)
         return orders
 
@@ -254,6 +277,13 @@ class ShedderOperator:
     def _fits(self, model: TransitionModel) -> bool:
         """Whether the model was trained on the version of its query that is in force."""
         return self._view.queries.get(model.query) == model.query_version
+
+
+def _masked(block: Block, mask: NDArray[np.uint64] | None) -> Block:
+    if mask is None:
+        return block
+    before = block.columns.dropped
+    return replace(block, columns=replace(block.columns, dropped=mask if before is None else before | mask))
 
 
 def _refuse_older(name: str, version: Version, floor: Version | None) -> None:

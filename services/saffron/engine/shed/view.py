@@ -1,30 +1,38 @@
-"""What the controls that have gone by leave in force: queries with their versions, and versions of models."""
+"""What the controls that have gone by leave in force: queries, their versions and traits, and versions of models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from saffron.engine.events.block import Control
 from saffron.engine.models.envelope import Version
+from saffron.engine.shed.traits import Traits, traits_of
 
 
 @dataclass
 class View:
     """`queries`: name -> version; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
-    `models`: query -> version of its transition model in force.
+    `traits`: name -> what its record says of shedding. `models`: query -> version of its transition model in force.
     """
 
     queries: dict[str, int] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
     paused: set[str] = field(default_factory=set)
     models: dict[str, Version] = field(default_factory=dict)
+    traits: dict[str, Traits] = field(default_factory=dict)
 
     @property
     def any_active(self) -> bool:
         return any(query not in self.paused for query in self.queries)
+
+    @property
+    def sheddable(self) -> dict[str, tuple[Traits, int]]:
+        """The queries that run: name -> (traits, slot)."""
+        running = (query for query in self.queries if query not in self.paused)
+        return {query: (self.traits[query], self.slots[query]) for query in running}
 
     def apply(self, control: Control) -> None:
         """Put one control in force; kinds that concern others change nothing."""
@@ -43,22 +51,26 @@ class View:
             "slots": self.slots,
             "paused": sorted(self.paused),
             "models": {query: list(version) for query, version in self.models.items()},
+            "traits": {query: asdict(traits) for query, traits in self.traits.items()},
         }
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> View:
         """The view whose `body` this is."""
-        return cls(dict(body["queries"]), dict(body["slots"]), set(body["paused"]), _versions(body["models"]))
+        traits = {query: Traits(**one) for query, one in body["traits"].items()}
+        return cls(dict(body["queries"]), dict(body["slots"]), set(body["paused"]), _versions(body["models"]), traits)
 
     def _query(self, body: Mapping[str, Any]) -> None:
         name, operation = str(body["name"]), body["op"]
         if operation == "add":
             self.queries[name] = int(body["version"])
             self.slots[name] = int(body.get("slot", -1))
+            self.traits[name] = traits_of(body)
             self.paused.discard(name)
         elif operation == "remove":
             self.queries.pop(name, None)
             self.slots.pop(name, None)
+            self.traits.pop(name, None)
             self.paused.discard(name)
             self.models.pop(name, None)
         elif operation == "pause":
@@ -73,6 +85,7 @@ class View:
         self.queries = {str(entry["name"]): int(entry["version"]) for entry in entries}
         self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
         self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)}
+        self.traits = {str(entry["name"]): traits_of(entry) for entry in entries}
         self.models = _versions(body.get("models") or {})
 
 

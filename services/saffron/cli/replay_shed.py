@@ -1,0 +1,116 @@
+"""The options of `saffron replay` that shed load on a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from saffron.cli.durations import milliseconds
+from saffron.errors import InputError
+from saffron.language.shedding import refusal
+
+if TYPE_CHECKING:
+    from saffron.runtime.virtual import VirtualRun
+
+
+@dataclass(frozen=True)
+class ShedOptions:
+    """As given on the command line; `cost` is NS or QUERY=NS each."""
+
+    latency_bound: str | None
+    rate: str | None
+    shed: str
+    models: Path | None
+    save_models: Path | None
+    train: float
+    truth: bool
+    seed: int
+    policy: str
+    cost: Sequence[str]
+    aggregates: bool
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is a bound to hold; `typer.BadParameter` where an option needs one and there is none."""
+        if self.latency_bound is not None:
+            return True
+        alone = {
+            "--rate": self.rate,
+            "--models": self.models,
+            "--save-models": self.save_models,
+            "--truth": self.truth,
+            "--cost": self.cost,
+            "--shed-aggregates": self.aggregates,
+        }
+        for option, value in alone.items():
+            if value:
+                raise typer.BadParameter(f"{option} goes with --latency-bound DURATION")
+        return False
+
+    def run(self) -> VirtualRun:
+        """What the replay is asked to do."""
+        from saffron.engine.shed.settings import Overload
+        from saffron.runtime.virtual import VirtualRun
+        from saffron.runtime.virtual_pace import Rate
+
+        if self.rate is None:
+            raise typer.BadParameter("--latency-bound needs a --rate: events a second (20000), or 1.4x the capacity")
+        if wrong := refusal(self.shed):
+            raise typer.BadParameter(f"--shed: {wrong}")
+        bound = milliseconds(self.latency_bound or "", "--latency-bound")
+        return VirtualRun(
+            Overload(float(bound), self.policy, seed=self.seed),
+            Rate.of(self.rate),
+            self.shed,
+            train=self.train,
+            truth=self.truth,
+            aggregates=self.aggregates,
+            stated=_costs(self.cost),
+            models=_read(self.models),
+        )
+
+    def save(self, models: Sequence[bytes]) -> None:
+        """Write the models that were trained, one a line."""
+        if self.save_models is not None:
+            try:
+                self.save_models.write_bytes(b"".join(model + b"\n" for model in models))
+            except OSError as error:
+                raise InputError(f"cannot write {self.save_models}: {error.strerror}") from error
+
+
+def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
+    """ns a check by query, "" for all others; None where nothing is stated."""
+    costs = {}
+    for one in given:
+        query, _, number = one.rpartition("=")
+        try:
+            costs[query] = float(number)
+        except ValueError:
+            costs[query] = -1.0
+        if not 0 < costs[query] < float("inf"):
+            raise typer.BadParameter(f"--cost {one}: give nanoseconds above 0, as NS or QUERY=NS")
+    return costs or None
+
+
+def _read(path: Path | None) -> Mapping[bytes, bytes]:
+    """Models by key, as `save` wrote them."""
+    if path is None:
+        return {}
+    from saffron.engine.models.envelope import ModelError
+    from saffron.engine.models.model import decode
+
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    models = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            models[decode(line).key] = line
+        except ModelError as error:
+            raise InputError(f"{path}, line {number}: {error}") from error
+    return models

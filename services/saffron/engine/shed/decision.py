@@ -1,0 +1,106 @@
+"""The decision of a block (P7, G7): which share of its events to drop, and how many partial matches to keep.
+
+Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
+flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
+nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
+LB - b_s and LB a block therefore gets a falling share of the time in which its events came, so that the queue shrinks
+by itself and the safety buffer is what it is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.engine.shed.detector import Detector
+from saffron.engine.shed.drop_share import drop_share
+from saffron.engine.shed.settings import Overload
+
+_MOST_OF_BUFFER = 0.4
+"""The time that is left of the safety buffer is not spent on one block."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A block as it is taken. Times in ms.
+
+    `queueing`: l_q of its oldest event. `flying`: work forwarded and not yet done. `events`: its own. `rate`: events a
+    ms that come. `waiting`: events that wait, its own included. `alive`: n. `droppable`: those of n that may go.
+    """
+
+    queueing: float
+    flying: float
+    events: int
+    rate: float
+    waiting: float
+    alive: int
+    droppable: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`share`: of the block's events to drop. `keep`: at most so many of the droppable partial matches, None: all."""
+
+    share: float = 0.0
+    keep: int | None = None
+
+
+PASS = Decision()
+
+
+@dataclass
+class Decider:
+    """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis).
+
+    Events begin to be dropped when the block's latency reaches `start` of the bound, and cease when it is below half of
+    that; in between the share follows the backlog, and falls to 0 by itself when the load does.
+    """
+
+    settings: Overload
+    dropping: bool = False
+
+    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, first: str) -> Decision:
+        """`events`, `partial`: what may be dropped; `first`: which of them ("events" or "partial") where both may."""
+        settings = self.settings
+        each = detector.processing(at.alive)
+        latency = at.queueing + at.flying + at.events * each
+        threshold = settings.start * settings.bound
+        self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
+        share = 0.0
+        if self.dropping and each > 0 and (first == "events" or not partial):
+            share = drop_share(
+                backlog=at.waiting,
+                rate=at.rate,
+                capacity=1 / each,
+                interval=settings.interval,
+                slack=max(0.0, threshold - at.flying),
+            )
+        budget = self._budget(at)
+        keep = self._keep(at, detector, share, budget) if partial else None
+        if events:
+            alive = at.alive if keep is None else at.alive - at.droppable + keep
+            share = max(share, _to_fit(at, detector.processing(alive), budget))
+        return PASS if share == 0 and keep is None else Decision(share, keep)
+
+    def _budget(self, at: Situation) -> float:
+        """How long the block may take."""
+        settings = self.settings
+        waited = at.queueing + at.flying
+        buffer = settings.bound - settings.limit
+        left = min(1.0, max(0.0, (settings.bound - waited) / buffer))
+        span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
+        return max(settings.limit - waited, span * left)
+
+    def _keep(self, at: Situation, detector: Detector, share: float, budget: float) -> int | None:
+        staying = at.events * (1 - share)
+        if staying <= 0 or staying * detector.processing(at.alive) <= budget:
+            return None
+        kept = detector.affordable((budget - detector.shedding(at.alive)) / staying, at.alive)
+        keep = max(0, kept - (at.alive - at.droppable))
+        return keep if keep < at.droppable else None
+
+
+def _to_fit(at: Situation, each: float, budget: float) -> float:
+    """The share that must go for the block to fit its budget, whatever was planned."""
+    if at.events * each <= budget:
+        return 0.0
+    return 1.0 - max(0.0, budget) / (at.events * each)

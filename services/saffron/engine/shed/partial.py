@@ -1,0 +1,50 @@
+"""Shedders of partial matches: what an order says each of them is worth (P5, P8, P10).
+
+pspice     U = w P / tau: the weight of its query, its probability to complete, and what it still costs until then.
+pspice--   U = w P.
+pm-bl      each partial match is as good as any other: which go is a seeded draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saffron.engine.models.model import TransitionModel
+from saffron.engine.models.partial_match import partial_match_models
+
+_BY_TIME = {"pspice": True, "auto": True, "pspice--": False}
+
+
+@dataclass
+class Worths:
+    """What orders say, kept as long as models and weights stay the same: tables are large."""
+
+    seed: int
+    _models: Mapping[str, TransitionModel] = field(default_factory=dict)
+    _weights: Mapping[str, float] = field(default_factory=dict)
+    _bodies: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+
+    def use(self, models: Mapping[str, TransitionModel], weights: Mapping[str, float]) -> None:
+        """The models in force by query, and the weights of queries."""
+        versions = {query: model.version for query, model in models.items()}
+        if versions != {query: model.version for query, model in self._models.items()} or weights != self._weights:
+            self._models, self._weights, self._bodies = dict(models), dict(weights), {}
+
+    def of(self, query: str, by: str) -> Mapping[str, Any]:
+        """What a "keep" record says of a query that the shedder `by` acts on; without a model it is drawn, as PM-BL."""
+        body = self._bodies.get((query, by))
+        if body is None:
+            body = self._bodies[query, by] = self._body(query, by)
+        return body
+
+    def _body(self, query: str, by: str) -> Mapping[str, Any]:
+        model = self._models.get(query)
+        if model is None:
+            return {"utility": [], "loss": [], "bin": 1, "per_ms": 0.0, "by": "random", "seed": self.seed}
+        by_time = _BY_TIME.get(by, True)
+        table = partial_match_models(list(self._models.values()), self._weights, by_time=by_time)[query].body()
+        if by == "pm-bl":
+            return {**table, "utility": [], "by": "random", "seed": self.seed}
+        return {**table, "by": "utility"}

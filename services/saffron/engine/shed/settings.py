@@ -1,0 +1,54 @@
+"""What a chain's shedder is asked to hold, and by which means: the names of shedders, and the settings of a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from saffron.errors import InputError
+
+BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
+"""They drop partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), or at random (PM-BL)."""
+BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest", "espice", "bl", "e-bl")
+"""They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
+window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
+
+SHED, CATCH_UP = "shed", "catch-up"
+POLICIES = (SHED, CATCH_UP)
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A latency bound and how it is held (P7, G7). Times in ms.
+
+    `bound`: LB. By what each query is shed, its record says (`shed`, "auto" where it does not).
+    `policy`: after an outage "shed" (be current at once) or "catch-up" (drop nothing until its backlog is gone).
+    `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
+    `interval`: T, over which a share of events is planned. `exempt`: share of the spans of the stream in which no event
+    is dropped, so that models stay true. `weights`: of queries, 1 where none is given.
+    """
+
+    bound: float
+    policy: str = SHED
+    start: float = 0.8
+    safety: float = 0.05
+    interval: float = 1000.0
+    exempt: float = 0.02
+    seed: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.bound > 0:
+            raise InputError(f"a latency bound is above 0 ms, not {self.bound:g}")
+        if self.policy not in POLICIES:
+            raise InputError(f"after an outage there is {' or '.join(POLICIES)}, not {self.policy!r}")
+        if not 0 < self.start < 1 or not 0 < self.safety < 1 or not 0 <= self.exempt < 1 or not self.interval > 0:
+            raise InputError("start and safety lie in (0, 1), exempt in [0, 1), and the interval is above 0 ms")
+
+    @property
+    def limit(self) -> float:
+        """LB - b_s."""
+        return self.bound * (1 - self.safety)
+
+    def weight(self, query: str) -> float:
+        return self.weights.get(query, 1.0)

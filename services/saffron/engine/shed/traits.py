@@ -1,0 +1,48 @@
+"""What a query's record says of shedding: by which means, how much its matches weigh, and whether it aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.engine.aggregates import registered
+from saffron.engine.shed.settings import BY_EVENTS, BY_PARTIAL_MATCHES
+from saffron.errors import SaffronError
+from saffron.language import bind
+from saffron.language.plan import MatchPlan
+from saffron.language.shedding import AUTO, NONE, SHEDDERS
+
+
+@dataclass(frozen=True)
+class Traits:
+    """`shedder`: of SHEDDERS, as its record asks. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
+    results are sums over what passes, which dropped events make wrong rather than fewer."""
+
+    shedder: str = AUTO
+    weight: float = 1.0
+    aggregate: bool = False
+
+    @property
+    def by(self) -> str:
+        """The shedder that acts on it: an aggregate query is exempt unless one that drops events is named for it."""
+        return NONE if self.aggregate and self.shedder not in BY_EVENTS else self.shedder
+
+    @property
+    def drops_events(self) -> bool:
+        return self.by in (AUTO, *BY_EVENTS)
+
+    @property
+    def drops_partial_matches(self) -> bool:
+        return self.by in (AUTO, *BY_PARTIAL_MATCHES)
+
+
+def traits_of(record: Mapping[str, Any]) -> Traits:
+    """Those of a query's record (`text`, `shed`). A text that does not bind is no query that could be shed."""
+    asked = str(record.get("shed", AUTO))
+    shedder = asked if asked in SHEDDERS else AUTO
+    try:
+        bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
+    except (KeyError, SaffronError):
+        return Traits(shedder)
+    return Traits(shedder, bound.weight, not isinstance(bound.plan, MatchPlan))

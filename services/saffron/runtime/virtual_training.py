@@ -1,0 +1,101 @@
+"""The training share: without shedding, it tells the server's capacity, what counts cost, and the models."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.engine.events.block import Block
+from saffron.engine.models.latency import LatencySamples
+from saffron.engine.models.model import LatencyModel, Model
+from saffron.engine.models.trainer import TransitionCounts, train_latency, train_transitions
+from saffron.errors import InputError
+from saffron.runtime.virtual_cost import ORDER_NS, Cost, StatedCost, Work, fit
+from saffron.runtime.virtual_server import Server
+
+VERSION = (0, 0)
+_TRANSITIONS = "observations.transitions"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One block: its counts, the ns that were measured, partial matches alive behind it, and observed transitions."""
+
+    work: Work
+    measured: int
+    alive: int
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """`capacity`: events a second that the server does. `models`: as a builder would publish them."""
+
+    capacity: float
+    cost: Cost
+    models: tuple[Model, ...]
+
+
+def train(server: Server, blocks: Iterable[Block], stream: str, stated: Mapping[str, float] | None) -> Trained:
+    """Apply the blocks, and learn from them. `stated`: ns a check by query; None: fitted to measured times."""
+    samples: list[Sample] = []
+    for block in blocks:
+        began = time.thread_time_ns()
+        _, work = server.apply(block)
+        measured = time.thread_time_ns() - began
+        matcher = server.engines.matcher
+        alive = sum(matcher.statistics()["partial_matches"].values())
+        samples.append(Sample(work, measured, alive, matcher.observations().get(_TRANSITIONS, [])))
+    if not any(sample.work.events for sample in samples):
+        raise InputError("no events to train on: raise --train, or give more events")
+    cost: Cost = StatedCost(stated) if stated is not None else fit([(one.work, one.measured) for one in samples])
+    spent = [cost.of(sample.work) for sample in samples]
+    total = sum(sum(own.values()) for own in spent)
+    events = sum(sample.work.events for sample in samples)
+    if total <= 0:
+        raise InputError("the training share cost nothing: state a cost above 0, or give more events")
+    models = (_latency(stream, samples, spent), *_transitions(samples, spent))
+    return Trained(events / total * 1e9, cost, models)
+
+
+def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> LatencyModel:
+    """f from the virtual costs; g from what an order costs."""
+    book = LatencySamples()
+    for sample, own in zip(samples, spent, strict=True):
+        book.processed(sample.alive, sample.work.events, round(sum(own.values())))
+        book.shed(sample.alive, round(ORDER_NS * sample.alive))
+    sums = {
+        function: [[weight, weight * load, nanoseconds] for load, weight, nanoseconds in rows]
+        for function, rows in book.drain().items()
+    }
+    return train_latency(stream, sums["processing"], sums["shedding"], VERSION, {})
+
+
+def _transitions(samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> list[Model]:
+    """The times of transitions are fitted to what the query's blocks cost, as the builder does."""
+    books: dict[str, TransitionCounts] = {}
+    for sample, own in zip(samples, spent, strict=True):
+        for name in dict.fromkeys(str(row["query"]) for row in sample.rows):
+            rows = [row for row in sample.rows if row["query"] == name]
+            _observe(books.setdefault(name, _empty(rows[0])), rows, round(own.get(name, 0.0)))
+    return [
+        train_transitions(counts, VERSION, {}) for counts in books.values() if counts.is_sane and counts.is_trainable
+    ]
+
+
+def _empty(row: Mapping[str, Any]) -> TransitionCounts:
+    window = row["window"]
+    return TransitionCounts(
+        str(row["query"]), int(row["query_version"]), int(row["states"]), int(window["size"]), bool(window["events"])
+    )
+
+
+def _observe(counts: TransitionCounts, rows: Sequence[Mapping[str, Any]], nanoseconds: int) -> None:
+    counts.events += max(int(row.get("events", 0)) for row in rows)
+    counts.lived += max(int(row.get("lived", 0)) for row in rows)
+    cells = {(int(row["from"]), int(row["to"])): int(row["count"]) for row in rows}
+    for (source, target), count in cells.items():
+        counts.add(source, target, count)
+    counts.add_time(cells, nanoseconds)
