@@ -174,7 +174,7 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
         remaining_ns=_table(tables["remaining_ns"], states),
         met=tuple(int(count) for count in tables["met"]),
         observations=int(content["observations"]),
-        trained_through=_offsets(content["trained_through"]),
+        trained_through=offsets_of(content["trained_through"]),
     )
     if len(model.matrix) != states or not len(model.completion):
         raise ValueError(f"{len(model.matrix)} rows of transitions, {len(model.completion)} bins for {states} states")
@@ -200,7 +200,7 @@ def _read_latency(content: Mapping[str, Any], version: Version) -> LatencyModel:
         processing=_function(content["model"]["processing"]),
         shedding=_function(content["model"]["shedding"]),
         observations=int(content["observations"]),
-        trained_through=_offsets(content["trained_through"]),
+        trained_through=offsets_of(content["trained_through"]),
     )
 
 
@@ -211,7 +211,8 @@ def _table(rows: Any, states: int) -> Matrix:
     return table
 
 
-def _offsets(body: Any) -> Offsets:
+def offsets_of(body: Any) -> Offsets:
+    """Positions as a record has them."""
     return {topic: {part: int(offset) for part, offset in parts.items()} for topic, parts in body.items()}
 
 

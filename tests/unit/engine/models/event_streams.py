@@ -11,9 +11,12 @@ import numpy as np
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.models.feature_counts import FeatureCounts
+from saffron.engine.models.feature_keys import FeatureKeys
 from saffron.engine.models.features import OPERATORS, Binned, Comparison, FeatureSpec, Pane, Value
 
 SYMBOLS = ("IBM", "MSFT", "KO")
+SPEC = FeatureSpec(known=(("A",), ("B",), ("C",)), pane=Pane(3), attributes=(Binned("price", (1.0, 2.5)),))
 
 
 def random_events(rng: random.Random, count: int) -> list[dict[str, Any]]:
@@ -75,6 +78,24 @@ def as_columns(events: Sequence[dict[str, Any]], first: int = 0) -> Columns:
             "up": Column(Kind.BOOL, np.array([-1 if e["up"] is None else e["up"] for e in events], dtype=np.int8)),
         },
     )
+
+
+def observed(seed: int, rows: int, events: int) -> tuple[FeatureCounts, FeatureKeys]:
+    """A match is an A with a price above 2.5 and the B right behind it; other events are for nothing."""
+    rng, keys = random.Random(seed), FeatureKeys(SPEC)
+    found = FeatureCounts("q", 1, SPEC.identity)
+    for _ in range(rows):
+        happened = random_events(rng, events)
+        features = keys.apply(as_columns(happened))
+        matches = [
+            [int(features.keys[i]), int(features.keys[i + 1])]
+            for i in range(events - 1)
+            if happened[i]["type"] == "A" and (happened[i]["price"] or 0) > 2.5 and happened[i + 1]["type"] == "B"
+        ]
+        occurrences = dict(zip(*(part.tolist() for part in np.unique(features.keys, return_counts=True)), strict=True))
+        row = {"occurrences": occurrences, "matches": matches, "features": keys.news()}
+        assert found.add({"query": "q", "query_version": 1, "spec": SPEC.identity, **row})
+    return found, keys
 
 
 def _strings(values: Sequence[str | None]) -> Column:

@@ -12,10 +12,7 @@ from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
 from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import Binned, FeatureSpec, Pane
-from tests.unit.engine.models.event_streams import as_columns, random_events
-
-SPEC = FeatureSpec(known=(("A",), ("B",), ("C",)), pane=Pane(3), attributes=(Binned("price", (1.0, 2.5)),))
+from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
 
 
 def counts(**row: Any) -> FeatureCounts:
@@ -27,8 +24,7 @@ def counts(**row: Any) -> FeatureCounts:
 def test_tables_one_and_two_of_the_paper() -> None:
     """Two contributions in three occurrences: 2/3."""
     found = counts(occurrences={7: 3, 8: 2}, matches=[[7, 9], [7, 9]])
-    assert found.utility(7) == pytest.approx(2 / 3)
-    assert found.utility(8) == found.utility(5) == 0.0
+    assert [found.utility(key) for key in (7, 8, 5)] == pytest.approx([2 / 3, 0, 0])
     model = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False)
     assert model.keys.of(np.array([7, 8], dtype=np.uint64)) == pytest.approx([2 / 3, 0.0])
 
@@ -44,26 +40,8 @@ def test_shoplifting_values_the_event_that_refuses() -> None:
     assert (found.utility(1), found.utility(2), found.utility(3)) == (1.0, 1.0, 0.5)
     curve = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False).curves["gspice-h"]
     half = curve.at(0.4)
-    assert (half.lost, half.false) == (pytest.approx(1.0), 0.0)
+    assert [half.lost, half.false] == pytest.approx([1.0, 0.0])
     assert curve.at(1.0).lost == 1.0
-
-
-def observed(seed: int, rows: int, events: int) -> tuple[FeatureCounts, FeatureKeys]:
-    """A match is an A with a price above 2.5 and the B right behind it; other events are for nothing."""
-    rng, keys = random.Random(seed), FeatureKeys(SPEC)
-    found = FeatureCounts("q", 1, SPEC.identity)
-    for _ in range(rows):
-        happened = random_events(rng, events)
-        features = keys.apply(as_columns(happened))
-        matches = [
-            [int(features.keys[i]), int(features.keys[i + 1])]
-            for i in range(events - 1)
-            if happened[i]["type"] == "A" and (happened[i]["price"] or 0) > 2.5 and happened[i + 1]["type"] == "B"
-        ]
-        occurrences = dict(zip(*(part.tolist() for part in np.unique(features.keys, return_counts=True)), strict=True))
-        row = {"occurrences": occurrences, "matches": matches, "features": keys.news()}
-        assert found.add({"query": "q", "query_version": 1, "spec": SPEC.identity, **row})
-    return found, keys
 
 
 @pytest.mark.parametrize("shedder", ["gspice-h", "gspice-tree", "gspice-forest", "bl"])
