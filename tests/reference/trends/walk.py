@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from saffron.engine.why.values import value
@@ -35,13 +36,15 @@ def paths(plan: TrendPlan, template: Template, window: Window) -> list[Trend]:
 def answers(plan: TrendPlan, asked: Asked, events: Sequence[Any], *, absolute: bool = False) -> list[Answer]:
     """The results of a plan; `asked`: the query that it was made from, for RETURN and HAVING.
 
-    `absolute`: aggregates are over absolute values.
+    The groups of a window come in the order of their first vertices: the first event of each with which a trend may
+    begin, whatever follows. `absolute`: aggregates are over absolute values.
     """
     found: list[Answer] = []
     for window in windows(asked.query.within, events_of(events)):
         graphs = [_graphs(plan, template, window) for template in (plan.template, *plan.sides)]
+        first = {key: min(side[key].first for side in graphs) for key in graphs[0]}
         groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-        for key in graphs[0]:
+        for key in sorted(first, key=first.__getitem__):
             groups.setdefault(tuple(key[plan.key.index(name)] for name in plan.group), []).append(key)
         for values, keys in groups.items():
             group = dict(zip(plan.group, values, strict=True))
@@ -126,6 +129,11 @@ class Graph:
     stream: Sequence[Event]
     events: Sequence[Event]
     absent: dict[int, list[tuple[Event, Event]]] = field(default_factory=dict)
+
+    @property
+    def first(self) -> float:
+        """The seq of the first event with which a trend may begin."""
+        return min((event.seq for s, event in self.vertices if self.template.states[s].start), default=inf)
 
     def paths(self) -> list[Trend]:
         """Every way from a start to an end."""
