@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from _stock import EVENTS, blocks, ndjson
 from _table import arguments, median, report
 
 from saffron.engine.events import Block, Columns, Control, Schema, decode_ndjson, schema_to_record, slice_columns
 from saffron.engine.match.operator import MatchOperator
+from saffron.engine.trends.operator import TrendOperator
+
+Row = dict[str, Any]
 
 RALLY = """PATTERN SEQ(Quote+ a[], Quote b)
 WHERE skip-till-next-match {{
@@ -19,8 +24,12 @@ WATCH = """PATTERN SEQ(Quote a, Quote b)
 WHERE skip-till-next-match {{ [symbol] AND a.sector = 'Financials' AND a.price < a.prev AND b.price < {0} * a.price }}
 WITHIN 10 minutes"""
 WORKLOADS = (("rally: every quote matters", RALLY), ("watch: few quotes matter", WATCH))
+TREND = """RETURN sector, COUNT(*), SUM(Quote.prev) PATTERN Quote+ WHERE [symbol] AND Quote.price > NEXT(Quote).price
+GROUP BY sector HAVING COUNT(*) > {0} WITHIN 10 minutes"""
 TEXTS = 10
 """Different texts of a workload; beyond that many, queries differ by name only."""
+SOME = 100_000
+"""Events of aggregate queries."""
 
 
 def queries(template: str, count: int) -> list[str]:
@@ -45,6 +54,36 @@ def one_run(schema: Schema, columns: Columns, parts: Sequence[Block], texts: Seq
     return time.perf_counter() - begun, found
 
 
+def one_count(schema: Schema, columns: Columns, parts: Sequence[Block], count: int, *, shares: bool) -> Row:
+    """Seconds of processor for all events and the JSON of all results of so many aggregate queries of one pattern."""
+    operator = TrendOperator(partition=0, shares=shares)
+    operator.apply(opening(schema, columns, [TREND.format(number) for number in range(count)]))
+    found, begun = 0, time.thread_time()
+    for block in parts:
+        results = operator.apply(block)
+        found += len(results.json(0, len(results)))
+    seconds = time.thread_time() - begun
+    numbers = operator.statistics()
+    return {"s": seconds, "results": found, "graphs": numbers["graphs"], "bytes": numbers["state_bytes"]}
+
+
+def trends(schema: Schema, columns: Columns, parts: Sequence[Block], runs: int) -> Iterator[Row]:
+    """Aggregate queries that share a graph, beside as many with graphs of their own: least of the runs."""
+    for count in (1, 10, 50):
+        row: Row = {"queries": count}
+        for name, shares in (("shared", True), ("apart", False)):
+            passes = [one_count(schema, columns, parts, count, shares=shares) for _ in range(runs + 1)][1:]
+            seconds = min(one["s"] for one in passes)
+            row |= {
+                "results": passes[0]["results"],
+                f"{name}: graphs": passes[0]["graphs"],
+                f"{name} ms": 1000 * seconds,
+            }
+            row |= {f"{name}: ns an event and query": seconds / len(columns) / count * 1e9}
+            row |= {f"{name}: KiB": round(passes[0]["bytes"] / 1024)}
+        yield row | {"apart / shared": row["apart ms"] / row["shared ms"]}
+
+
 def decoded(text: bytes) -> float:
     """Seconds for decoding all events."""
     begun = time.perf_counter()
@@ -53,8 +92,20 @@ def decoded(text: bytes) -> float:
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", block=8192)
+    chosen = arguments(__doc__ or "", block=8192, only="")
     text = ndjson()
+    if not chosen.only or chosen.only in "trends":
+        schema, columns = decode_ndjson(text)
+        first = slice_columns(columns, 0, SOME)
+        path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-trends")
+        rows = list(trends(schema, first, blocks(first, chosen.block), chosen.runs))
+        report(f"aggregate queries of one pattern, {SOME:,} events, least of {chosen.runs} runs", rows, path, width=150)
+    if not chosen.only or chosen.only in "matches":
+        matches(text, chosen)
+
+
+def matches(text: bytes, chosen: argparse.Namespace) -> None:
+    """Match queries that differ in a constant."""
     decoded(text)  # loads kernels
     decoding = median([decoded(text) for _ in range(chosen.runs)])
     schema, columns = decode_ndjson(text)
