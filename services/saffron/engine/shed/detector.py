@@ -39,12 +39,13 @@ class Detector:
     """Keeps the newest load of each reader, the latency functions in force, and how far they were off of late.
 
     f and g come from the model, by one function each for all that happens; what a reader measured on the same events
-    corrects them by a factor that follows slowly (an exponential mean over blocks).
+    corrects them by a factor that follows slowly (an exponential mean over blocks). `times`: ns by query, likewise.
     """
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
     factor: float = 1.0
+    times: dict[str, float] = field(default_factory=dict)
     _predicted: deque[tuple[int, float]] = field(default_factory=deque)
     _mean: float | None = None
 
@@ -54,6 +55,9 @@ class Detector:
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[str(load.get("service", ""))] = whole
+        for query, own in load.get("nanoseconds", {}).items():
+            before = self.times.get(query, float(own))
+            self.times[query] = before + _SMOOTH * (own - before)
         position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
         if type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
             self._measured(position, nanoseconds / 1e6, events)

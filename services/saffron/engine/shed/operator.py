@@ -20,8 +20,9 @@ from saffron.engine.models.envelope import ModelError, Version
 from saffron.engine.models.model import LatencyModel, TransitionModel, decode
 from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
+from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.settings import Overload
-from saffron.engine.shed.shedding import Shed, Shedding
+from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.engine.shed.view import View
 from saffron.errors import InputError
 
@@ -43,7 +44,9 @@ class ShedderOperator:
         self._detector = Detector()
         self._orders: dict[str, int] = {}
         self._estimate = Estimate(0.0, None, None, 0)
-        self._shedding = None if overload is None else Shedding(overload, self._detector)
+        self._events = EventDrops(0 if overload is None else overload.seed)
+        self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
+        self._lost: dict[str, float] = {}
         self._decided = Shed()
         self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
         self._refused: dict[str, int] = {}
@@ -191,7 +194,10 @@ class ShedderOperator:
         self._view = View.of(body["view"])
 
     def statistics(self) -> Mapping[str, Any]:
-        """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason."""
+        """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.
+
+        `lost`: by query the share of its matches that dropping events loses, as expected, over all events so far.
+        """
         return {
             **self._counts,
             "decision": self._decided.why,
@@ -202,6 +208,9 @@ class ShedderOperator:
             "partial_matches": self._detector.by_query(),
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._refused),
+            "lost": {
+                query: self._lost.get(query, 0.0) / max(1, self._counts["events"]) for query in self._view.queries
+            },
             "shed_events": {query: self._shed.get(query, 0) for query in self._view.queries},
         }
 
@@ -210,8 +219,18 @@ class ShedderOperator:
     def _decide(self, block: Block, waited: float, now_ms: float) -> Shed:
         if self._shedding is None:
             return Shed()
+        self._events.apply(block.columns)
         models = {model.query: model for model in self._offered.values() if self._fits(model)}
-        return self._shedding.plan(block, waited, now_ms, self._view.sheddable, models)
+        running = self._view.sheddable
+        queries = Queries(
+            {name: traits for name, (traits, _) in running.items()},
+            {name: slot for name, (_, slot) in running.items()},
+            models,
+        )
+        decided = self._shedding.plan(block, waited, now_ms, queries)
+        for query, lost in decided.lost.items():
+            self._lost[query] = self._lost.get(query, 0.0) + lost * len(block.columns)
+        return decided
 
     def _take(self, name: str, model: TransitionModel | LatencyModel) -> None:
         if isinstance(model, LatencyModel):

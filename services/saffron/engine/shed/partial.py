@@ -13,6 +13,7 @@ from typing import Any
 
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.partial_match import partial_match_models
+from saffron.engine.shed.partial_curve import PartialCurve, partial_curve
 
 _BY_TIME = {"pspice": True, "auto": True, "pspice--": False}
 
@@ -25,12 +26,14 @@ class Worths:
     _models: Mapping[str, TransitionModel] = field(default_factory=dict)
     _weights: Mapping[str, float] = field(default_factory=dict)
     _bodies: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    _curves: dict[tuple[str, str], PartialCurve] = field(default_factory=dict)
 
     def use(self, models: Mapping[str, TransitionModel], weights: Mapping[str, float]) -> None:
         """The models in force by query, and the weights of queries."""
         versions = {query: model.version for query, model in models.items()}
         if versions != {query: model.version for query, model in self._models.items()} or weights != self._weights:
-            self._models, self._weights, self._bodies = dict(models), dict(weights), {}
+            self._models, self._weights = dict(models), dict(weights)
+            self._bodies, self._curves = {}, {}
 
     def of(self, query: str, by: str) -> Mapping[str, Any]:
         """What a "keep" record says of a query that the shedder `by` acts on; without a model it is drawn, as PM-BL."""
@@ -38,6 +41,16 @@ class Worths:
         if body is None:
             body = self._bodies[query, by] = self._body(query, by)
         return body
+
+    def curve(self, query: str, by: str) -> PartialCurve | None:
+        """What dropping its partial matches loses; None without a model, and where they are drawn."""
+        model = self._models.get(query)
+        if model is None or by == "pm-bl":
+            return None
+        if (query, by) not in self._curves:
+            table = partial_match_models(list(self._models.values()), self._weights, by_time=_BY_TIME.get(by, True))
+            self._curves[query, by] = partial_curve(model, table[query].utility)
+        return self._curves[query, by]
 
     def _body(self, query: str, by: str) -> Mapping[str, Any]:
         model = self._models.get(query)

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.models.model import TransitionModel
+from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
-from saffron.engine.shed.chance import chance, exempt
+from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import Decider, Decision, Situation
 from saffron.engine.shed.detector import Detector
+from saffron.engine.shed.drop_share import drop_share
+from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.means import Means
 from saffron.engine.shed.outage import DROP, KEEP, Outage
 from saffron.engine.shed.partial import Worths
 from saffron.engine.shed.settings import Overload
@@ -22,21 +26,49 @@ from saffron.engine.shed.traits import Traits
 from saffron.language.shedding import NONE
 
 Bits = NDArray[np.uint64]
-_READER = "matcher"
+READER = "matcher"
 """Whose partial matches can be dropped."""
 _SPAN = 65_536
 """Events of a span that is exempt as a whole, where windows are not known to be longer."""
 _WINDOWS_A_SPAN = 4
+_LEAST_SHARE = 0.1
+"""Means are compared at what is to be saved now, but at no less than this."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The queries in force and not paused: traits, slots in `Columns.dropped` (-1: none), transition models."""
+
+    traits: Mapping[str, Traits]
+    slots: Mapping[str, int]
+    models: Mapping[str, TransitionModel]
+
+    @property
+    def by_events(self) -> list[str]:
+        """Those that may lose events."""
+        return [name for name, own in self.traits.items() if own.drops_events and self.slots[name] >= 0]
+
+    @property
+    def by_partial(self) -> list[str]:
+        """Those that may lose partial matches."""
+        return [name for name, own in self.traits.items() if own.drops_partial_matches]
+
+    @property
+    def at_all(self) -> list[str]:
+        """Those that may lose anything, and so all of a backlog."""
+        return [name for name, own in self.traits.items() if own.by != NONE and self.slots[name] >= 0]
 
 
 @dataclass(frozen=True)
 class Shed:
     """What was decided of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of
-    "keep" records. `share`: of its events to drop. `why`: for statistics."""
+    "keep" records. `share`: of the work, planned to be saved by dropping events. `lost`: share of each query's matches
+    that dropping events at this share loses. `why`: for statistics."""
 
     mask: Bits | None = None
     orders: tuple[Mapping[str, Any], ...] = ()
     share: float = 0.0
+    lost: Mapping[str, float] = field(default_factory=dict)
     why: str = "pass"
 
 
@@ -46,68 +78,89 @@ class Shedding:
 
     settings: Overload
     detector: Detector
+    events: EventDrops
     arrivals: Arrivals = field(default_factory=Arrivals)
 
     def __post_init__(self) -> None:
         self._decider = Decider(self.settings)
         self._outage = Outage(self.settings)
         self._worths = Worths(self.settings.seed)
+        self._means = Means()
 
-    def plan(
-        self,
-        block: Block,
-        queueing: float,
-        now: float,
-        queries: Mapping[str, tuple[Traits, int]],
-        models: Mapping[str, TransitionModel],
-    ) -> Shed:
-        """`queries`: those in force and not paused, each with its slot in `Columns.dropped` (-1: none)."""
+    def plan(self, block: Block, queueing: float, now: float, queries: Queries) -> Shed:
+        """What to do with the next block, whose oldest event has waited `queueing`."""
         count = len(block.columns)
         if self.arrivals.known < count:
             self.arrivals.arrived(count, now - queueing)
-        waiting = self.arrivals.waiting(queueing, now)
+        waiting = max(float(count), self.arrivals.waiting(queueing, now))
         self.arrivals.taken(count)
-        state = self._outage.taken(now, queueing) if count else KEEP
-        by_events = {name: slot for name, (own, slot) in queries.items() if slot >= 0 and own.drops_events}
-        by_partial = {name: own for name, (own, _) in queries.items() if own.drops_partial_matches}
-        alive = self.detector.partial_matches.get(_READER, {})
-        if state == KEEP:
-            self._forward(block, Decision(), sum(alive.values()), 0)
-            return Shed(why="pass" if not count else "catch-up")
-        if state == DROP:
-            slots = [slot for own, slot in queries.values() if slot >= 0 and own.by != NONE]
-            self._forward(block, Decision(1.0), sum(alive.values()), 0)
-            return Shed(mask=_mask(np.ones(count, np.bool_), slots), share=1.0, why="outage")
-        droppable = {name: alive.get(name, 0) for name in by_partial}
+        alive = self.detector.partial_matches.get(READER, {})
+        droppable = {name: alive.get(name, 0) for name in queries.by_partial}
         at = Situation(
             queueing=queueing,
             flying=0.0,
             events=count,
             rate=self.arrivals.rate(now),
-            waiting=max(waiting, float(count)),
+            waiting=waiting,
             alive=sum(alive.values()),
             droppable=sum(droppable.values()),
         )
-        decision = self._decider.decide(
-            at, self.detector, events=bool(by_events), partial=at.droppable > 0, first="partial"
-        )
-        self._forward(block, decision, at.alive, at.droppable)
-        orders = () if decision.keep is None else self._orders(decision.keep, droppable, by_partial, models)
-        mask = None if decision.share <= 0 else self._mask(block, decision.share, by_events, models, queueing)
-        return Shed(mask, orders, decision.share, "shed" if orders or mask is not None else "pass")
+        state = self._outage.taken(now, queueing) if count else KEEP
+        if state == KEEP:
+            self._forward(block, at, Decision())
+            return Shed(why="catch-up" if count else "pass")
+        if state == DROP:
+            self._forward(block, at, Decision(1.0))
+            return self._drop_all(block, queries)
+        decision = self._decide(at, queries)
+        self._forward(block, at, decision)
+        orders = () if decision.keep is None else self._orders(decision.keep, droppable, queries)
+        return self._shed(block, decision, orders, queries, queueing)
 
-    def _forward(self, block: Block, decision: Decision, alive: int, droppable: int) -> None:
-        left = alive if decision.keep is None else alive - droppable + decision.keep
-        self.detector.forwarded(block.next_seq, len(block.columns) * (1 - decision.share), left)
+    def _decide(self, at: Situation, queries: Queries) -> Decision:
+        events, partial = bool(queries.by_events), at.droppable > 0
+        first = self._first(at, queries) if events and partial else ("events" if events else "partial")
+        return self._decider.decide(at, self.detector, events=events, partial=partial, first=first)
+
+    def _first(self, at: Situation, queries: Queries) -> str:
+        each = self.detector.processing(at.alive)
+        share = _LEAST_SHARE
+        if each > 0:
+            settings = self.settings
+            slack = settings.start * settings.bound
+            planned = drop_share(
+                backlog=at.waiting, rate=at.rate, capacity=1 / each, interval=settings.interval, slack=slack
+            )
+            share = max(share, planned)
+        self._use(queries)
+        partial = {
+            name: (self._worths.curve(name, queries.traits[name].by), self._worth(name, queries))
+            for name in queries.by_partial
+        }
+        return self._means.choose(share, self._candidates(queries), partial)
+
+    def _forward(self, block: Block, at: Situation, decision: Decision) -> None:
+        left = at.alive if decision.keep is None else at.alive - at.droppable + decision.keep
+        self.detector.forwarded(block.next_seq, at.events * (1 - decision.share), left)
+
+    def _use(self, queries: Queries) -> None:
+        self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
+
+    def _weight(self, name: str, queries: Queries) -> float:
+        return self.settings.weights.get(name, queries.traits[name].weight)
+
+    def _worth(self, name: str, queries: Queries) -> float:
+        """Its weight times its matches an event, where they are known."""
+        model = self.events.models.get(name)
+        rate = model.matches / model.observations if model is not None and model.observations else 1.0
+        return self._weight(name, queries) * rate
 
     # ------------------------------------------------------------ partial matches
 
-    def _orders(
-        self, keep: int, alive: Mapping[str, int], traits: Mapping[str, Traits], models: Mapping[str, TransitionModel]
-    ) -> tuple[Mapping[str, Any], ...]:
+    def _orders(self, keep: int, alive: Mapping[str, int], queries: Queries) -> tuple[Mapping[str, Any], ...]:
         """One order over all queries whose partial matches compare, one over those of which some are drawn."""
-        self._worths.use(models, {name: self._weight(name, own) for name, own in traits.items()})
-        worths = {name: self._worths.of(name, own.by) for name, own in traits.items() if alive[name]}
+        self._use(queries)
+        worths = {name: self._worths.of(name, queries.traits[name].by) for name, count in alive.items() if count}
         total = sum(alive.values())
         orders = []
         for by in ("utility", "random"):
@@ -117,35 +170,47 @@ class Shedding:
                 orders.append({"n": int(keep * share), "queries": group})
         return tuple(orders)
 
-    def _weight(self, name: str, traits: Traits) -> float:
-        return self.settings.weights.get(name, traits.weight)
-
     # ------------------------------------------------------------ events
 
-    def _mask(
+    def _candidates(self, queries: Queries) -> dict[str, Candidate]:
+        times = self.detector.times
+        return {
+            name: Candidate(
+                lambda share, name=name: self.events.lost(name, queries.traits[name].by, share),  # type: ignore[misc]
+                self._worth(name, queries),
+                max(times.get(name, 1.0), 1e-9),
+            )
+            for name in queries.by_events
+        }
+
+    def _shed(
         self,
         block: Block,
-        share: float,
-        slots: Mapping[str, int],
-        models: Mapping[str, TransitionModel],
+        decision: Decision,
+        orders: tuple[Mapping[str, Any], ...],
+        queries: Queries,
         queueing: float,
-    ) -> Bits | None:
-        """The bits of the events that go; in spans that are exempt none does, while the bound can bear it."""
+    ) -> Shed:
+        if decision.share <= 0:
+            return Shed(orders=orders, why="shed" if orders else "pass")
         seq = block.columns.seq
-        gone = chance(self.settings.seed, seq) < share
-        bearable = (1 + self.settings.start) / 2 * self.settings.bound
-        if queueing < bearable:
-            gone &= ~exempt(self.settings.seed, seq, _span(models), self.settings.exempt)
-        return _mask(gone, list(slots.values()))
+        kept = np.zeros(len(seq), np.bool_)
+        if queueing < (1 + self.settings.start) / 2 * self.settings.bound:  # spans are exempt while time allows it
+            kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
+        mask, lost = np.zeros(len(seq), np.uint64), {}
+        for name, share in allocate(self._candidates(queries), decision.share).items():
+            by = queries.traits[name].by
+            marks = self.events.marks(block.columns, name, by, share) & ~kept
+            mask[marks] |= np.uint64(1 << queries.slots[name])
+            lost[name] = self.events.lost(name, by, share) * float(1 - kept.mean())
+        return Shed(mask if mask.any() else None, orders, decision.share, lost, "shed")
+
+    def _drop_all(self, block: Block, queries: Queries) -> Shed:
+        bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
+        mask = np.full(len(block.columns), bits, np.uint64) if bits else None
+        return Shed(mask, share=1.0, lost=dict.fromkeys(queries.at_all, 1.0), why="outage")
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:
     longest = max((model.expected_events for model in models.values()), default=0.0)
     return max(_SPAN, int(_WINDOWS_A_SPAN * longest))
-
-
-def _mask(gone: NDArray[np.bool_], slots: list[int]) -> Bits | None:
-    if not slots or not gone.any():
-        return None
-    bits = np.uint64(sum(1 << slot for slot in slots))
-    return np.where(gone, bits, np.uint64(0))

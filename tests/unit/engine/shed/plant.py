@@ -11,8 +11,9 @@ from saffron.engine.events.block import Block
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.shed.detector import Detector
+from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.settings import Overload
-from saffron.engine.shed.shedding import Shedding
+from saffron.engine.shed.shedding import Queries, Shedding
 from saffron.engine.shed.traits import Traits
 from tests.unit.engine.shed.blocks import columns
 
@@ -53,7 +54,7 @@ class Plant:
         event), `shares` and `kept` (as decided), `arrivals` (when each block was appended)."""
         function = LatencyFunction("linear", 1e6 * self.base * self.off, 1e6 * self.each * self.off, 0.0)
         detector = Detector(model=LatencyModel("events", (0, 0), function, None, 1, {}))
-        shedding = Shedding(self.settings, detector)
+        shedding = Shedding(self.settings, detector, EventDrops(0))
         random = np.random.default_rng(self.seed)
         ready, sizes = self._blocks(load, seconds)
         alive: list[tuple[int, int]] = []  # (deadline, how many), the oldest first
@@ -70,7 +71,7 @@ class Plant:
             detector.observe({"service": "matcher", "partial_matches": {"q": before}})
             block = Block(columns(seq, size), seq, seq + size, 0)
             since = at - BLOCK_MS
-            shed = shedding.plan(block, now - since, now, {"q": (Traits(self.shedder), 0)}, {})
+            shed = shedding.plan(block, now - since, now, Queries({"q": Traits(self.shedder)}, {"q": 0}, {}))
             for order in shed.orders:
                 alive = _kept(alive, order["n"])
             gone = 0 if shed.mask is None else int(np.count_nonzero(shed.mask))

@@ -1,0 +1,70 @@
+"""What dropping partial matches loses for the processing time that it saves, by the model alone (P3-P5).
+
+A partial match begins in state 1 with its whole window before it and walks the Markov chain. Dropping all whose utility
+is at or below a threshold takes it out where it first falls so low: lost is what it would still have matched, saved
+what it would still have cost. Over all thresholds this is the curve by which means of shedding compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.markov import Matrix
+from saffron.engine.models.model import TransitionModel
+
+Floats = NDArray[np.float64]
+
+_THRESHOLDS = 33
+
+
+@dataclass(frozen=True)
+class PartialCurve:
+    """`saved`, `lost` [t], rising from 0 to 1: shares of the query's processing time and of its matches."""
+
+    saved: Floats
+    lost: Floats
+
+    def at(self, saved: float) -> float:
+        """The share of matches lost where this share of the time is saved."""
+        return float(np.interp(saved, self.saved, self.lost))
+
+
+def partial_curve(model: TransitionModel, utility: Matrix) -> PartialCurve:
+    """`utility` [bins, states]: by which partial matches go, the least first."""
+    times = model.remaining_ns if len(model.remaining_ns) else _events_left(model)
+    inner = utility[:, 1:-1]
+    levels = np.unique(np.quantile(inner, np.linspace(0, 1, _THRESHOLDS))) if inner.size else np.zeros(0)
+    step = np.linalg.matrix_power(model.matrix, model.bin_size)
+    whole_time, whole_loss = float(times[-1, 1]), float(model.expected[-1, 1])
+    points = [(0.0, 0.0)]
+    for level in levels.tolist():
+        saved, lost = _dropped(model, utility <= level, step, times)
+        points.append((saved / whole_time if whole_time > 0 else 1.0, lost / whole_loss if whole_loss > 0 else 0.0))
+    points.append((1.0, 1.0))
+    found = np.clip(np.array(points), 0.0, 1.0)
+    return PartialCurve(np.maximum.accumulate(found[:, 0]), np.maximum.accumulate(found[:, 1]))
+
+
+def _dropped(model: TransitionModel, low: NDArray[np.bool_], step: Matrix, times: Matrix) -> tuple[float, float]:
+    """Time saved and matches lost of a partial match, on average, where those that are `low` [bins, m] are dropped."""
+    bins = len(low)
+    alive = np.zeros(model.states)
+    alive[min(1, model.states - 1)] = 1.0
+    saved = lost = 0.0
+    for left in range(bins - 1, -1, -1):
+        gone = np.where(low[left], alive, 0.0)
+        gone[[0, -1]] = 0.0
+        saved += float(gone @ times[left])
+        lost += float(gone @ model.expected[left])
+        alive = (alive - gone) @ step
+        alive[-1] = 0.0
+    return saved, lost
+
+
+def _events_left(model: TransitionModel) -> Matrix:
+    """Where no times were measured every event met costs the same."""
+    left = model.bin_size * np.arange(1, len(model.completion) + 1, dtype=np.float64)
+    return np.repeat(left[:, None], model.states, axis=1)
