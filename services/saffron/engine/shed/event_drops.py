@@ -11,6 +11,7 @@ Without a model of the query each event is as good as any other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.feature_keys import FeatureKeys, Features
-from saffron.engine.models.features import FeatureError
+from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.engine.shed.chance import chance
 from saffron.language.shedding import AUTO
 
@@ -38,37 +39,51 @@ class EventDrops:
 
     seed: int
     models: dict[str, EventModel] = field(default_factory=dict)
+    _watched: FeatureSpec | None = None
     _keys: dict[str, FeatureKeys] = field(default_factory=dict)
     _features: dict[str, Features] = field(default_factory=dict)
     _shedding: dict[tuple[str, str], EventShedding] = field(default_factory=dict)
 
-    def use(self, model: EventModel) -> None:
-        """A newer model of its query comes into force."""
-        self.models[model.query] = model
-        self._shedding = {place: one for place, one in self._shedding.items() if place[0] != model.query}
+    def use(self, models: Mapping[str, EventModel]) -> None:
+        """The models in force by query."""
+        changed = {query for query in {*models, *self.models} if models.get(query) is not self.models.get(query)}
+        if not changed:
+            return
+        self.models = dict(models)
+        self._shedding = {place: one for place, one in self._shedding.items() if place[0] not in changed}
+        self._follow()
+
+    def watch(self, spec: FeatureSpec) -> None:
+        """Observers want the keys of these features, whatever models are in force."""
+        self._watched = spec
+        self._follow()
+
+    def _follow(self) -> None:
         wanted = {one.spec.identity: one.spec for one in self.models.values()}
+        if self._watched is not None:
+            wanted[self._watched.identity] = self._watched
         self._keys = {identity: self._keys.get(identity) or FeatureKeys(spec) for identity, spec in wanted.items()}
 
-    def forget(self, query: str) -> None:
-        """Its model is withdrawn."""
-        self.models.pop(query, None)
-        self._shedding = {place: one for place, one in self._shedding.items() if place[0] != query}
+    def apply(self, columns: Columns, *, anew: bool = False) -> None:
+        """Features of the next block; a specification that does not fit the stream's columns leaves none.
 
-    def apply(self, columns: Columns) -> None:
-        """Features of the next block; a specification that does not fit the stream's columns leaves none."""
+        `anew`: a checkpoint stands in the block, from which on all keys count as new.
+        """
         self._features = {}
+        for keys in self._keys.values() if anew else ():
+            keys.forget()
         for identity, keys in self._keys.items():
             try:
                 self._features[identity] = keys.apply(columns)
             except FeatureError:
                 continue
 
-    def key(self) -> tuple[NDArray[np.uint64], dict[int, tuple[int, ...]]] | None:
-        """Keys of the block's events and what is behind those that are new, for observers: of the first specification
-        in force; None where there is none."""
-        for identity, features in self._features.items():
-            return features.keys, self._keys[identity].news()
-        return None
+    def watched(self) -> tuple[NDArray[np.uint64], dict[int, tuple[int, ...]]] | None:
+        """Keys of the block's events, and the vectors behind those that are new; None where nobody watches."""
+        if self._watched is None or self._watched.identity not in self._features:
+            return None
+        identity = self._watched.identity
+        return self._features[identity].keys, self._keys[identity].news()
 
     def lost(self, query: str, by: str, share: float, events_a_match: float = _EVENTS_A_MATCH) -> float:
         """The share of matches lost where this share of events is dropped for a query."""

@@ -16,11 +16,13 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.models.envelope import ModelError, Version
-from saffron.engine.models.model import LatencyModel, TransitionModel, decode
+from saffron.engine.models.event_model import EventModel
+from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.model import TransitionModel
 from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.engine.shed.view import View
@@ -40,7 +42,7 @@ class ShedderOperator:
         self._next_seq = 0
         self._input: dict[str, int] = {"windows": -1, "models": 0}
         self._view = View()
-        self._offered: dict[str, TransitionModel] = {}
+        self._offered = Offered(stream)
         self._detector = Detector()
         self._orders: dict[str, int] = {}
         self._estimate = Estimate(0.0, None, None, 0)
@@ -49,7 +51,6 @@ class ShedderOperator:
         self._lost: dict[str, float] = {}
         self._decided = Shed()
         self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
-        self._refused: dict[str, int] = {}
         self._shed: dict[str, int] = {}
 
     @property
@@ -101,7 +102,7 @@ class ShedderOperator:
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
         self._decided = self._decide(block, float(waited), now_ms)
         admitted = replace(
-            _masked(block, self._decided.mask),
+            self._marked(block, self._decided.mask),
             claim=0,
             counter=self._counter,
             controls=self._controls(block),
@@ -118,6 +119,10 @@ class ShedderOperator:
         """A block of so many events was appended to `windows` and waits; in order, each before it is applied."""
         if self._shedding is not None:
             self._shedding.arrivals.arrived(events, appended_ms)
+
+    def watch(self, spec: FeatureSpec) -> None:
+        """Blocks carry the keys of these features from the next one on, for models of events to learn from."""
+        self._events.watch(spec)
 
     def observe(self, load: Mapping[str, Any]) -> str | None:
         """A message of `load` for this chain; returns why a forced order in it was refused, or None.
@@ -140,17 +145,9 @@ class ShedderOperator:
         A transition model comes into force, and is announced, with the next block if its query and version are.
         """
         self._input["models"] = max(self._input["models"], offset + 1)
-        name = (key or b"").decode(errors="replace")
-        if value is None:
-            self._offered.pop(name, None)
-            return None
-        try:
-            model = decode(value, key=key or b"")
-            self._take(name, model)
-        except ModelError as error:
-            self._refused[error.reason] = self._refused.get(error.reason, 0) + 1
-            return str(error)
-        return None
+        refused = self._offered.offer(key or b"", value, self._view.models)
+        self._detector.model = self._offered.latency
+        return refused
 
     def order(self, query: str, keep: int) -> None:
         """Order the matcher to keep at most `keep` partial matches of `query`, from the next block on.
@@ -207,7 +204,7 @@ class ShedderOperator:
             "shedding_ms": self._estimate.shedding,
             "partial_matches": self._detector.by_query(),
             "models": {query: list(version) for query, version in self._view.models.items()},
-            "refused_models": dict(self._refused),
+            "refused_models": dict(self._offered.refused),
             "lost": {
                 query: self._lost.get(query, 0.0) / max(1, self._counts["events"]) for query in self._view.queries
             },
@@ -219,8 +216,9 @@ class ShedderOperator:
     def _decide(self, block: Block, waited: float, now_ms: float) -> Shed:
         if self._shedding is None:
             return Shed()
-        self._events.apply(block.columns)
-        models = {model.query: model for model in self._offered.values() if self._fits(model)}
+        self._events.use({query: model for query, model in self._offered.events.items() if self._fits(model)})
+        self._events.apply(block.columns, anew=any(control.kind == "checkpoint" for control in block.controls))
+        models = {query: model for query, model in self._offered.transitions.items() if self._fits(model)}
         running = self._view.sheddable
         queries = Queries(
             {name: traits for name, (traits, _) in running.items()},
@@ -232,16 +230,14 @@ class ShedderOperator:
             self._lost[query] = self._lost.get(query, 0.0) + lost * len(block.columns)
         return decided
 
-    def _take(self, name: str, model: TransitionModel | LatencyModel) -> None:
-        if isinstance(model, LatencyModel):
-            if model.stream == self.stream:
-                known = self._detector.model
-                _refuse_older(name, model.version, known.version if known else None)
-                self._detector.model = model
-            return
-        offered = self._offered.get(name)
-        _refuse_older(name, model.version, offered.version if offered else self._view.models.get(model.query))
-        self._offered[name] = model
+    def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:
+        """The block with what was decided of its events, and their keys."""
+        columns, watched = block.columns, self._events.watched()
+        if mask is not None:
+            columns = replace(columns, dropped=mask if columns.dropped is None else columns.dropped | mask)
+        if watched is None:
+            return block if mask is None else replace(block, columns=columns)
+        return replace(block, columns=replace(columns, key=watched[0]), features=watched[1])
 
     def _count_shed(self, block: Block) -> None:
         """Count, by query, the events that readers will not see: dropped whole, or masked in the query's slot."""
@@ -269,7 +265,7 @@ class ShedderOperator:
 
     def _new_models(self, position: int) -> list[Control]:
         announced = []
-        for model in self._offered.values():
+        for model in self._offered.transitions.values():
             in_force = self._view.models.get(model.query)
             if self._fits(model) and (in_force is None or model.version > in_force):
                 body = {"query": model.query, "version": list(model.version)}
@@ -290,24 +286,12 @@ class ShedderOperator:
         return orders
 
     def _utility(self, query: str) -> Mapping[str, Any]:
-        model = next((model for model in self._offered.values() if model.query == query), None)
+        model = self._offered.transitions.get(query)
         return model.utility() if model is not None and self._fits(model) else NO_UTILITY
 
-    def _fits(self, model: TransitionModel) -> bool:
+    def _fits(self, model: TransitionModel | EventModel) -> bool:
         """Whether the model was trained on the version of its query that is in force."""
         return self._view.queries.get(model.query) == model.query_version
-
-
-def _masked(block: Block, mask: NDArray[np.uint64] | None) -> Block:
-    if mask is None:
-        return block
-    before = block.columns.dropped
-    return replace(block, columns=replace(block.columns, dropped=mask if before is None else before | mask))
-
-
-def _refuse_older(name: str, version: Version, floor: Version | None) -> None:
-    if floor is not None and version < floor:
-        raise ModelError("older", f"model {name} has version {list(version)}, but {list(floor)} was in force before")
 
 
 def _whole(number: object) -> int:

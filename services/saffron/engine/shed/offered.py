@@ -1,0 +1,64 @@
+"""Models as they are offered to a shedder, by the records of `models`: the newest good one of each stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from saffron.engine.models.envelope import ModelError, Version
+from saffron.engine.models.event_model import EVENTS, EventModel
+from saffron.engine.models.model import TRANSITIONS, LatencyModel, TransitionModel
+from saffron.engine.models.reader import AnyModel, ModelReader
+
+
+@dataclass
+class Offered:
+    """`transitions`, `events`: by query. `latency`: of `stream`. `refused`: how many, by reason."""
+
+    stream: str
+    transitions: dict[str, TransitionModel] = field(default_factory=dict)
+    events: dict[str, EventModel] = field(default_factory=dict)
+    latency: LatencyModel | None = None
+    refused: dict[str, int] = field(default_factory=dict)
+    _reader: ModelReader = field(default_factory=ModelReader)
+
+    def offer(self, key: bytes, value: bytes | None, in_force: Mapping[str, Version]) -> str | None:
+        """A record; returns why it was refused, or None. `in_force`: versions of transition models by query, that
+        none older may follow."""
+        try:
+            model = self._reader.take(key, value)
+            if value is None:
+                self._withdraw(key.decode(errors="replace"))
+            elif model is not None:
+                self._take(model, in_force)
+        except ModelError as error:
+            self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
+            return str(error)
+        return None
+
+    def _withdraw(self, name: str) -> None:
+        query, _, kind = name.partition("/")
+        if kind == TRANSITIONS:
+            self.transitions.pop(query, None)
+        elif kind == EVENTS:
+            self.events.pop(query, None)
+
+    def _take(self, model: AnyModel, in_force: Mapping[str, Version]) -> None:
+        if isinstance(model, LatencyModel):
+            if model.stream == self.stream:
+                _refuse_older(model, self.latency.version if self.latency else None)
+                self.latency = model
+        elif isinstance(model, EventModel):
+            known = self.events.get(model.query)
+            _refuse_older(model, known.version if known else None)
+            self.events[model.query] = model
+        else:
+            offered = self.transitions.get(model.query)
+            _refuse_older(model, offered.version if offered else in_force.get(model.query))
+            self.transitions[model.query] = model
+
+
+def _refuse_older(model: AnyModel, floor: Version | None) -> None:
+    if floor is not None and model.version < floor:
+        name, version = model.key.decode(), list(model.version)
+        raise ModelError("older", f"model {name} has version {version}, but {list(floor)} was in force before")
