@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from saffron.cli import console, options
+from saffron.cli.durations import milliseconds
 from saffron.cli.launch import chosen_services, prepare, start_detached
 from saffron.cli.status import document
-from saffron.runtime.config import load
+from saffron.runtime.config import SHED, load
 from saffron.runtime.state import SystemState, read_state
 
 
@@ -19,6 +20,14 @@ def up(
     prefix: options.Prefix = None,
     partitions: Annotated[
         int | None, typer.Option(min=1, help="Partitions of the events topic when it is created [default: 1].")
+    ] = None,
+    latency_bound: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Hold this detection latency: shed load when it cannot be held else."),
+    ] = None,
+    overload: Annotated[
+        str | None,
+        typer.Option(metavar="POLICY", help="With --latency-bound: shed, or catch-up (after an outage lose nothing)."),
     ] = None,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay; Ctrl-C ends everything.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the data directory first.")] = False,
@@ -38,9 +47,15 @@ def up(
 
         saffron up --data ./run --partitions 4
 
+        saffron up --latency-bound 1s
+
         saffron up --brokers kafka-1:9092,kafka-2:9092 --prefix test.
     """
-    flags = {"data": data, "bootstrap": brokers, "prefix": prefix, "partitions": partitions}
+    if overload is not None and latency_bound is None:
+        raise typer.BadParameter("--overload says how a bound is held: give it with --latency-bound")
+    flags: dict[str, Any] = {"data": data, "bootstrap": brokers, "prefix": prefix, "partitions": partitions}
+    if latency_bound is not None:
+        flags |= {"latency_bound_ms": milliseconds(latency_bound, "--latency-bound"), "overload": overload or SHED}
     settings = load(flags).settings
     services = chosen_services(without or [])
     running = read_state(settings.data)

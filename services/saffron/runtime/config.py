@@ -20,8 +20,8 @@ _NOT_SETTINGS = frozenset({"SAFFRON_CONFIG", "SAFFRON_CACHE"})
 """SAFFRON_* variables that say where files are: not settings of a service."""
 
 
-def _setting(default: Any, explain: str, low: int | None = None) -> Any:
-    return field(default=default, metadata={"explain": explain, "low": low})
+def _setting(default: Any, explain: str, low: int | None = None, one_of: tuple[str, ...] = ()) -> Any:
+    return field(default=default, metadata={"explain": explain, "low": low, "one_of": one_of})
 
 
 def user_data_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -35,6 +35,10 @@ def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
     if given := environ.get("SAFFRON_CACHE"):
         return Path(given).expanduser()
     return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "saffron"
+
+
+PASS, SHED, CATCH_UP = "pass", "shed", "catch-up"
+"""What to do under overload: lose time, lose complex events, or either by what caused it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,11 @@ class Settings:
     replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
     commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)
     flush_ms: int = _setting(5, "longest wait before windowing sends a block that is not full", 0)
-    block_events: int = _setting(8192, "most events in a block", 1)
+    block_events: int = _setting(
+        0,
+        "most events in a block; 0: 8,192, or 1,024 where load is shed, so that a block is done well within the bound",
+        0,
+    )
     poll_records: int = _setting(2000, "most messages taken from the log at once", 1)
     credit_events: int = _setting(131_072, "events the shedder may have in flight to each reader", 1)
     snapshot_ms: int = _setting(10_000, "time between two snapshots of an operator", 1)
@@ -65,7 +73,12 @@ class Settings:
         0, "default stream: a partition silent this long follows the others' watermark; 0 is off", 0
     )
     max_future_ms: int = _setting(86_400_000, "furthest an event's ts may be ahead of its message's time", 0)
-    latency_bound_ms: int = _setting(100, "the bound on detection latency that the overload detector keeps", 1)
+    latency_bound_ms: int = _setting(1000, "the bound on detection latency, LB", 1)
+    overload: str = _setting(
+        PASS,
+        "when the bound cannot be held: pass (drop nothing), shed, or catch-up (shed, but not after an outage)",
+        one_of=(PASS, SHED, CATCH_UP),
+    )
     session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)
     transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)
     model_interval_ms: int = _setting(10_000, "time between two batches of the model builder", 100)
@@ -74,6 +87,11 @@ class Settings:
         "", "modules, comma separated, that register aggregates when imported (@saffron.aggregate)"
     )
     log_level: str = _setting("info", "debug, info, warning or error")
+
+    @property
+    def largest_block(self) -> int:
+        """Most events in a block."""
+        return self.block_events or (8192 if self.overload == PASS else 1024)
 
     def topic(self, name: str) -> str:
         """The full name of a topic."""
@@ -114,6 +132,8 @@ def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os
         else:
             raw, origin = one.default, "default"
         values[one.name] = _convert(one.name, raw, one.default, one.metadata["low"], origin)
+        if (allowed := one.metadata["one_of"]) and values[one.name] not in allowed:
+            raise SettingsError(f"setting {one.name!r} is {raw!r} (from {origin}): it is one of {', '.join(allowed)}")
         origins[one.name] = origin
     if origins["data"] == "default":
         values["data"] = user_data_directory(environ)

@@ -80,6 +80,7 @@ class ShedderHop:
             block = self._reader.accept(record)
             if block is not None:
                 self.queue.append(Waiting(record, block, self._reader.state))
+                self.operator.arrived(len(block.columns), record.timestamp)
 
     def emit(self, now_ms: int, *, flush: bool) -> list[Block]:
         """As many blocks as there is credit for; none for a flush: what waits is read again by the next owner."""

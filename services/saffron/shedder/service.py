@@ -12,7 +12,8 @@ import orjson
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.config import Settings
+from saffron.engine.shed.settings import Overload
+from saffron.runtime.config import PASS, Settings
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.follower import Follower
 from saffron.runtime.health import Health
@@ -88,7 +89,7 @@ class ShedderService:
         return TopicPartition(self._topics.admitted_of(self._streams.of(where.topic)), where.partition)
 
     def chain(self, where: TopicPartition) -> ShedderHop:
-        operator = ShedderOperator(where.partition, self._streams.of(where.topic))
+        operator = ShedderOperator(where.partition, self._streams.of(where.topic), overload(self._settings))
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         return ShedderHop(operator, decode_block, credit_events=self._settings.credit_events, patience_ms=_PATIENCE_MS)
@@ -151,3 +152,10 @@ class ShedderService:
         if hops:
             self._health.detail("models", next(iter(hops.values())).operator.statistics()["models"])
             self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in hops))
+
+
+def overload(settings: Settings) -> Overload | None:
+    """The bound that load is shed for; None where nothing is."""
+    if settings.overload == PASS:
+        return None
+    return Overload(float(settings.latency_bound_ms), policy=settings.overload)

@@ -49,7 +49,7 @@ class WindowingService:
         self._desk = Desk(log, self._topics)
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
-        self._pace = Pace(settings.block_events, settings.flush_ms, settings.poll_records)
+        self._pace = Pace(settings.largest_block, settings.flush_ms, settings.poll_records)
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
@@ -104,7 +104,7 @@ class WindowingService:
             where.partition,
             stream,
             disorder_ms=settings.disorder_ms if stream == DEFAULT_STREAM else 0,
-            max_block_events=settings.block_events,
+            max_block_events=settings.largest_block,
             checkpoint_every=settings.checkpoint_events,
             max_future=settings.max_future_ms,
         )
