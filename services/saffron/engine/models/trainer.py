@@ -161,6 +161,15 @@ def drift(matrix: Matrix, in_use: Matrix | None) -> float:
     return float(np.mean((matrix - in_use) ** 2))
 
 
+def distribution_drift(counts: Mapping[int, int], in_use: Mapping[int, int]) -> float:
+    """How far the distribution of features has moved (G8), 0 to 1: total variation between the shares of keys."""
+    total, before = sum(counts.values()), sum(in_use.values())
+    if not total or not before:
+        return float(total != before)
+    keys = counts.keys() | in_use.keys()
+    return sum(abs(counts.get(key, 0) / total - in_use.get(key, 0) / before) for key in keys) / 2
+
+
 def _remaining(counts: TransitionCounts, succession: Matrix, bin_size: int, bins: int) -> Matrix:
     """tau from the fitted times of transitions; [0, m] where no times were measured."""
     costs = counts.costs.fit()

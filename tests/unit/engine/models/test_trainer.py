@@ -9,6 +9,7 @@ from saffron.engine.models.trainer import (
     LONGEST_WINDOW,
     MOST_BINS,
     TransitionCounts,
+    distribution_drift,
     drift,
     train_latency,
     train_transitions,
@@ -85,6 +86,14 @@ def test_drift_is_the_mean_squared_error() -> None:
     assert drift(one, one) == 0.0
     assert drift(one, None) == float("inf")
     assert drift(one, np.eye(3)) == float("inf")
+
+
+def test_the_distribution_of_keys_moves_by_the_share_of_events_that_changed() -> None:
+    assert distribution_drift({1: 3, 2: 1}, {1: 30, 2: 10}) == 0.0
+    assert distribution_drift({1: 1}, {2: 5}) == 1.0
+    assert distribution_drift({1: 1, 2: 3}, {1: 3, 2: 1}) == pytest.approx(0.5)
+    assert distribution_drift({1: 1, 3: 1}, {1: 4}) == pytest.approx(0.5)
+    assert (distribution_drift({}, {}), distribution_drift({}, {1: 1}), distribution_drift({1: 1}, {})) == (0, 1, 1)
 
 
 def test_latency_functions_are_fitted_by_kind() -> None:

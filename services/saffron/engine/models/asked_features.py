@@ -1,0 +1,143 @@
+"""What queries ask of one event by itself, read off their plans: it decides which features tell events apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from saffron.engine.events.schema import Kind
+from saffron.engine.models.features import OPERATORS, Comparison
+from saffron.language import plan
+from saffron.language.plan import Expr, MatchPlan, Plan, TrendPlan
+
+_MIRRORED = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">": "<", ">=": "<="}
+
+
+@dataclass
+class Asked:
+    """`types`: named by patterns. `named`: attribute -> strings or integers it is compared with for equality.
+
+    `cuts`: number -> (operator, constant) it is compared with. `free`: numbers that conditions read in any other way.
+    `comparisons`: of two numbers of one event. Attributes that all events of a match agree on are in none of these.
+    """
+
+    types: dict[str, None] = field(default_factory=dict)
+    named: dict[str, dict[str | int, None]] = field(default_factory=dict)
+    cuts: dict[str, dict[tuple[str, float], None]] = field(default_factory=dict)
+    free: dict[str, Kind] = field(default_factory=dict)
+    comparisons: dict[Comparison, None] = field(default_factory=dict)
+
+
+def asked_of(plans: Sequence[Plan]) -> Asked:
+    """All that these queries ask."""
+    asked = Asked()
+    for one in plans:
+        asked.types |= dict.fromkeys(component.type for component in one.components)
+        if one.window.opens is not None:
+            asked.types[one.window.opens.type] = None
+        for expr in _conditions(one):
+            _ask(asked, expr, frozenset(one.key))
+    return asked
+
+
+def _conditions(one: Plan) -> Iterator[Expr]:
+    if one.window.opens is not None and one.window.opens.expr is not None:
+        yield one.window.opens.expr
+    if isinstance(one, TrendPlan):
+        for template in (one.template, *one.negatives, *one.sides):
+            for local in template.local:
+                yield from local
+            for transition in template.transitions:
+                yield from transition.conditions
+    elif isinstance(one, MatchPlan):
+        for check in (*one.checks, *(check for absence in one.absences for check in absence.checks)):
+            yield check.expr
+
+
+def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
+    """Note what a condition asks; of what is not understood, the attributes."""
+    match expr:
+        case plan.Binary(operator="and" | "or", left=left, right=right):
+            _ask(asked, left, key)
+            _ask(asked, right, key)
+        case plan.Unary(operator="not", operand=operand):
+            _ask(asked, operand, key)
+        case plan.In(operand=plan.Attribute() as attribute, choices=choices):
+            for choice in choices:
+                _compare(asked, attribute, "=", choice.value, key)
+        case plan.Binary(left=plan.Attribute() as attribute) if expr.operator in OPERATORS and _is_constant(expr.right):
+            _compare(asked, attribute, expr.operator, _constant(expr.right), key)
+        case plan.Binary(right=plan.Attribute() as attribute) if expr.operator in OPERATORS and _is_constant(expr.left):
+            _compare(asked, attribute, _MIRRORED[expr.operator], _constant(expr.left), key)
+        case plan.Binary(left=plan.Attribute() as one, right=plan.Attribute() as other) if _of_one_event(expr):
+            if one.name not in key and other.name not in key:
+                asked.comparisons[Comparison(one.name, expr.operator, other.name)] = None
+        case _:
+            for attribute in attributes_in(expr):
+                if attribute.name not in key and (attribute.kind.is_number or attribute.kind is Kind.BOOL):
+                    asked.free[attribute.name] = attribute.kind
+
+
+def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: object, key: frozenset[str]) -> None:
+    """An attribute against a constant. Inequality tells the same events apart as equality does."""
+    name, kind = attribute.name, attribute.kind
+    if name in key or name in ("type", "ts") or value is None:
+        return
+    if kind is Kind.STRING and isinstance(value, str):
+        asked.named.setdefault(name, {})[value] = None
+    elif kind is Kind.BOOL:
+        asked.cuts.setdefault(name, {})[">=", 1.0] = None
+    elif not isinstance(value, int | float):
+        return
+    elif kind is Kind.INT and operator in ("=", "!=") and float(value).is_integer():
+        asked.named.setdefault(name, {})[int(value)] = None
+    elif kind.is_number:
+        asked.cuts.setdefault(name, {})[operator, float(value)] = None
+
+
+def _of_one_event(expr: plan.Binary) -> bool:
+    """Whether a comparison reads two numbers of the same event."""
+    one, other = expr.left, expr.right
+    return (
+        expr.operator in OPERATORS
+        and isinstance(one, plan.Attribute)
+        and isinstance(other, plan.Attribute)
+        and (one.component, one.which, one.back) == (other.component, other.which, other.back)
+        and one.kind.is_number
+        and other.kind.is_number
+        and "ts" not in (one.name, other.name)
+    )
+
+
+def attributes_in(expr: Expr) -> Iterator[plan.Attribute]:
+    """All attributes of events that an expression reads, those that aggregates run over included; not `ts`."""
+    match expr:
+        case plan.Attribute():
+            if expr.name not in ("ts", "type"):
+                yield expr
+        case plan.Aggregate(name=str() as name, kind=Kind() as kind):
+            if name not in ("ts", "type"):
+                yield plan.Attribute(expr.component, plan.Which.LAST, name, kind)
+        case plan.Unary(operand=operand) | plan.In(operand=operand):
+            yield from attributes_in(operand)
+        case plan.Binary(left=left, right=right):
+            yield from attributes_in(left)
+            yield from attributes_in(right)
+        case plan.Call(arguments=arguments):
+            for argument in arguments:
+                yield from attributes_in(argument)
+        case _:
+            return
+
+
+def _is_constant(expr: Expr) -> bool:
+    return isinstance(expr, plan.Const) or (
+        isinstance(expr, plan.Unary) and expr.operator == "-" and isinstance(expr.operand, plan.Const)
+    )
+
+
+def _constant(expr: Expr) -> object:
+    if isinstance(expr, plan.Unary) and isinstance(expr.operand, plan.Const):
+        value = expr.operand.value
+        return -value if isinstance(value, int | float) else None
+    return expr.value if isinstance(expr, plan.Const) else None
