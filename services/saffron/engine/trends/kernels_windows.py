@@ -34,7 +34,6 @@ from saffron.engine.trends.layout import (
     ON_OPEN,
     OPENED,
     OUT,
-    RESULTS,
     ROOM,
     S_ENTRIES,
     S_FIRST,
@@ -68,7 +67,6 @@ def write_entry(entry: int, position: int, low: int, seq: int, wiring: Wiring, s
     for b in range(store.entry_extremes.shape[1]):
         store.out_extremes[row, b] = store.entry_extremes[entry, b]
     store.head[OUT] = row + 1
-    store.head[RESULTS] += 1
 
 
 def close(k: int, position: int, wiring: Wiring, store: Store, index: Index) -> bool:

@@ -49,12 +49,11 @@ KLO = 7  # first window that is not closed
 KHI = 8  # last window that holds a vertex
 OPENED = 9  # OPEN ON: number of the next window
 TOUCHED = 10  # events that were vertices since the last sweep
-RESULTS = 11  # results ever
-ROOM = 12  # how much of it is needed
-SEEN = 13  # seq of the stream's last event
-SPAN = 14  # how long a window is, and how far apart windows begin: not in `params`, which kernels are made for
-STEP = 15
-HEAD_SIZE = 16
+ROOM = 11  # how much of it is needed
+SEEN = 12  # seq of the stream's last event
+SPAN = 13  # how long a window is, and how far apart windows begin: not in `params`, which kernels are made for
+STEP = 14
+HEAD_SIZE = 15
 
 NEED_NOTHING = 0
 NEED_KEYS = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Kind
 from saffron.engine.strings import Strings
-from saffron.engine.trends import forest, source, store
+from saffron.engine.trends import contents, forest, source, store
 from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import (
     DROPPED,
@@ -28,8 +28,6 @@ from saffron.engine.trends.layout import (
     NEED_NODES,
     NEED_OUT,
     NEED_WINDOWS,
-    NO_WINDOW,
-    O_WORDS,
     ON_OPEN,
     OPENED,
     OUT,
@@ -40,7 +38,6 @@ from saffron.engine.trends.layout import (
     SLIDE,
     TOUCHED,
     Batch,
-    Ints,
     Store,
 )
 from saffron.engine.trends.limits import check
@@ -55,7 +52,6 @@ from saffron.language.plan import TrendPlan
 
 _SWEEP = 4096
 _SLACK = 1024  # each query has a table of its own
-_FARTHEST = 2**61
 
 
 class TrendQuery:
@@ -85,7 +81,6 @@ class TrendQuery:
         )
         self._conditions = source.conditions(self.graphs, self._needs, compiled=compiled)
         self._has_local = any(place.local for place in self.graphs.places)
-        self._string_words = [place for place, kind in enumerate(self.key_kinds) if kind is Kind.STRING]
         stored = self._needs.attributes[: self._needs.stored]
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
         self._store: Store
@@ -123,7 +118,7 @@ class TrendQuery:
         self._rank(batch)
         if self.plan.window.opens is not None:
             self._conditions.choose_openings(batch.opens, batch.attributes, batch.ranks)
-        self._kernels.close_until(-_FARTHEST, 0, self._wiring, self._store, self._index)
+        self._kernels.close_until(-contents.FARTHEST, 0, self._wiring, self._store, self._index)
         self._kernels.rehash(self._store.table, self._store.keys, 0)
 
     def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
@@ -152,12 +147,11 @@ class TrendQuery:
     @property
     def is_empty(self) -> bool:
         """Whether it holds nothing of any event: as if it were made now, but for the windows that it has closed."""
-        head = self._store.head
-        return bool(head[KEYS] == 0 and head[KLO] > head[KHI] and not len(self.shed))
+        return contents.is_empty(self._store) and not len(self.shed)
 
     def low(self) -> int:
-        """The beginning of the first window that is not closed (not of OPEN ON)."""
-        return int(self._store.head[KLO]) * int(self._wiring.params[SLIDE])
+        """The beginning of the first window that is not closed."""
+        return contents.oldest(self._store, self._wiring)
 
     def begin_at(self, low: int) -> None:
         """Before the first event: no window before this one."""
@@ -165,9 +159,7 @@ class TrendQuery:
 
     def openings(self) -> tuple[tuple[int, int], ...]:
         """OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
-        head, slots = self._store.head, self._store.slots
-        rows = np.arange(head[KLO], head[OPENED]) % len(slots)
-        return tuple((int(low), int(seq)) for low, seq in slots[rows][:, [S_LOW, S_SEQ]])
+        return contents.openings(self._store)
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
         """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
@@ -198,15 +190,17 @@ class TrendQuery:
     def pass_time(self, watermark: int, position: int) -> None:
         """No event with ts below `watermark` will come; `position` is that of the next event."""
         if not self._wiring.params[IN_EVENTS]:
-            self._close_until(max(watermark, -_FARTHEST), position)
+            self._close_until(max(watermark, -contents.FARTHEST), position)
 
     def end(self, last_ts: int | None, watermark: int, position: int) -> None:
         """Close all windows; those that begin before the next event (number `position`) take no later one."""
         head, params = self._store.head, self._wiring.params
-        self._close_until(2 * _FARTHEST, position)
+        self._close_until(2 * contents.FARTHEST, position)
         if params[ON_OPEN]:
             return
-        begin = position if params[IN_EVENTS] else max(watermark, -_FARTHEST if last_ts is None else last_ts + 1)
+        begin = (
+            position if params[IN_EVENTS] else max(watermark, -contents.FARTHEST if last_ts is None else last_ts + 1)
+        )
         head[KLO] = -(-begin // int(params[SLIDE]))
 
     def take_results(self) -> Rows:
@@ -232,9 +226,10 @@ class TrendQuery:
                 self._shrink_arena()
             if self._store.head[KEYS] == 0:
                 self._index = self._forest()  # without keys there is no tree
-        self.shed.forget(self._oldest())
+        self.shed.forget(self.low())
         if self.strings.wants_collection:
-            self.strings.collect(self._strings_in_use(), shrink=True)
+            kinds = self.key_kinds, self._string_values, self.group_kinds
+            self.strings.collect(contents.strings_in_use(self._store, self._wiring, *kinds), shrink=True)
 
     def statistics(self) -> dict[str, int]:
         """Stored vertices, windows in which a trend has begun, keys, bytes of state."""
@@ -294,25 +289,3 @@ class TrendQuery:
         rows, _ = store.live_vertices(self._store, self._wiring)
         if len(self._store.marks) > 16 * (len(rows) + 64):
             self._store = store.repack(self._store, self._wiring)
-
-    def _oldest(self) -> int:
-        """The first instant of the oldest window that may still be reported."""
-        head, slots = self._store.head, self._store.slots
-        if head[KLO] == NO_WINDOW:
-            return -_FARTHEST
-        if not self._wiring.params[ON_OPEN]:
-            return int(head[KLO]) * int(self._wiring.params[SLIDE])
-        return _FARTHEST if head[KLO] == head[OPENED] else int(slots[head[KLO] % len(slots), S_LOW])
-
-    def _strings_in_use(self) -> Iterator[Ints]:
-        """Their codes: those of keys, of stored vertices, and of results not taken yet (of the past, after it all)."""
-        head = self._store.head
-        rows, _ = store.live_vertices(self._store, self._wiring)
-        for place in self._string_words:
-            yield self._store.keys[: head[KEYS], 1 + place]
-        for row in self._string_values:
-            values = self._store.values[row, rows]
-            yield values[~np.isnan(values)].astype(np.int64)
-        for place, kind in enumerate(self.group_kinds):
-            if kind is Kind.STRING:
-                yield self._store.out[: head[OUT], O_WORDS + place]
