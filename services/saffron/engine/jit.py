@@ -31,7 +31,10 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import builtin_registry, make_concrete_template
 from numba.extending import register_jitable
 
+from saffron.engine import resolution
 from saffron.engine.stamp import stamp
+
+resolution.remember()
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
@@ -63,6 +66,7 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
     def made(function: Function) -> Any:
         dispatcher = numba.njit(**(_OPTIONS | options))(function)
         dispatcher._cache = _Cache(function)
+        dispatcher.compile = _no_collection()(dispatcher.compile)
         if signature is not None:
             _waiting.append(_Waiting(dispatcher, signature))
         return dispatcher
@@ -103,8 +107,7 @@ class _Waiting:
     def compile(self) -> None:
         _waiting.remove(self)
         del self._dispatcher._compile_for_args, self._dispatcher.get_call_template
-        with _no_collection():
-            self._dispatcher.compile(self._signature)
+        self._dispatcher.compile(self._signature)
         self._dispatcher.disable_compile()
 
 
