@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.feature_counts import Lists
+from saffron.engine.models.list_sample import Lists
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,7 +102,7 @@ def levels_of(values: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
         held += parts[index]
     end = np.cumsum(np.add.reduceat(parts, starts))
     end[-1] = 1.0
-    stops = np.append(starts[1:], len(distinct)) - 1
+    stops = np.array([*starts[1:], len(distinct)]) - 1
     return distinct[starts], distinct[stops], end
 
 

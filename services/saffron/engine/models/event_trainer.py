@@ -56,14 +56,14 @@ def train_events(
     whole, vectors = counts.whole(), _fitting(counts.vectors, spec)
     learned = learn(whole, vectors, spec, prior=prior, trees=trees)
     halves = counts.halves
-    crossed = all(half.matches for half in halves)
+    crossed = all(half.matches.held for half in halves)
     taught = [learn(half, vectors, spec, prior=prior, trees=trees) for half in halves] if crossed else []
     curves = {}
     for shedder, worth in _SHEDDERS.items():
         values = worth(learned, whole, vectors)
         if values is None:
             continue
-        curve = curve_of(values, whole.occurrences, whole.matches, whole.abandoned)
+        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists())
         others = [_tried(worth, taught[1 - index], half, vectors) for index, half in enumerate(halves) if crossed]
         curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
     kinds = {key: vector[0] for key, vector in vectors.items()}
@@ -84,7 +84,7 @@ def train_events(
         positions=positions,
         rates=kind_rates(whole, kinds, spec.codes),
         curves=curves,
-        matches=sum(whole.matches.values()) / WEIGHT,
+        matches=sum(whole.matches.lists().values()) / WEIGHT,
         observations=counts.observations,
         trained_through=trained_through,
     )
@@ -164,7 +164,8 @@ def _tried(
     values = worth(learned, half, vectors)
     if values is None:
         return None
-    return curve_of(values, half.occurrences, half.matches, half.abandoned), sum(half.matches.values())
+    matches = half.matches.lists()
+    return curve_of(values, half.occurrences, matches, half.abandoned.lists()), sum(matches.values())
 
 
 def _with_losses(curve: Curve, others: list[tuple[Curve, int]]) -> Curve:
@@ -180,7 +181,7 @@ def _with_losses(curve: Curve, others: list[tuple[Curve, int]]) -> Curve:
 
 def _keys_of(half: Half) -> list[int]:
     """All keys that occur in counts or lists."""
-    listed = (key for lists in (half.matches, half.abandoned) for keys in lists for key in keys)
+    listed = (key for lists in (half.matches.held, half.abandoned.held) for keys in lists for key in keys)
     return sorted({*half.occurrences, *half.contributions, *listed})
 
 

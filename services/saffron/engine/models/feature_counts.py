@@ -10,33 +10,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from saffron.engine.models.zobrist import mixed
+from saffron.engine.models.list_sample import ListSample
 
 WEIGHT = 1024
 """Weights of matches, and contributions, are counted in these parts of one."""
 MOST_KEYS = 1 << 18
-MOST_LISTS = 4096
-"""Matches remembered by each half, key by key; of more, half is left out and the other weighs twice as much."""
-
-Lists = dict[tuple[int, ...], int]
-"""Keys of a match's events -> weight."""
 
 
 @dataclass
 class Half:
     """Sums over half of the observations.
 
-    `occurrences`, `contributions` (in parts, see `WEIGHT`): by key. `matches`: by the keys of a match, ascending.
-    `abandoned`: by the keys of an abandoned partial match, ascending, and last the key of the event that refused it.
+    `occurrences`, `contributions` (in parts, see `WEIGHT`): by key. `matches`: of a match the keys, ascending.
+    `abandoned`: of an abandoned partial match the keys, ascending, and last that of the event that refused it.
     `positions`: (code of a kind, bin of the position in a window) -> [contributions, occurrences], for eSPICE.
     """
 
     occurrences: dict[int, int] = field(default_factory=dict)
     contributions: dict[int, int] = field(default_factory=dict)
-    matches: Lists = field(default_factory=dict)
-    abandoned: Lists = field(default_factory=dict)
+    matches: ListSample = field(default_factory=ListSample)
+    abandoned: ListSample = field(default_factory=ListSample)
     positions: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any]) -> None:
@@ -52,20 +45,20 @@ class Half:
         while len(self.occurrences) > MOST_KEYS:
             self.halve()
 
-    def _add_lists(self, lists: Lists, given: Iterable[Sequence[int]], weight: float, *, ordered: bool) -> None:
+    def _add_lists(self, lists: ListSample, given: Iterable[Sequence[int]], weight: float, *, ordered: bool) -> None:
         parts = round(weight * WEIGHT)
         for keys in given:
             for key in keys:
                 _count(self.contributions, int(key), parts)
             free = keys[:-1] if ordered else keys
-            _count(lists, (*sorted(map(int, free)), *map(int, keys[len(free) :])), parts)
-        while len(lists) > MOST_LISTS:
-            _thin(lists)
+            lists.add((*sorted(map(int, free)), *map(int, keys[len(free) :])), parts)
 
     def halve(self) -> None:
         """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
-        for counts in (self.occurrences, self.contributions, self.matches, self.abandoned):
+        for counts in (self.occurrences, self.contributions):
             _halve(counts)
+        for lists in (self.matches, self.abandoned):
+            lists.halve()
         halved = {place: [sums[0] // 2, sums[1] // 2] for place, sums in self.positions.items()}
         self.positions = {place: sums for place, sums in halved.items() if sums[1]}
 
@@ -111,13 +104,13 @@ class FeatureCounts:
 
     def whole(self) -> Half:
         """Both halves together."""
-        one, other = self.halves
-        together = Half()
-        for half in (one, other):
+        together = Half(
+            matches=ListSample.together(half.matches for half in self.halves),
+            abandoned=ListSample.together(half.abandoned for half in self.halves),
+        )
+        for half in self.halves:
             _add_all(together.occurrences, half.occurrences)
             _add_all(together.contributions, half.contributions)
-            _add_all(together.matches, half.matches)
-            _add_all(together.abandoned, half.abandoned)
             for place, sums in half.positions.items():
                 held = together.positions.setdefault(place, [0, 0])
                 held[0] += sums[0]
@@ -131,27 +124,17 @@ class FeatureCounts:
         return contributions / WEIGHT / occurrences if occurrences else 0.0
 
 
-def _count(counts: dict[Any, int], key: Any, number: int) -> None:
+def _count(counts: dict[int, int], key: int, number: int) -> None:
     counts[key] = counts.get(key, 0) + number
 
 
-def _add_all(counts: dict[Any, int], more: Mapping[Any, int]) -> None:
+def _add_all(counts: dict[int, int], more: Mapping[int, int]) -> None:
     for key, number in more.items():
         _count(counts, key, number)
 
 
-def _halve(counts: dict[Any, int]) -> None:
+def _halve(counts: dict[int, int]) -> None:
     for key in list(counts):
         counts[key] //= 2
         if not counts[key]:
             del counts[key]
-
-
-def _thin(lists: Lists) -> None:
-    """Leave out the half whose scrambled keys are the greater ones."""
-    sums = np.array([sum(keys) & (1 << 63) - 1 for keys in lists], dtype=np.uint64)
-    order = np.argsort(mixed(sums), kind="stable")
-    keys = list(lists)
-    kept = {keys[index]: 2 * lists[keys[index]] for index in order[: len(order) // 2].tolist()}
-    lists.clear()
-    lists.update(kept)

@@ -78,13 +78,15 @@ def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
     for key, parts in counts.contributions.items():
         repetition[kinds.get(key, codes - 1)] += parts / WEIGHT
     frequency /= max(1.0, float(frequency.sum()))
-    utility = frequency * repetition / max(1.0 / WEIGHT, sum(counts.matches.values()) / WEIGHT)
+    lists, abandoned = counts.matches.lists(), counts.abandoned.lists()
+    matches = max(1, sum(lists.values()))
+    utility = frequency * repetition * WEIGHT / matches
     drawn = np.array([rates_at(point, frequency, utility) for point in np.linspace(0.0, 1.0, _POINTS)])
     kept = 1.0 - drawn
-    lost, living, matches = np.zeros(_POINTS), np.zeros(_POINTS), max(1, sum(counts.matches.values()))
-    for keys, weight in counts.matches.items():
+    lost, living = np.zeros(_POINTS), np.zeros(_POINTS)
+    for keys, weight in lists.items():
         lost += weight * (1.0 - kept[:, [kinds.get(key, codes - 1) for key in keys]].prod(axis=1))
-    for keys, weight in counts.abandoned.items():
+    for keys, weight in abandoned.items():
         own = kept[:, [kinds.get(key, codes - 1) for key in keys[:-1]]].prod(axis=1)
         living += weight * own * drawn[:, kinds.get(keys[-1], codes - 1)]
     return KindRates(frequency, utility, lost / matches, np.maximum.accumulate(living) / matches)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.models.curve import Curve, curve_of
-from saffron.engine.models.feature_counts import Half, Lists
+from saffron.engine.models.feature_counts import Half
+from saffron.engine.models.list_sample import Lists
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +35,9 @@ def position_curve(half: Half, kinds: Floats, overall: float) -> Curve:
     counts = {number[place]: occurrences for place, (_, occurrences) in cells.items()}
     single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
     curve = curve_of(utility, counts, single, {})
-    matches = sum(half.matches.values())
-    length = sum(len(keys) * weight for keys, weight in half.matches.items()) / matches if matches else 1.0
+    lists = half.matches.held
+    matches = sum(lists.values())
+    length = sum(len(keys) * weight for keys, weight in lists.items()) / matches if matches else 1.0
     lost = 1.0 - (1.0 - curve.lost) ** length
     return Curve(curve.lower, curve.upper, curve.end, curve.share, lost, curve.false)
 

@@ -1,0 +1,92 @@
+"""Hash table, trees and draws against slow and obvious ones (G4, G5)."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from saffron.engine.models.event_shedding import EventShedding
+from saffron.engine.models.event_trainer import train_events
+from saffron.engine.models.feature_keys import FeatureKeys
+from saffron.engine.models.forest import LEAST_EVENTS, MOST_DEPTH, TREES, train_forest, train_tree
+from saffron.engine.models.key_table import key_table
+from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 64, 3000])
+def test_the_hash_table_is_a_dictionary(size: int) -> None:
+    rng = np.random.default_rng(size)
+    keys = np.unique(np.append(rng.integers(0, 1 << 63, size, dtype=np.uint64), [0, 1 << 40, 2 << 40][: size // 2]))
+    values = dict(zip(keys.astype(np.uint64).tolist(), rng.random(len(keys)).tolist(), strict=True))
+    table = key_table(np.array(list(values), dtype=np.uint64), np.array(list(values.values())))
+    asked = np.array([*values, 0, 5, 3 << 40], dtype=np.uint64)
+    wanted = [values.get(key, np.nan) for key in asked.tolist()]
+    assert table.utilities(asked) == pytest.approx(wanted, nan_ok=True, abs=0)
+
+
+def rows(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(0, 12, (700, 6)).astype(np.int16)
+    utility = vectors[:, 0] * 0.1 + (vectors[:, 3] > 5) * rng.random(700)
+    return vectors, utility, rng.integers(1, 30, 700).astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_trees_predict_to_the_bit_what_the_library_does(seed: int) -> None:
+    vectors, utility, weight = rows(seed)
+    least = LEAST_EVENTS / weight.sum()
+    grown = {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": least, "random_state": seed}
+    tree = DecisionTreeRegressor(**grown).fit(vectors, utility, sample_weight=weight)
+    forest = RandomForestRegressor(n_estimators=TREES, max_features=0.5, **grown)
+    forest.fit(vectors, utility, sample_weight=weight)
+    unseen = np.random.default_rng(-seed % 99).integers(-2, 15, (5000, 6)).astype(np.int16)
+    for ours, theirs in ((train_tree, tree), (train_forest, forest)):
+        found = ours(vectors, utility, weight, seed)
+        assert found.fits(6)
+        assert (found.utilities(unseen) == theirs.predict(unseen)).all()
+
+
+@pytest.mark.parametrize("shedder", ["gspice-h", "gspice-forest", "bl", "espice"])
+def test_cuts_of_the_stream_and_restarts_change_no_drop(shedder: str) -> None:
+    model = train_events(observed(1, 6, 200)[0], SPEC, (1, 0), {})
+    if shedder == "espice":
+        assert not EventShedding.serves(model, shedder)
+        return
+    events, rng = random_events(random.Random(2), 400), random.Random(3)
+    seq = np.arange(400)
+    cut = EventShedding(model, shedder).at(0.6)
+    keys = FeatureKeys(SPEC)
+    whole = EventShedding(model, shedder).dropped(keys.apply(as_columns(events)), seq, cut, seed=9)
+    shedding, keys, found, at = EventShedding(model, shedder), FeatureKeys(SPEC), [], 0
+    while at < 400:
+        size = rng.choice((0, 1, 40))
+        features = keys.apply(as_columns(events[at : at + size], at))
+        found += shedding.dropped(features, seq[at : at + size], cut, seed=9).tolist()
+        at += size
+        if rng.random() < 0.2:
+            keys.forget()
+        if rng.random() < 0.1:
+            shedding = EventShedding(model, shedder)
+    assert found == whole.tolist()
+    assert 0.4 < np.mean(found) < 0.8
+
+
+def test_a_key_never_seen_is_worth_its_content_then_its_kind_then_the_mean() -> None:
+    model = train_events(observed(4, 8, 200)[0], SPEC, (1, 0), {}, trees=False)
+    content = next(iter(model.contents.keys.tolist()))
+    rare = FeatureKeys(SPEC).vectors(as_columns(random_events(random.Random(1), 50)))[:1].repeat(3, axis=0)
+    rare[1, -1] = 2  # another bin of the price
+    rare[2, 0] = 3  # another kind
+    strange = np.array([1, 2, 3], dtype=np.uint64)
+    by_content = model.by_key(strange, rare)
+    assert set(by_content[:2].tolist()) <= set(model.contents.values.tolist())
+    blank = type(model.contents)(model.contents.keys[:0], model.contents.values[:0])
+    bare = type(model)(**{**vars(model), "contents": blank})
+    assert bare.by_key(strange, rare).tolist() == model.kinds[rare[:, 0]].tolist()
+    nothing = type(model)(**{**vars(model), "contents": blank, "kinds": np.full(SPEC.codes, np.nan)})
+    assert nothing.by_key(strange, rare).tolist() == [model.overall] * 3
+    assert content in model.contents.keys
