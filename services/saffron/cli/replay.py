@@ -148,7 +148,7 @@ def _explain(
     if "-" in events:
         raise typer.BadParameter("--why reads the events more than once: name files instead of -")
     from saffron.engine.events.files import read_events
-    from saffron.engine.why.story import to_dict
+    from saffron.engine.why.as_dict import to_dict
     from saffron.engine.why.words import lines
     from saffron.runtime.fused import Query
     from saffron.runtime.why import Reader, why

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import orjson
 import typer
 
 from saffron.cli.durations import milliseconds
@@ -14,7 +15,7 @@ from saffron.errors import InputError
 from saffron.language.shedding import refusal
 
 if TYPE_CHECKING:
-    from saffron.runtime.virtual import VirtualRun
+    from saffron.runtime.virtual import Records, VirtualRun
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,15 @@ class ShedOptions:
             models=_read(self.models),
         )
 
-    def save(self, models: Sequence[bytes]) -> None:
-        """Write the models that were trained, one a line."""
-        if self.save_models is not None:
-            try:
-                self.save_models.write_bytes(b"".join(model + b"\n" for model in models))
-            except OSError as error:
-                raise InputError(f"cannot write {self.save_models}: {error.strerror}") from error
+    def save(self, models: Records) -> None:
+        """Write the models that were trained, one record a line."""
+        if self.save_models is None:
+            return
+        lines = [orjson.dumps({"key": key.decode(), "value": value.decode()}) + b"\n" for key, value in models]
+        try:
+            self.save_models.write_bytes(b"".join(lines))
+        except OSError as error:
+            raise InputError(f"cannot write {self.save_models}: {error.strerror}") from error
 
 
 def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
@@ -96,21 +99,19 @@ def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
     return costs or None
 
 
-def _read(path: Path | None) -> Mapping[bytes, bytes]:
-    """Models by key, as `save` wrote them."""
+def _read(path: Path | None) -> Records:
+    """Records of models, as `save` wrote them."""
     if path is None:
-        return {}
-    from saffron.engine.models.envelope import ModelError
-    from saffron.engine.models.model import decode
-
+        return []
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    models = {}
+    records = []
     for number, line in enumerate(lines, 1):
         try:
-            models[decode(line).key] = line
-        except ModelError as error:
-            raise InputError(f"{path}, line {number}: {error}") from error
-    return models
+            record = orjson.loads(line)
+            records.append((record["key"].encode(), record["value"].encode()))
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{path}, line {number}: no record of a model, as --save-models writes them") from None
+    return records

@@ -11,19 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from saffron.engine.events import RawBatch
+from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
+from saffron.engine.events.tables import concat_columns
+from saffron.engine.models.choosing import SAMPLE, choose_features
+from saffron.engine.models.reader import records
 from saffron.engine.shed import ShedderOperator
-from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.settings import BY_EVENTS, Overload
 from saffron.errors import InputError
 from saffron.language.plan import MatchPlan
 from saffron.language.shedding import AUTO, NONE
 from saffron.runtime.fused import DEFAULT_STREAM, Chain, Engines, Merged, Query
 from saffron.runtime.replay import Replay
-from saffron.runtime.virtual_latency import Latencies
+from saffron.runtime.virtual_figures import figures_of
+from saffron.runtime.virtual_learning import Learning
+from saffron.runtime.virtual_loop import Loop
 from saffron.runtime.virtual_pace import Rate, cuts, recut
 from saffron.runtime.virtual_server import Server
 from saffron.runtime.virtual_training import Trained, train
@@ -32,13 +34,15 @@ from saffron.runtime.virtual_truth import Found, compared
 TRAINING_EVENTS = 1_024
 """Events of a block while training: small enough for many samples."""
 
+Records = Sequence[tuple[bytes, bytes]]
+
 
 @dataclass(frozen=True)
 class VirtualRun:
     """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every match query;
     aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`: compare with
     the same run without shedding. `stated`: ns a check, for all queries (""), or by name; None: measured.
-    `models`: encoded ones to use instead of those trained here, by key."""
+    `models`: records of the `models` topic to use instead of models trained here."""
 
     overload: Overload
     rate: Rate
@@ -47,23 +51,22 @@ class VirtualRun:
     truth: bool = False
     aggregates: bool = False
     stated: Mapping[str, float] | None = None
-    models: Mapping[bytes, bytes] = field(default_factory=dict)
+    models: Records = field(default_factory=list)
 
 
 class VirtualReplay(Replay):
     """A replay under a latency bound. Its results are those behind the training share.
 
-    Once results have ended: `trained`, and what `figures` adds.
+    `trained`, once training is over. The whole stream is held in memory, as columns.
     """
 
     def __init__(self, queries: Sequence[Query], run: VirtualRun, **settings: Any) -> None:
         if not 0 < run.train < 1:
             raise InputError(f"a share between 0 and 1 of the events trains, not {run.train:g}")
-        super().__init__(queries, **settings)
+        super().__init__([replace(query, shed=run.shedder) for query in queries], **settings)
         if self.partitions > 1:
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
-        self._results_latency, self._event_latency = Latencies(), Latencies()
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None
 
@@ -74,41 +77,58 @@ class VirtualReplay(Replay):
         blocks = list(chain.blocks(source))
         total = blocks[-1].next_seq if blocks else 0
         share = int(total * self._run.train)
-        ends = [*range(TRAINING_EVENTS, share, TRAINING_EVENTS), share]
-        pieces = list(recut(blocks, ends))
-        server = Server(chain.engines, self._slots(chain))
-        trained = train(server, (one for one in pieces if one.next_seq <= share), DEFAULT_STREAM, self._stated())
-        self.trained = trained
-        server.found.clear()
-        rest = [one for one in pieces if one.next_seq > share]
+        pieces = list(recut(blocks, [*range(TRAINING_EVENTS, share, TRAINING_EVENTS), share]))
+        server = Server(chain.engines, _slots(chain))
+        trained = self.trained = self._train(chain, server, [one for one in pieces if one.next_seq <= share])
         arrivals = self._run.rate.arrivals(total - share, trained.capacity)
-        rest = list(recut(rest, (cuts(arrivals) + share).tolist()))
+        rest = list(recut((one for one in pieces if one.next_seq > share), (cuts(arrivals) + share).tolist()))
         truth = self._truth(chain, rest) if self._run.truth else None
-        yield from self._shed(chain, server, rest, arrivals, truth)
+        loop = Loop(server, self._shedder(chain, rest), trained.cost)
+        found = Found(self.names)
+        for merged in loop.run(rest, arrivals):
+            self._results.update(merged.counts())
+            self._peak = max(self._peak, sum(server.partial_matches().values()))
+            if truth is not None:
+                found.add(merged)
+            yield merged
+        self._figures = figures_of(loop, trained, self.names)
+        if truth is not None:
+            self._figures |= compared(found, truth, self._run.overload.weights)
 
     def figures(self) -> dict[str, Any]:
         return super().figures() | self._figures
 
-    def models(self) -> list[bytes]:
-        """The models that were trained, encoded."""
-        return [] if self.trained is None else [model.encode() for model in self.trained.models]
+    def models(self) -> Records:
+        """The models that were trained, as records of the `models` topic."""
+        return [] if self.trained is None else [one for model in self.trained.models for one in records(model)]
 
-    # ------------------------------------------------------------ before
+    # ------------------------------------------------------------ inside
 
-    def _begun(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
-        self.queries = [replace(query, shed=self._run.shedder) for query in self.queries]
-        return super()._begun(batches)
-
-    def _bound(self, schema: Any) -> list[Query]:
+    def _bound(self, schema: Schema) -> list[Query]:
         bound = super()._bound(schema)
-        if self._run.aggregates:
-            return bound
-        exempt = {plan.name for plan in self.plans if not isinstance(plan, MatchPlan)}
+        exempt = {plan.name for plan in self.plans if not isinstance(plan, MatchPlan) and not self._run.aggregates}
         return [replace(query, shed=NONE) if query.name in exempt else query for query in bound]
 
-    def _slots(self, chain: Chain) -> dict[str, int]:
-        controls = (control.body for block in chain.opening for control in block.controls if control.kind == "query")
-        return {str(body["name"]): int(body["slot"]) for body in controls}
+    def _train(self, chain: Chain, server: Server, blocks: Sequence[Block]) -> Trained:
+        """The training share passes a shedder without a bound, which adds keys for those who observe events."""
+        learning = self._learning(blocks)
+        shedder = _standing(ShedderOperator(0, DEFAULT_STREAM), chain, blocks)
+        if learning.spec is not None:
+            shedder.watch(learning.spec)
+        passed = (shedder.apply(block, now_ms=0) for block in blocks)
+        trained = train(server, passed, DEFAULT_STREAM, self._stated(), learning)
+        server.found.clear()
+        return trained
+
+    def _learning(self, blocks: Sequence[Block]) -> Learning:
+        """The features that a shedder of events learns from, chosen by a sample of the training share."""
+        plans = [plan for plan in self.plans if isinstance(plan, MatchPlan)]
+        sample = [block.columns for block in blocks[: SAMPLE // TRAINING_EVENTS]]
+        if self._run.models or not plans or not sample or self._run.shedder not in (AUTO, *BY_EVENTS):
+            return Learning(None, self._run.shedder)
+        assert self.schema is not None
+        spec = choose_features(plans, self.schema, concat_columns(sample), seed=self._run.overload.seed)
+        return Learning(spec, self._run.shedder)
 
     def _stated(self) -> Mapping[str, float] | None:
         stated = self._run.stated
@@ -129,81 +149,24 @@ class VirtualReplay(Replay):
             found.add(engines.apply(block))
         return found
 
-    # ------------------------------------------------------------ the closed loop
-
-    def _shed(
-        self, chain: Chain, server: Server, rest: Sequence[Block], arrivals: NDArray[np.float64], truth: Found | None
-    ) -> Iterator[Merged]:
-        assert self.trained is not None
-        shedder = self._shedder(chain, rest)
-        found = Found(self.names)
-        first = rest[0].first_seq
-        bounds = np.array([block.next_seq - first for block in rest])
-        begins = np.append(0, bounds[:-1])
-        ready = [float(arrivals[max(end - 1, 0)]) if len(arrivals) else 0.0 for end in bounds.tolist()]
-        free, announced = 0.0, 0
-        for number, block in enumerate(rest):
-            now = max(free, ready[number])
-            while announced < len(rest) and ready[announced] <= now:
-                shedder.arrived(len(rest[announced].columns), ready[announced])
-                announced += 1
-            came = arrivals[begins[number] : bounds[number]]
-            since = float(came[0]) if len(came) else now
-            admitted = shedder.apply(block, now_ms=now, appended_ms=since)
-            merged, work = server.apply(admitted)
-            spent = sum(self.trained.cost.of(work).values()) + work.shedding_ns
-            free = now + spent / 1e6
-            shedder.observe(_load(server, work.events, spent, block.next_seq))
-            self._event_latency.add(free - came)
-            last = np.concatenate([part.position for part in merged.parts]) if merged.parts else np.zeros(0, np.int64)
-            if len(arrivals):
-                self._results_latency.add(free - arrivals[np.clip(last - first, 0, len(arrivals) - 1)])
-            if truth is not None:
-                found.add(merged)
-            self._peak = max(self._peak, sum(server.partial_matches().values()))
-            self._results.update(merged.counts())
-            yield merged
-        self._figures = self._told(server, shedder, free) | (
-            {} if truth is None else compared(found, truth, self._run.overload.weights)
-        )
-
     def _shedder(self, chain: Chain, rest: Sequence[Block]) -> ShedderOperator:
-        assert self.trained is not None
-        shedder = ShedderOperator(0, DEFAULT_STREAM, self._run.overload)
-        for block in chain.opening:
-            shedder.resume(block)
-        shedder.resume(replace(rest[0], controls=(), next_seq=rest[0].first_seq, counter=rest[0].counter))
-        given = self._run.models or {model.key: model.encode() for model in self.trained.models}
-        for offset, (key, value) in enumerate(given.items()):
+        shedder = _standing(ShedderOperator(0, DEFAULT_STREAM, self._run.overload), chain, rest)
+        for offset, (key, value) in enumerate(self._run.models or self.models()):
             if refused := shedder.offer(key, value, offset):
                 raise InputError(refused)
         return shedder
 
-    def _told(self, server: Server, shedder: ShedderOperator, seconds: float) -> dict[str, Any]:
-        assert self.trained is not None
-        matcher, numbers = server.engines.matcher.statistics(), shedder.statistics()
-        loss = {name: float(matcher["loss"].get(name, 0.0)) for name in self.names}
-        found = server.found
-        return {
-            "capacity": round(self.trained.capacity, 1),
-            "virtual_seconds": round(seconds / 1000, 6),
-            "latency_ms": self._results_latency.summary(),
-            "event_latency_ms": self._event_latency.summary(),
-            "dropped_events": sum(numbers["shed_events"].values()),
-            "dropped_partial_matches": matcher["dropped_partial_matches"],
-            "estimated_loss": {
-                name: round(loss[name] / (loss[name] + found[name]), 6) if loss[name] else 0.0 for name in self.names
-            },
-            "model": {name: numbers["models"].get(name) for name in self.names},
-        }
+
+def _standing(shedder: ShedderOperator, chain: Chain, blocks: Sequence[Block]) -> ShedderOperator:
+    """A shedder that knows the chain's queries, in front of these blocks."""
+    for block in chain.opening:
+        shedder.resume(block)
+    if blocks:
+        begin = blocks[0]
+        shedder.resume(replace(begin, controls=(), next_seq=begin.first_seq))
+    return shedder
 
 
-def _load(server: Server, events: int, nanoseconds: float, position: int) -> dict[str, Any]:
-    """A load message as the matcher would send it."""
-    return {
-        "service": "matcher",
-        "partial_matches": server.engines.matcher.statistics()["partial_matches"],
-        "position": position,
-        "processing_ns": round(nanoseconds),
-        "events": events,
-    }
+def _slots(chain: Chain) -> dict[str, int]:
+    controls = (control.body for block in chain.opening for control in block.controls if control.kind == "query")
+    return {str(body["name"]): int(body["slot"]) for body in controls}

@@ -9,24 +9,26 @@ from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.model import LatencyModel, Model
+from saffron.engine.models.model import LatencyModel
+from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.trainer import TransitionCounts, train_latency, train_transitions
 from saffron.errors import InputError
 from saffron.runtime.virtual_cost import ORDER_NS, Cost, StatedCost, Work, fit
+from saffron.runtime.virtual_learning import VERSION, Learning, event_models
 from saffron.runtime.virtual_server import Server
 
-VERSION = (0, 0)
 _TRANSITIONS = "observations.transitions"
+_FEATURES = "observations.features"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One block: its counts, the ns that were measured, partial matches alive behind it, and observed transitions."""
+    """One block: its counts, the ns that were measured, partial matches alive behind it, and what was observed."""
 
     work: Work
     measured: int
     alive: int
-    rows: Sequence[Mapping[str, Any]]
+    rows: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,12 @@ class Trained:
 
     capacity: float
     cost: Cost
-    models: tuple[Model, ...]
+    models: tuple[AnyModel, ...]
 
 
-def train(server: Server, blocks: Iterable[Block], stream: str, stated: Mapping[str, float] | None) -> Trained:
+def train(
+    server: Server, blocks: Iterable[Block], stream: str, stated: Mapping[str, float] | None, features: Learning
+) -> Trained:
     """Apply the blocks, and learn from them. `stated`: ns a check by query; None: fitted to measured times."""
     samples: list[Sample] = []
     for block in blocks:
@@ -47,7 +51,7 @@ def train(server: Server, blocks: Iterable[Block], stream: str, stated: Mapping[
         measured = time.thread_time_ns() - began
         matcher = server.engines.matcher
         alive = sum(matcher.statistics()["partial_matches"].values())
-        samples.append(Sample(work, measured, alive, matcher.observations().get(_TRANSITIONS, [])))
+        samples.append(Sample(work, measured, alive, matcher.observations()))
     if not any(sample.work.events for sample in samples):
         raise InputError("no events to train on: raise --train, or give more events")
     cost: Cost = StatedCost(stated) if stated is not None else fit([(one.work, one.measured) for one in samples])
@@ -56,7 +60,8 @@ def train(server: Server, blocks: Iterable[Block], stream: str, stated: Mapping[
     events = sum(sample.work.events for sample in samples)
     if total <= 0:
         raise InputError("the training share cost nothing: state a cost above 0, or give more events")
-    models = (_latency(stream, samples, spent), *_transitions(samples, spent))
+    rows = [row for sample in samples for row in sample.rows.get(_FEATURES, ())]
+    models = (_latency(stream, samples, spent), *_transitions(samples, spent), *event_models(rows, features))
     return Trained(events / total * 1e9, cost, models)
 
 
@@ -73,12 +78,13 @@ def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str
     return train_latency(stream, sums["processing"], sums["shedding"], VERSION, {})
 
 
-def _transitions(samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> list[Model]:
+def _transitions(samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> list[AnyModel]:
     """The times of transitions are fitted to what the query's blocks cost, as the builder does."""
     books: dict[str, TransitionCounts] = {}
     for sample, own in zip(samples, spent, strict=True):
-        for name in dict.fromkeys(str(row["query"]) for row in sample.rows):
-            rows = [row for row in sample.rows if row["query"] == name]
+        observed = sample.rows.get(_TRANSITIONS, ())
+        for name in dict.fromkeys(str(row["query"]) for row in observed):
+            rows = [row for row in observed if row["query"] == name]
             _observe(books.setdefault(name, _empty(rows[0])), rows, round(own.get(name, 0.0)))
     return [
         train_transitions(counts, VERSION, {}) for counts in books.values() if counts.is_sane and counts.is_trainable

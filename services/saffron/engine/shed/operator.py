@@ -214,10 +214,10 @@ class ShedderOperator:
     # ------------------------------------------------------------ inside
 
     def _decide(self, block: Block, waited: float, now_ms: float) -> Shed:
-        if self._shedding is None:
-            return Shed()
         self._events.use({query: model for query, model in self._offered.events.items() if self._fits(model)})
         self._events.apply(block.columns, anew=any(control.kind == "checkpoint" for control in block.controls))
+        if self._shedding is None:
+            return Shed()
         models = {query: model for query, model in self._offered.transitions.items() if self._fits(model)}
         running = self._view.sheddable
         queries = Queries(

@@ -1,0 +1,33 @@
+"""What `--stats` says of a replay under a latency bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saffron.runtime.virtual_loop import Loop
+from saffron.runtime.virtual_training import Trained
+
+
+def figures_of(loop: Loop, trained: Trained, names: Sequence[str]) -> dict[str, Any]:
+    """`capacity` in events a second; `overhead`: the share of the server's time that shedding itself took; `model`: by
+    query the version of its transition model in force, null where it is shed without one."""
+    matcher, shedder = loop.server.engines.matcher.statistics(), loop.shedder.statistics()
+    return {
+        "capacity": round(trained.capacity, 1),
+        "virtual_seconds": round(loop.finished / 1000, 6),
+        "overhead": round(loop.shedding_ns / loop.busy_ns, 6) if loop.busy_ns else 0.0,
+        "latency_ms": loop.results.summary(),
+        "event_latency_ms": loop.events.summary(),
+        "dropped_events": sum(shedder["shed_events"].values()),
+        "dropped_partial_matches": matcher["dropped_partial_matches"],
+        "estimated_loss": {name: _missed(name, loop, matcher["loss"], shedder["lost"]) for name in names},
+        "model": {name: shedder["models"].get(name, "none") for name in names},
+    }
+
+
+def _missed(name: str, loop: Loop, losses: Mapping[str, float], lost: Mapping[str, float]) -> float:
+    """The estimated share of missed matches: what events took away, and of the rest what partial matches did."""
+    found, loss = loop.server.found[name], float(losses.get(name, 0.0))
+    kept = 1.0 - min(1.0, lost.get(name, 0.0))
+    return round(1.0 - kept * (found / (found + loss) if loss else 1.0), 6)
