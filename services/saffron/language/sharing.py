@@ -77,11 +77,11 @@ def _windows_apart(one: TrendPlan, other: TrendPlan) -> str:
     low, high = sorted((first.slide, second.slide))
     if high % low:
         return "windows that begin at other times"
-    return "" if _in_order(one) else "other windows: huge numbers would be rounded otherwise"
+    return "" if in_order(one) else "other windows: huge numbers would be rounded otherwise"
 
 
-def _in_order(plan: TrendPlan) -> bool:
-    """Whether numbers of a window are added in the same order whatever other windows there are."""
+def in_order(plan: TrendPlan) -> bool:
+    """Whether numbers of a window are added in the same order whatever other windows there are, or were."""
     return plan.exact or Search.TREE not in trend_graphs(plan).searches
 
 

@@ -158,8 +158,8 @@ class TrendQuery:
         self._store.head[KLO] = low // int(self._wiring.params[SLIDE])
 
     def openings(self) -> tuple[tuple[int, int], ...]:
-        """OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
-        return contents.openings(self._store)
+        """OPEN ON: (where it begins, seq of the event that opened it) of each open window; else none."""
+        return contents.openings(self._store) if self._wiring.params[ON_OPEN] else ()
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
         """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""

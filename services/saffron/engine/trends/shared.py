@@ -1,8 +1,9 @@
 """A graph that serves one or more queries: its readers are in force from the same position, with the same events.
 
-What a graph holds follows from the events since its beginning, so readers come together only where it holds nothing,
-and each has what it would have alone. A query leaves when it is paused, removed or replaced; the graph goes on for the
-others. A reader that is given other events than the rest (shedding drops them query by query) takes a copy along.
+What a graph holds follows from the events since its beginning. So readers come together where their graphs hold
+nothing, or no windows but those that both have seen from their beginning, and each has what it would have alone. A
+query leaves when it is paused, removed or replaced; the graph goes on for the others. A reader that is given other
+events than the rest (shedding drops them query by query) takes a copy along.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from saffron.engine.trends.query import TrendQuery
 from saffron.engine.trends.reader import Reader
 from saffron.engine.trends.returns import Rows
 from saffron.language.plan import TrendPlan
-from saffron.language.sharing import graph_of, likeness, united
+from saffron.language.sharing import graph_of, in_order, likeness, united
 
 MOST_MEASURES = 32
 """Most numbers and extremes of one graph: each is a column of every vertex, and more text to compile."""
@@ -28,7 +29,7 @@ class SharedGraph:
     """`plan`: of the graph, with the aggregates of all readers that it ever had. `running`: None until it is needed.
 
     `low`: no window begins before it; None: whatever the stream's next event allows. `openings`: OPEN ON: the windows
-    that are open at the beginning.
+    that are open at the beginning. `since`: of windows that begin later (ts, or position) it has had every event.
     """
 
     plan: TrendPlan
@@ -37,6 +38,7 @@ class SharedGraph:
     low: int | None = None
     openings: Openings = ()
     running: TrendQuery | None = None
+    since: int | None = None
     alike: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +81,7 @@ class SharedGraph:
         state = self.running.snapshot()
         for reader in readers:
             self.readers.remove(reader)
-        made = SharedGraph(self.plan, self.compiled, list(readers))
+        made = SharedGraph(self.plan, self.compiled, list(readers), since=self.since)
         made.run().restore(state)
         return made
 
@@ -105,14 +107,14 @@ class SharedGraph:
         """One graph for the readers of both; None where that would change a result, or compile kernels once more."""
         mine, others = self.begins(point), other.begins(point)
         if mine is None or others is None:
-            return None
+            return self._caught_up(other)
         begin, plan = _common(mine, others, self, other), united(self.plan, other.plan)
         if begin is None or plan is None or len(measures_of(plan).all) > MOST_MEASURES:
             return None
         readers = [*self.readers, *other.readers]
         for one, low in ((self, mine), (other, others)):
             if one.running is not None and low == begin and _serves(one.plan, plan):
-                return SharedGraph(one.plan, self.compiled, readers, running=one.running)
+                return SharedGraph(one.plan, self.compiled, readers, running=one.running, since=one.since)
         if self.running is not None and other.running is not None:
             return None
         made = SharedGraph(plan, self.compiled, readers)
@@ -121,6 +123,24 @@ class SharedGraph:
         else:
             made.openings = begin
         return made
+
+    def _caught_up(self, other: SharedGraph) -> SharedGraph | None:
+        """The one of two graphs that serves the readers of both, if both have seen all that is in open windows."""
+        if self.running is None or other.running is None or self.since is None or other.since is None:
+            return None
+        low = self.running.low()
+        if low != other.running.low() or low <= max(self.since, other.since):
+            return None
+        plan = united(self.plan, other.plan)
+        if plan is None or not in_order(plan) or self.running.openings() != other.running.openings():
+            return None
+        for one, beside in ((self, other), (other, self)):
+            if _serves(one.plan, plan) and beside.plan.window == plan.window:
+                readers = [*self.readers, *other.readers]
+                return SharedGraph(
+                    plan=one.plan, compiled=self.compiled, readers=readers, running=one.running, since=low - 1
+                )
+        return None
 
 
 def _serves(plan: TrendPlan, asked: TrendPlan) -> bool:

@@ -45,7 +45,16 @@ class Together:
         found = graphs_of_readers(readers)
         for graph in found:
             graph.run()
+            self._note(graph, block, begin)
         return found
+
+    def _note(self, graph: SharedGraph, block: Block, begin: int) -> None:
+        """From when on it has had every event: from before its first one, or behind a block of which it lacks some."""
+        events = graph.plan.window.events
+        if graph.since is None:
+            graph.since = _point(block, begin, events=events) - events
+        if _given(graph.readers[0], block, begin)[0]:
+            graph.since = _point(block, len(block.columns) - 1, events=events)
 
     # ---------------------------------------------------------------- snapshots
 
@@ -59,6 +68,7 @@ class Together:
             {
                 "readers": names,
                 "slide": graph.plan.window.slide,
+                "since": graph.since,
                 "aggregates": [
                     [one.function, one.component, one.attribute, None if one.kind is None else one.kind.value]
                     for one in graph.plan.aggregates
@@ -89,7 +99,7 @@ class Together:
         )
         window = replace(reader.plan.window, slide=saved["slide"])
         plan = replace(graph_of(reader.plan), aggregates=aggregates, window=window)
-        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader])
+        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader], since=saved["since"])
 
     # ---------------------------------------------------------------- who is with whom
 

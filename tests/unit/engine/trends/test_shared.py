@@ -212,6 +212,28 @@ def test_a_query_that_joins_later_waits_until_the_graph_holds_nothing() -> None:
     assert len(results) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "graphs_at_last"),
+    [
+        ("RETURN COUNT(*) PATTERN A+ WITHIN 10 ms SLIDE 5 ms", 1),
+        ("RETURN COUNT(*) PATTERN A+ WITHIN 10 EVENTS SLIDE 5 EVENTS", 1),
+        (f"RETURN COUNT(*) {PATTERN} WITHIN 10 ms SLIDE 5 ms EXACT", 1),
+        (f"RETURN COUNT(*) {PATTERN} WITHIN 10 ms SLIDE 5 ms", 2),  # a tree may have another shape, and round otherwise
+    ],
+)
+def test_a_query_joins_once_all_open_windows_are_as_it_would_have_them(text: str, graphs_at_last: int) -> None:
+    running = TrendOperator(partition=0, compiled=False)
+    controls = (schema_control(), query_control("p", text=text), query_control("q", 7, text=text))
+    seen = []
+    for start in range(0, 40, 4):
+        events = [an_event(seq) for seq in range(start, start + 4)]
+        given = {0: controls[:2], 4: controls[2:]}.get(start, ())
+        running.apply(block_of(events, start, start + 4, watermark=start + 4, controls=given))
+        seen.append(running.statistics()["graphs"])
+    assert seen[:3] == [1, 2, 2]
+    assert seen[-1] == graphs_at_last
+
+
 def test_a_graph_has_so_many_numbers_at_most() -> None:
     texts = [f"RETURN {f}(A.{name}) PATTERN SEQ(A, B{{1}}) WITHIN 9 ms" for f in ("SUM", "MIN", "MAX")
              for name in ("x", "n", "h")]  # fmt: skip
