@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import orjson
 import pytest
 
-from saffron.engine.why.interpreter import What
+from saffron.engine.why.bindings import MADE
+from saffron.engine.why.decisions import What
 from saffron.engine.why.story import Story
 from saffron.errors import InputError
 from saffron.runtime.memory_log import MemoryLog
@@ -22,15 +25,15 @@ PARTITIONS = 2
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return lived(tmp_path_factory.mktemp("life"))
+    return lived(tmp_path_factory.mktemp("life"), {"rally": RALLY, "falls": FALLS})
 
 
-def lived(directory: Path) -> World:
+def lived(directory: Path, queries: Mapping[str, str]) -> World:
     """A system that has matched some hundred events, and is at rest."""
     world = make_system(2, directory, partitions=PARTITIONS)
     source = Source(world, PARTITIONS, random.Random(2))
-    source.query("rally", RALLY)
-    source.query("falls", FALLS)
+    for name, text in queries.items():
+        source.query(name, text)
     turns = itertools.count()
 
     def feed() -> None:
@@ -43,8 +46,15 @@ def lived(directory: Path) -> World:
     return world
 
 
-def ask(world: World, asked: str, query: str = "rally", text: str = RALLY, told: int = 40) -> Answer:
-    question = Question(query, text, "events", asked, told)
+def ask(
+    world: World,
+    asked: str,
+    query: str = "rally",
+    text: str = RALLY,
+    told: int = 40,
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> Answer:
+    question = Question(query, text, "events", asked, told, beside)
     return why_now(MemoryLog(world.broker), TOPICS, "why", question)
 
 
@@ -84,3 +94,25 @@ def test_what_cannot_be_told_is_said(world: World) -> None:
         ask(world, "sector=tech", "falls", FALLS)
     with pytest.raises(InputError, match="no events have come on stream 'events' yet"):
         ask(make_system(2, Path("unused"), partitions=1), "symbol=IBM")
+
+
+COMPOSED = {
+    "rise": "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] AND b.price > a.price WITHIN 3 seconds "
+    "RETURN b.symbol, b.price - a.price AS gain INTO Rise",
+    "steeper": "PATTERN SEQ(Rise r, Rise s) WHERE [symbol] AND s.gain > r.gain WITHIN 5 seconds",
+}
+
+
+def test_results_of_other_queries_are_made_again_from_the_blocks(tmp_path: Path) -> None:
+    world = lived(tmp_path, COMPOSED)
+    answer = ask(world, "symbol=IBM", "steeper", COMPOSED["steeper"], told=10_000, beside=COMPOSED)
+    records = world.read(TOPICS.complex_events, answer.partition, committed_only=True)
+    results = [orjson.loads(record.value or b"") for record in records]
+    mine = [one for one in results if one["query"] == "steeper" and one["key"] == {"symbol": "IBM"}]
+    assert matches(answer.story) == len(mine) > 3
+    ids = {one["id"] for one in results if one["query"] == "rise"}
+    origins = [orjson.loads(row.event[MADE].result) for row in answer.story.rows if row.event and MADE in row.event]
+    assert {one["id"] for one in origins} <= ids
+    told = ask(world, mine[-1]["id"], "steeper", COMPOSED["steeper"], beside=COMPOSED)
+    assert matches(told.story) == 1
+    assert matches(ask(world, "symbol=IBM", "steeper", COMPOSED["steeper"]).story) == 0, "who makes them is not known"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from saffron.engine.why.story import Story, to_dict
+from saffron.engine.why.as_dict import to_dict
+from saffron.engine.why.story import Story
 from saffron.engine.why.words import lines
 
 

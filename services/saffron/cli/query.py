@@ -16,7 +16,7 @@ from saffron.cli.standing import Standing, next_version, read_standing, removed,
 from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
 from saffron.engine.composition import bind_together, makers_first
-from saffron.engine.why.story import to_dict
+from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
 from saffron.errors import SaffronError
@@ -182,9 +182,12 @@ def why(
         saffron query why rally 9f2c41d7
     """
     with connection(system.connected()) as client:
-        text = str(_existing(read_standing(client), name).row["text"])
+        standing = read_standing(client)
+        text = str(_existing(standing, name).row["text"])
         stream = bind_text(text, None, name).plan.stream
-        question = Question(name, text, stream, asked, events)
+        beside = {other: str(one.row["text"]) for other, one in standing.items()}
+        row = stream_row(client, stream) or {}
+        question = Question(name, text, stream, asked, events, beside, row.get("schema"))
         answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
     if json:
         console.print_json(to_dict(answer.story))

@@ -15,7 +15,7 @@ from saffron.control.checks import Checked, Partitions, Refused, check, check_pa
 from saffron.control.guard import PAGE_HEADERS, answer
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
-from saffron.engine.why.story import to_dict
+from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
 from saffron.errors import InputError
@@ -99,7 +99,9 @@ class Api:
                 "one, or ?ask=ID for a result",
             )
         told = _count(request.query.get("events", str(TOLD)))
-        question = Question(checked.name, view["text"], checked.plan.stream, asked, told)
+        stream, beside = checked.plan.stream, self._tables.queries.texts()
+        schema = (self._tables.stream(stream) or {}).get("schema")
+        question = Question(checked.name, view["text"], stream, asked, told, beside, schema)
         try:
             answered = await asyncio.to_thread(self._why, question)
         except InputError as error:

@@ -151,6 +151,18 @@ def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
     return ""
 
 
+def makers_of(reader: Plan, others: Mapping[str, Plan]) -> list[str]:
+    """Whose results a query reads, and whose results these read, and so on: each after those that it reads itself."""
+    found: set[str] = set()
+    waiting = [reader]
+    while waiting:
+        one = waiting.pop()
+        new = [name for name, other in others.items() if name not in found and reads(one, other)]
+        found.update(new)
+        waiting += [others[name] for name in new]
+    return [name for name in in_order(others) if name in found]
+
+
 def _told(path: Sequence[str], plans: Mapping[str, Plan]) -> str:
     steps = [f"{path[0]}"]
     for maker, reader in pairwise(path):

@@ -7,20 +7,25 @@ far back it can go is bounded (`MOST_BLOCKS` a partition): a question may not co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from saffron.engine import jit
 from saffron.engine.aggregates import registered
+from saffron.engine.composition import bound, standing_plans
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.schema import Distribution, Kind, Schema
+from saffron.engine.why.makers import read_beside
 from saffron.engine.why.story import Story
-from saffron.engine.why.telling import TOLD, is_key, key_of, tell_key, tell_match
+from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
 from saffron.errors import InputError
 from saffron.language import bind
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import Plan
+from saffron.runtime.config import user_cache_directory
 from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.tags import valid_blocks
@@ -36,13 +41,18 @@ _BATCH = 5000
 
 @dataclass(frozen=True)
 class Question:
-    """`asked`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id; `told`: events of a key."""
+    """`asked`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id; `told`: events of a key.
+
+    `beside`: the texts of the other standing queries by name. `schema`: JSON Schema that the stream was given, if any.
+    """
 
     query: str
     text: str
     stream: str
     asked: str
     told: int = TOLD
+    beside: Mapping[str, str] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,9 +83,9 @@ def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
         blocks = _blocks(consumer, place)
         if not any(len(block.columns) for block in blocks):
             continue
-        plan = _plan(question, blocks)
+        of = _told(question, blocks, place.partition)
         try:
-            story = tell_key(plan, key_of(plan, question.asked, _schema(blocks).kinds), blocks, question.told)
+            story = tell_key(of, key_of(of.plan, question.asked, of.schema.kinds), question.told)
             return _answer(story, place, blocks)
         except InputError as error:
             refused = refused or error
@@ -86,7 +96,7 @@ def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) 
     result = _result(log, consumer, topics, question)
     place = TopicPartition(topics.admitted_of(question.stream), int(result["partition"]))
     blocks = _blocks(consumer, place)
-    return _answer(tell_match(_plan(question, blocks), result, blocks), place, blocks)
+    return _answer(tell_match(_told(question, blocks, place.partition), result), place, blocks)
 
 
 def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
@@ -108,23 +118,33 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
     )
 
 
-def _plan(question: Question, blocks: list[Block]) -> MatchPlan:
-    plan = bind(
-        question.text, _schema(blocks), name=question.query, lenient=True, aggregates=frozenset(registered())
-    ).plan
-    if not isinstance(plan, MatchPlan):
-        raise InputError(f"{plan.name} counts trends and binds no events: only matches are explained")
-    return plan
+def _told(question: Question, blocks: list[Block], partition: int) -> Told:
+    """What the story is told from: the blocks, and what other queries make of them whose results it reads."""
+    schema = _schema(blocks, question.schema)
+    texts = {name: text for name, text in question.beside.items() if name != question.query}
+    others = standing_plans(_plan, texts, schema, question.stream)
+    plan = matches_only(bound(_plan, question.text, schema, question.query, others))
+    jit.use_directory(user_cache_directory() / "kernels")
+    bound_to, makers = read_beside(plan, schema, others, texts, _plan, partition=partition)
+    return Told(plan, bound_to, blocks, makers)
 
 
-def _schema(blocks: list[Block]) -> Schema:
-    """What the blocks' columns say of the stream: enough to read values by their kinds."""
+def _plan(text: str, schema: Schema | None, name: str) -> Plan:
+    return bind(text, schema, name=name, lenient=True, aggregates=frozenset(registered())).plan
+
+
+def _schema(blocks: list[Block], given: Mapping[str, Any] | None) -> Schema:
+    """What the blocks' columns say of the stream: enough to read values by their kinds. How imprecise times are
+    distributed only the schema says that the stream was `given`; one that was inferred takes all for uniform."""
     kinds: dict[str, Kind] = {}
     names: dict[str, None] = {}
     for block in blocks:
         kinds |= {name: column.kind for name, column in block.columns.attributes.items()}
         names |= dict.fromkeys(block.columns.type.values)
-    return Schema(kinds, dict.fromkeys(names, tuple(kinds)), {})
+    times: Mapping[str, Distribution] = {} if given is None else from_json_schema(given).times
+    if given is None and any(block.columns.latest is not None for block in blocks):
+        times = dict.fromkeys(names, "uniform")
+    return Schema(kinds, dict.fromkeys(names, tuple(kinds)), dict.fromkeys(names, frozenset()), times=times)
 
 
 # ---------------------------------------------------------------- the ends of topics

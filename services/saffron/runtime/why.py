@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
 
 from saffron.engine.aggregates import registered
-from saffron.engine.composition import reads
+from saffron.engine.composition import bind_together, makers_of
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME
+from saffron.engine.why.makers import read_beside
 from saffron.engine.why.story import Story
-from saffron.engine.why.telling import TOLD, is_key, key_of, tell_key, tell_match
+from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import InputError
-from saffron.language import bind
-from saffron.language.plan import MatchPlan, Plan
+from saffron.language import Bound, bind
+from saffron.language.plan import Plan
 from saffron.runtime.fused import BLOCK_EVENTS, DEFAULT_STREAM, NO_CHECKPOINTS, Query
 from saffron.runtime.replay import Replay, first_events
 
@@ -49,15 +51,15 @@ def why(reader: Reader, asked: str, *, told: int = TOLD) -> list[Story]:
 
 def story_of(reader: Reader, query: Query, asked: str, told: int) -> Story:
     """The story of a key under one of the queries; see `why`."""
-    plan, schema = _plan(reader, query)
-    return tell_key(plan, key_of(plan, asked, schema.kinds), _blocks(reader, query, schema), told)
+    of = _told(reader, query)
+    return tell_key(of, key_of(of.plan, asked, of.schema.kinds), told)
 
 
 def _of_match(reader: Reader, asked: str) -> Story:
     result = _result(reader, asked)
-    replayed = next(query for query in reader.queries if _plan(reader, query)[0].name == result["query"])
-    plan, schema = _plan(reader, replayed)
-    return tell_match(plan, result, _blocks(reader, replayed, schema))
+    named = (_bound(reader, query.text, None, query.name).plan.name for query in reader.queries)
+    replayed = next(query for query, name in zip(reader.queries, named, strict=True) if name == result["query"])
+    return tell_match(_told(reader, replayed), result)
 
 
 def _result(reader: Reader, asked: str) -> dict[str, Any]:
@@ -77,26 +79,28 @@ def _result(reader: Reader, asked: str) -> dict[str, Any]:
     )
 
 
-def _plan(reader: Reader, query: Query) -> tuple[MatchPlan, Schema]:
+def _told(reader: Reader, query: Query) -> Told:
+    """What its story is told from: the stream, and what the queries make of it whose results it reads."""
     schema = reader.schema or infer_schema(first_events(iter(reader.batches())))
-    own = _bound(reader, query.text, None, query.name)
-    for other in reader.queries:
-        composing = _bound(reader, other.text, None, other.name)
-        if reads(own, composing):
-            raise InputError(
-                f"{own.name} matches results of {composing.name} (INTO): --why explains events of files only"
-            )
-    plan = _bound(reader, query.text, schema, query.name)
-    if not isinstance(plan, MatchPlan):
-        raise InputError(f"{plan.name} counts trends and binds no events: --why explains match queries")
-    return plan, schema
+    texts = [(one.name, one.text) for one in reader.queries]
+    plans = [one.plan for one in bind_together(texts, schema, partial(_bound, reader))]
+    plan = matches_only(plans[reader.queries.index(query)])
+    others = {one.name: one for one in plans if one is not plan}
+    named = {one.name: text for one, (_, text) in zip(plans, texts, strict=True)}
+    bound_to, makers = read_beside(plan, schema, others, named, partial(_plan, reader))
+    chosen = {name: named[name] for name in [*makers_of(plan, others), plan.name]}
+    return Told(plan, bound_to, _blocks(reader, chosen, schema), makers)
 
 
-def _bound(reader: Reader, text: str, schema: Schema | None, name: str) -> Plan:
-    return bind(text, schema, name=name, lenient=reader.lenient, aggregates=frozenset(registered())).plan
+def _bound(reader: Reader, text: str, schema: Schema | None, name: str) -> Bound:
+    return bind(text, schema, name=name, lenient=reader.lenient, aggregates=frozenset(registered()))
 
 
-def _blocks(reader: Reader, query: Query, schema: Schema) -> Iterator[Block]:
+def _plan(reader: Reader, text: str, schema: Schema | None, name: str) -> Plan:
+    return _bound(reader, text, schema, name).plan
+
+
+def _blocks(reader: Reader, queries: Mapping[str, str], schema: Schema) -> Iterator[Block]:
     """The stream in order, numbered as a replay numbers it."""
     windowing = WindowingOperator(
         0,
@@ -105,9 +109,10 @@ def _blocks(reader: Reader, query: Query, schema: Schema) -> Iterator[Block]:
         disorder_ms=reader.disorder,
         max_block_events=BLOCK_EVENTS,
         checkpoint_every=NO_CHECKPOINTS,
-        compiler=lambda text, known, name: _bound(reader, text, known, name),
+        compiler=partial(_plan, reader),
     )
-    windowing.query(query.name, {"name": query.name, "version": 1, "op": "add", "text": query.text, "from": "now"})
+    for name, text in queries.items():
+        windowing.query(name, {"name": name, "version": 1, "op": "add", "text": text, "from": "now"})
     for batch in reader.batches():
         windowing.ingest(batch)
         windowing.take_dead_letters()

@@ -89,12 +89,88 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
         saffron.replay(MATCHES, iter(EVENTS)).why("user=ann")
 
 
-def test_results_of_other_queries_are_not_told_of() -> None:
-    first = "QUERY hits PATTERN Rise a WITHIN 1 s RETURN a.x AS x INTO Hit"
-    second = "QUERY pairs PATTERN SEQ(Hit h, Fall f) WITHIN 9 s"
-    results = saffron.replay([first, second], EVENTS)
-    with pytest.raises(InputError, match=r"pairs matches results of hits \(INTO\)"):
-        results.why("*", query="pairs")
+COMPOSED = {
+    "rise": "QUERY rise PATTERN SEQ(A a, B b) WHERE [k] AND b.x > a.x WITHIN 6 ms "
+    "RETURN a.k, b.x - a.x AS by INTO Rise",
+    "calm": "QUERY calm PATTERN SEQ(Rise r, NOT A a) WHERE [k] WITHIN 5 ms RETURN r.k, r.by AS size INTO Calm",
+    "pairs": "QUERY pairs PATTERN SEQ(Rise r, A a, Rise s) WHERE [k] AND s.by >= r.by WITHIN 20 ms",
+    "gaps": "QUERY gaps PATTERN SEQ(Calm c, NOT Rise n, B b) WHERE [k] WITHIN 20 EVENTS",
+    "strict": "QUERY strict PATTERN SEQ(Calm c, A+ a[], B b) WHERE partition-contiguity { [k] } WITHIN 30 ms",
+}
+
+
+@pytest.mark.filterwarnings("ignore:query warning")
+def test_results_of_other_queries_are_told_of_as_events() -> None:
+    totals = dict.fromkeys(COMPOSED, 0)
+    for seed in range(2):
+        results = saffron.replay(list(COMPOSED.values()), stream(seed, 90))
+        for name, found in results.counts().items():
+            stories = [results.why(f"k={key}", query=name, events=1000).story for key in "pq"]
+            assert sum(story.matches for story in stories) == found, (seed, name)
+            totals[name] += found
+        for match in results.head(40)[::4]:
+            assert isinstance(match, saffron.Match)
+            assert results.why(match).story.matches == 1
+    assert min(totals.values()) > 2, totals
+
+
+def test_such_an_event_shows_what_made_it_one_level_down() -> None:
+    events = [
+        {"type": "A", "ts": 1, "k": "p", "x": 1},
+        {"type": "B", "ts": 2, "k": "p", "x": 3},
+        {"type": "A", "ts": 3, "k": "p", "x": 1},
+        {"type": "B", "ts": 4, "k": "p", "x": 9},
+    ]
+    results = saffron.replay([COMPOSED["rise"], COMPOSED["pairs"]], events)
+    story = results.why("k=p", query="pairs")
+    first = next(match for match in results if isinstance(match, saffron.Match) and match.query == "rise")
+    squeezed = [" ".join(line.split()) for line in repr(story).splitlines()]
+    assert f"1 2 Rise 2 is result {first.id[:12]} of rise: a = 0, b = 1" in squeezed
+    made = [row for row in story.to_dict()["events"] if "made_by" in row]
+    assert [row["event"] for row in made] == [
+        {"seq": 1, "ts": 2, "type": "Rise", "k": "p", "by": 2.0},
+        {"seq": 3, "ts": 4, "type": "Rise", "k": "p", "by": 8.0},
+    ]
+    assert made[0]["made_by"]["query"] == "rise"
+    assert made[0]["made_by"]["result"]["id"] == first.id
+    below = results.why(made[1]["made_by"]["result"]["id"]).to_dict()
+    assert [row["event"]["seq"] for row in below["events"]] == [2, 3]
+
+
+LIKELY = """PATTERN SEQ(Begin a, Load+ b[], End c) WHERE [task] AND b[i].val >= b[i-1].val
+WITHIN 10 minutes CONFIDENCE >= 0.3"""
+LOADS: list[dict[str, Any]] = [
+    {"type": "Begin", "ts": 10, "task": "r"},
+    {"type": "Load", "ts": [5, 14], "task": "r", "val": 0.2},
+    {"type": "Load", "ts": [12, 21], "task": "r", "val": 0.3},
+    {"type": "End", "ts": 22, "task": "r"},
+]
+
+
+@pytest.mark.filterwarnings("ignore:query warning")
+def test_confidences_are_told_with_the_intervals() -> None:
+    results = saffron.replay(LIKELY, LOADS, disorder=60_000)
+    story = results.why("task=r")
+    squeezed = [" ".join(line.split()) for line in repr(story).splitlines()]
+    assert "(imprecise time: a match has a confidence, and 0.3 is asked for)" in squeezed
+    assert "0 5 .. 14 Load 0.2 nothing that it could follow is there" in squeezed
+    assert "2 12 .. 21 Load 0.3 can be b in 2 ways: up to 1 (a = 1, b = 2)" in squeezed
+    assert "3 matches, confidence up to 1 (a = 1, b = 2, c = 3)" in squeezed
+    told = story.to_dict()
+    assert (told["confidence"], told["matches"]) == (0.3, 3)
+    assert told["events"][0]["event"]["ts"] == [5, 14]
+    assert told["events"][2]["event"] == {"seq": 2, "ts": [12, 21], "type": "Load", "task": "r", "val": 0.3}
+
+
+@pytest.mark.filterwarnings("ignore:query warning")
+def test_a_prefix_that_is_too_unlikely_is_named() -> None:
+    results = saffron.replay(LIKELY.replace("0.3", "0.35"), LOADS, disorder=60_000)
+    squeezed = [" ".join(line.split()) for line in repr(results.why("task=r")).splitlines()]
+    assert "2 12 .. 21 Load 0.3 too unlikely as b in 2 ways: up to 0.34 (a = 1, b = 0 2)" in squeezed
+    likeliest = max(results, key=lambda match: match.to_dict()["confidence"])
+    way = results.why(likeliest.id).to_dict()
+    assert [row["event"]["seq"] for row in way["events"]] == [1, 2, 3]
+    assert [row["outcomes"][0]["confidence"] for row in way["events"]] == [1.0, 1.0, 1.0]
 
 
 def test_a_query_without_a_key_is_asked_for_by_a_star() -> None:

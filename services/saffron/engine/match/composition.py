@@ -28,9 +28,9 @@ class Composition:
         self._queries = queries
         self._partition = partition
 
-    def advance(self, part: Range, block: Block, before: Before, opened: Opened) -> None:
-        """Take some events of a block. `before`: position and time of the last event before it."""
-        made: dict[str, list[Made]] = {}
+    def advance(self, part: Range, block: Block, before: Before, opened: Opened) -> list[tuple[str, Made]]:
+        """Take some events of a block; what queries made of them. `before`: position, time of the event before it."""
+        made: list[tuple[str, Made]] = []
         for query in self._queries:
             runs = query.active
             if runs is None:
@@ -38,11 +38,12 @@ class Composition:
             runs.advance(self._given(query, part, made), opened(query.name))
             if isinstance(runs, QueryRuns):
                 runs.close_windows(runs.clock)
-                self._make(query, runs, made, block, before)
+                made += self._making(query, runs, block, before)
+        return made
 
-    def finish(self, block: Block, before: Before) -> None:
-        """All events of the block were given."""
-        made: dict[str, list[Made]] = {}
+    def finish(self, block: Block, before: Before) -> list[tuple[str, Made]]:
+        """All events of the block were given; what queries made then."""
+        made: list[tuple[str, Made]] = []
         nothing = Range(block.columns, len(block.columns), len(block.columns))
         for query in self._queries:
             runs = query.active
@@ -52,20 +53,20 @@ class Composition:
             if len(given):
                 runs.advance(given, ())
             runs.end_block(block.watermark, block.next_seq, end=block.end)
-            self._make(query, runs, made, block, before)
+            made += self._making(query, runs, block, before)
+        return made
 
     @staticmethod
-    def _given(query: Standing, part: Range, made: Mapping[str, Sequence[Made]]) -> Range:
+    def _given(query: Standing, part: Range, made: Sequence[tuple[str, Made]]) -> Range:
         if not query.derived or query.runs is None:
             return part
-        return merged(part, [one for name in query.derived for one in made.get(name, ())], query.runs.schema)
+        return merged(part, [one for name in query.derived for _, one in made if one.type == name], query.runs.schema)
 
-    def _make(
-        self, query: Standing, runs: QueryRuns, made: dict[str, list[Made]], block: Block, before: Before
-    ) -> None:
-        if runs.plan.into is not None:
-            found = made_of(runs, settled(runs), query.name, self._partition, block, before)
-            made.setdefault(runs.plan.into, []).extend(found)
+    def _making(self, query: Standing, runs: QueryRuns, block: Block, before: Before) -> list[tuple[str, Made]]:
+        if runs.plan.into is None:
+            return []
+        found = made_of(runs, settled(runs), query.name, self._partition, block, before)
+        return [(query.name, one) for one in found]
 
 
 def composed(standing: Mapping[str, Standing], partition: int) -> Composition | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.engine.composition import bound, made_by, read_by, with_types
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.composition import Composition, composed
+from saffron.engine.match.derived import Made
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
 from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
@@ -65,10 +66,16 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         found = {"observations.transitions": rows, "observations.latency": self._drops.rows()}
         return {topic: rows for topic, rows in found.items() if rows}
 
+    @property
+    def made(self) -> Sequence[tuple[str, Made]]:
+        """What results of the last block are as events to other queries (INTO), by the query that made them."""
+        return self._made
+
     # ---------------------------------------------------------------- state
 
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
         self._composition: Composition | None = None
+        self._made: list[tuple[str, Made]] = []
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
         self._drops = Drops(self._stopwatch, 0 if record is None else record["dropped"])
         self._strings = Strings() if record is None else Strings(record["strings"])
@@ -90,7 +97,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     # ---------------------------------------------------------------- events
 
     def _begin(self, block: Block) -> None:
-        self._block = block
+        self._block, self._made = block, []
         if not len(block.columns):
             for standing in self._standing.values():
                 if standing.runs is not None:
@@ -109,7 +116,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             return
         part = Range(block.columns, begin, stop)
         if self._composition is not None:
-            self._composition.advance(part, block, self._before, lambda name: _opened(block, name, part))
+            self._made += self._composition.advance(part, block, self._before, lambda name: _opened(block, name, part))
             return
         for name, standing in self._standing.items():
             if standing.active is not None:
@@ -117,7 +124,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _finish(self, block: Block) -> None:
         if self._composition is not None:
-            self._composition.finish(block, self._before)
+            self._made += self._composition.finish(block, self._before)
         if len(block.columns):
             self._before = int(block.columns.seq[-1]), int(block.columns.ts[-1])
         for standing in self._standing.values():

@@ -69,7 +69,7 @@ def compile_uncertain(plan: MatchPlan, schema: Schema, *, compiled: bool = True)
     module = load(source, helpers=(arithmetic, folds, search), compiled=compiled)
     text = classify_source(bit_tests(automaton), classify_names)
     classify = None if text is None else load(text, helpers=(arithmetic,), compiled=compiled).classify
-    loose = [component.closure and not _ordered(plan, k) for k, component in enumerate(plan.components)]
+    loose = [component.closure and not is_ordered(plan, k) for k, component in enumerate(plan.components)]
     return UncertainProgram(
         plan=plan,
         type_masks=type_masks(automaton),
@@ -120,7 +120,7 @@ def _leaves(plan: MatchPlan) -> Iterator[Attribute | Aggregate]:
         yield from (leaf for leaf in leaves(expr) if not isinstance(leaf, Length))
 
 
-def _ordered(plan: MatchPlan, component: int) -> bool:
+def is_ordered(plan: MatchPlan, component: int) -> bool:
     """Whether anything reads the order of a closure's events (a correlated closure)."""
     for leaf in _leaves(plan):
         if leaf.component != component:

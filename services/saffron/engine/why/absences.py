@@ -55,15 +55,11 @@ def _of(shape: Shape, mine: Bindings) -> Bindings:
 
 
 def _first(some: Sequence[Bound]) -> Event | None:
-    return min((bound.event for bound in some), key=_place, default=None)
+    return min((bound.event for bound in some), key=taken.place, default=None)
 
 
 def _last(some: Sequence[Bound]) -> Event | None:
-    return max((bound.event for bound in some), key=_place, default=None)
-
-
-def _place(event: Event) -> int:
-    return int(event["seq"])
+    return max((bound.event for bound in some), key=taken.place, default=None)
 
 
 def offenders(plan: MatchPlan, opening: Opening, between: Sequence[Event], match: Bindings) -> tuple[Event, ...]:

@@ -5,10 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from saffron.engine.events.schema import Distribution
 from saffron.language.plan import Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
 
 Event = Mapping[str, Any]
-"""`seq`, `ts`, `type` and attributes; null is None or absent."""
+"""`seq`, `ts`, `type` and attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`, if it has one."""
+
+SPAN, MADE = "#span", "#made"
+OWN = ("seq", "ts", "type", SPAN, MADE)
+"""What of an event is no attribute."""
+
+
+class Span(NamedTuple):
+    """When an event happened: at one of lo..hi (ms), distributed as `law` says."""
+
+    lo: int
+    hi: int
+    law: Distribution
+
+
+class Origin(NamedTuple):
+    """What an event is that a query has made (INTO): its query, and the result as the log has it.
+
+    `order`: from 1 on, among those that stand behind the same event of the stream, whose position they have.
+    """
+
+    order: int
+    query: str
+    result: bytes
+
+
+def place(event: Event) -> tuple[int, int]:
+    """Where it stands in the stream: no two events have one place."""
+    return int(event["seq"]), event[MADE].order if MADE in event else 0
+
+
+def identity(event: Event) -> int | tuple[int, int]:
+    """Its seq, which is enough of an event of the stream; else its place."""
+    return place(event) if MADE in event else int(event["seq"])
 
 
 class Bound(NamedTuple):
@@ -27,9 +61,9 @@ def of(bindings: Bindings, component: int) -> list[Bound]:
     return [bound for bound in bindings if bound.component == component]
 
 
-def parts(bindings: Bindings, components: int) -> tuple[tuple[int, ...], ...]:
-    """The seqs by component."""
-    return tuple(tuple(bound.event["seq"] for bound in of(bindings, c)) for c in range(components))
+def parts(bindings: Bindings, components: int) -> tuple[tuple[int | tuple[int, int], ...], ...]:
+    """The events by component: what tells them from others."""
+    return tuple(tuple(identity(bound.event) for bound in of(bindings, c)) for c in range(components))
 
 
 def loops_around(plan: MatchPlan) -> Sequence[frozenset[int]]:

@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from saffron.engine.why.absences import Opening, offenders, openings
-from saffron.engine.why.bindings import Bindings, Bound, Event, parts
+from saffron.engine.why.bindings import MADE, Bindings, Bound, Event, parts, place
 from saffron.engine.why.conditions import Conditions, Refusal
+from saffron.engine.why.decisions import MOST_RUNS, Decision, Found, What
 from saffron.engine.windows.bounds import common_windows, run_deadline
 from saffron.errors import InputError
 from saffron.language.plan import MatchPlan, Strategy
 from saffron.language.positions import Edge, Positions
-
-MOST_RUNS = 20_000
-
-
-class What(Enum):
-    """What became of an event for a run, or of a run at an event."""
-
-    BEGINS = "begins"  # the event is the first of a run
-    TAKES = "takes"
-    STAYS = "stays"  # the run goes on without the event
-    DIES = "dies"  # contiguity: the run does not go on without the event
-    EXPIRES = "expires"  # no window that holds its first event holds this one
-    REFUSED = "refused"  # the event begins no run, by a condition
-    MATCHES = "matches"
-    FORBIDDEN = "forbidden"  # a NOT forbids the match, or a condition on a finished list
-
-
-@dataclass(frozen=True)
-class Decision:
-    """`run`: its number, 0 for none. `component`: that takes the event or was refused it. `made`: runs that it gave.
-
-    `waited`: components that the run waited for. `refusals`: what broke those that the event could have been.
-    `offenders`: positions of the events that a NOT forbids.
-    """
-
-    what: What
-    run: int
-    component: int | None = None
-    made: tuple[int, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    offenders: tuple[int, ...] = ()
-    waited: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Found:
-    """A match that stands. `window`, `opener` as in results; `run`: the number of the run that found it."""
-
-    bindings: Bindings
-    window: tuple[int, int] | None
-    opener: int | None
-    run: int
 
 
 @dataclass(frozen=True)
@@ -91,8 +49,6 @@ class Interpreter:
     """A plan over the events of one key, in order."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        if plan.confidence is not None:
-            raise InputError("matches over imprecise time are not explained event by event")
         self.plan = plan
         self.runs: list[Run] = []
         self.matches: list[Found] = []
@@ -144,6 +100,16 @@ class Interpreter:
         """The end of the stream closes all windows: what trailing NOTs still held back is decided."""
         return self._ended(None)
 
+    def live(self) -> dict[str, int]:
+        """How many runs there are, by what they have and wait for, the most first."""
+        names = [component.variable for component in self.plan.components]
+        waiting = Counter(
+            f"has {', '.join(dict.fromkeys(names[bound.component] for bound in run.bindings))}, waits for "
+            + " or ".join(dict.fromkeys(names[edge.component] for edge in run.edges))
+            for run in self.runs
+        )
+        return dict(waiting.most_common())
+
     # ---------------------------------------------------------------- runs
 
     def _begin(self, event: Event, kept: dict[tuple[object, ...], Run]) -> Iterator[Decision]:
@@ -172,7 +138,8 @@ class Interpreter:
             else:
                 fired.append(edge)
                 yield from told
-        staying = tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
+        apart = MADE in event and not fired  # results of others break nobody's contiguity unless they are taken
+        staying = run.edges if apart else tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
         if staying:
             self._keep(replace(run, edges=staying), kept)
         if not fired:
@@ -278,7 +245,7 @@ class Interpreter:
 
     def _follows(self, before: Event, after: Event) -> bool:
         """Whether one event may follow the other in a match."""
-        return bool(before["ts"] < after["ts"]) if self.plan.strict else bool(before["seq"] < after["seq"])
+        return bool(before["ts"] < after["ts"]) if self.plan.strict else place(before) < place(after)
 
     # ---------------------------------------------------------------- windows
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.match.automaton import leaves
-from saffron.engine.why.bindings import Bindings, Event, parts
+from saffron.engine.why.bindings import OWN, Bindings, Bound, Event, of
 from saffron.engine.why.conditions import Refusal
-from saffron.engine.why.interpreter import Decision, Found, Interpreter, What
+from saffron.engine.why.decisions import Decision, Found, What
+from saffron.engine.why.interpreter import Interpreter
+from saffron.engine.why.likely import LikelyInterpreter, way_to
 from saffron.language.formulas import window_line
 from saffron.language.plan import Aggregate, Attribute, MatchPlan, Output
 
@@ -29,7 +31,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Decisions that are alike. `runs`: how many; `refusals`: of the first of them (variable, condition, values)."""
+    """Decisions that are alike. `runs`: how many; `refusals`: of the first of them (variable, condition, values).
+
+    `chance`: over imprecise time, the highest confidence; `bound`: by variable the events that have it.
+    """
 
     what: What
     component: str | None
@@ -37,6 +42,8 @@ class Outcome:
     refusals: tuple[tuple[str, str, str], ...]
     offenders: tuple[int, ...]
     waited: tuple[str, ...]
+    chance: float | None = None
+    bound: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,8 @@ class Story:
 
     `live`: partial matches at the end by what they wait for. `refused`: by condition, how often it refused a run an
     event among those told. `attributes`: those of events that matter. `choice`: the clause that reports some of the
-    matches only, or "". `watermark`: before the end of the stream.
+    matches only, or "". `watermark`: before the end of the stream. `threshold`: the confidence asked for, if time is
+    imprecise.
     """
 
     query: str
@@ -67,13 +75,23 @@ class Story:
     window: str
     choice: str = ""
     watermark: int | None = None
+    threshold: float | None = None
 
 
 def story_of_key(
-    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], *, told: int, left_out: int = 0
+    plan: MatchPlan,
+    key: Mapping[str, Any],
+    steps: Iterable[Step],
+    *,
+    told: int,
+    left_out: int = 0,
+    likely: bool = False,
 ) -> Story:
-    """The last `told` events of a key. `steps`: from far enough before them that their runs are all there."""
-    interpreter = Interpreter(plan)
+    """The last `told` events of a key. `steps`: from far enough before them that their runs are all there.
+
+    `likely`: time is imprecise, or a confidence asked for.
+    """
+    interpreter = LikelyInterpreter(plan) if likely else Interpreter(plan)
     rows: list[tuple[Event | None, list[Decision]]] = []
     found: list[int] = []
     for step in steps:
@@ -81,30 +99,56 @@ def story_of_key(
         if step.ours or any(one.what in (What.DIES, What.EXPIRES) for one in decisions):
             rows.append((step.event, decisions))
             found.append(sum(one.what is What.MATCHES for one in decisions))
-    live = _live(interpreter)
+    live = interpreter.live()
     closing = interpreter.finish()
     if closing:
         rows.append((None, closing))
         found.append(sum(one.what is What.MATCHES for one in closing))
     skipped = max(len(rows) - told, 0)
-    return _story(plan, key, rows[skipped:], left_out + skipped, sum(found[skipped:]), live)
+    story = _story(plan, key, rows[skipped:], left_out + skipped, sum(found[skipped:]), live)
+    return replace(story, threshold=plan.confidence or 0.0) if likely else story
 
 
 def story_of_match(
-    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], match: Sequence[Sequence[int]]
+    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], match: Sequence[Sequence[Event]]
 ) -> Story | None:
-    """The way of the run that found a match, event by event. `match`: seqs by component. None: it was not found."""
+    """The way of the run that found a match, event by event. None: it was not found.
+
+    `match`: by component its events, of each at least what tells it from others.
+    """
     interpreter = Interpreter(plan)
     rows: list[tuple[Event | None, list[Decision]]] = [
         (step.event, interpreter.step(step.event, ours=step.ours, opens=step.opens)) for step in steps
     ]
     rows.append((None, interpreter.finish()))
-    wanted = tuple(tuple(part) for part in match)
     for found in interpreter.matches:
-        if parts(found.bindings, plan.positive) == wanted:
+        if all(_are(of(found.bindings, part), events) for part, events in enumerate(match)):
             way = list(_way(interpreter, found, rows))
             return _story(plan, key, way, 0, 1, {})
     return None
+
+
+def story_of_likely_match(
+    plan: MatchPlan, key: Mapping[str, Any], match: Sequence[Sequence[Event]], window: tuple[int, int] | None
+) -> Story | None:
+    """The events of a match over imprecise time in the order of the pattern, with the confidence up to each of them."""
+    way = way_to(plan, match, window)
+    if way is None:
+        return None
+    events = [event for part in match for event in part]
+    rows = [(event, [one]) for event, one in zip(events, way, strict=False)]
+    rows[-1][1].append(way[-1])
+    return replace(_story(plan, key, rows, 0, 1, {}), threshold=plan.confidence or 0.0)
+
+
+def _are(bound: Sequence[Bound], events: Sequence[Event]) -> bool:
+    """Whether these are the events meant."""
+    return len(bound) == len(events) and all(is_event(one.event, e) for one, e in zip(bound, events, strict=True))
+
+
+def is_event(event: Event, meant: Event) -> bool:
+    """Whether it is the one meant: has all that is said of that."""
+    return all(event.get(name) == value for name, value in meant.items())
 
 
 def _way(
@@ -162,6 +206,7 @@ def _alike(plan: MatchPlan, decisions: Sequence[Decision]) -> Iterator[Outcome]:
         groups.setdefault((one.what, one.component, texts, one.offenders, one.waited), []).append(one)
     for (what, component, *_), group in groups.items():
         first: tuple[Refusal, ...] = group[0].refusals
+        best = max(group, key=lambda one: one.chance or 0.0)
         assert isinstance(what, What)
         yield Outcome(
             what=what,
@@ -170,21 +215,14 @@ def _alike(plan: MatchPlan, decisions: Sequence[Decision]) -> Iterator[Outcome]:
             refusals=tuple((plan.components[one.component].variable, one.text, one.values) for one in first),
             offenders=group[0].offenders,
             waited=tuple(plan.components[number].variable for number in group[0].waited),
+            chance=best.chance,
+            bound=_seqs(plan, best.bound),
         )
 
 
-def _live(interpreter: Interpreter) -> dict[str, int]:
-    names = [component.variable for component in interpreter.plan.components]
-    waiting = Counter(
-        f"has {_taken(run.bindings, names)}, waits for "
-        + " or ".join(dict.fromkeys(names[e.component] for e in run.edges))
-        for run in interpreter.runs
-    )
-    return dict(waiting.most_common())
-
-
-def _taken(bindings: Bindings, names: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(names[bound.component] for bound in bindings))
+def _seqs(plan: MatchPlan, bindings: Bindings) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    parts = ((part.variable, of(bindings, number)) for number, part in enumerate(plan.components))
+    return tuple((name, tuple(int(bound.event["seq"]) for bound in bound_by)) for name, bound_by in parts if bound_by)
 
 
 def _attributes(plan: MatchPlan, events: Sequence[Event]) -> tuple[str, ...]:
@@ -192,40 +230,6 @@ def _attributes(plan: MatchPlan, events: Sequence[Event]) -> tuple[str, ...]:
     checks = [*plan.checks, *(check for absence in plan.absences for check in absence.checks)]
     read = {leaf.name for check in checks for leaf in leaves(check.expr) if isinstance(leaf, Attribute | Aggregate)}
     read |= {rule.attribute for rule in plan.distinct}
-    everything = dict.fromkeys(name for event in events for name in event if name not in ("seq", "ts", "type"))
+    everything = dict.fromkeys(name for event in events for name in event if name not in OWN)
     own = [name for name in everything if name not in plan.key]
     return tuple([name for name in own if name in read] or own[:MOST_VALUES])
-
-
-def to_dict(story: Story) -> dict[str, Any]:
-    """The story for programs."""
-    return {
-        "query": story.query,
-        "key": dict(story.key),
-        "matches": story.matches,
-        "choice": story.choice,
-        "left_out": story.left_out,
-        "watermark": story.watermark,
-        "live": dict(story.live),
-        "refused": dict(story.refused),
-        "events": [
-            {
-                "event": None if row.event is None else dict(row.event),
-                "outcomes": [
-                    {
-                        "what": outcome.what.value,
-                        "variable": outcome.component,
-                        "runs": outcome.runs,
-                        "waited": list(outcome.waited),
-                        "refused_by": [
-                            {"variable": variable, "condition": text, "values": values}
-                            for variable, text, values in outcome.refusals
-                        ],
-                        "forbidden_events": list(outcome.offenders),
-                    }
-                    for outcome in row.outcomes
-                ],
-            }
-            for row in story.rows
-        ],
-    }

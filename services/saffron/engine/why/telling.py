@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.schema import END_OF_TIME, Kind
+from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.events.tables import column_values
+from saffron.engine.uncertain.program import is_uncertain
+from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
-from saffron.engine.why.story import Step, Story, story_of_key, story_of_match
+from saffron.engine.why.makers import Makers
+from saffron.engine.why.story import Step, Story, is_event, story_of_key, story_of_likely_match, story_of_match
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
 from saffron.language.errors import suggestion
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, Plan
 
 TOLD = 40
 """Events told of a key: its last ones."""
@@ -30,6 +33,29 @@ def is_key(asked: str) -> bool:
     return "=" in asked or asked == EVERYTHING
 
 
+def matches_only(plan: Plan) -> MatchPlan:
+    """The plan, if its story can be told. InputError: it binds no events."""
+    if isinstance(plan, MatchPlan):
+        return plan
+    raise InputError(f"{plan.name} counts trends and binds no events: only match queries are explained")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A query, and the blocks that its story is told from. `schema`: what it was bound to. `makers`: of the results of
+    other queries that it reads."""
+
+    plan: MatchPlan
+    schema: Schema
+    blocks: Iterable[Block]
+    makers: Makers | None = None
+
+    @property
+    def likely(self) -> bool:
+        """Whether a match has a confidence."""
+        return is_uncertain(self.plan, self.schema)
+
+
 def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """The values of "a=1,b=x", or of "*", read by their kinds. InputError: it is no key of the query."""
     pairs = [part.partition("=") for part in asked.split(",")] if asked != EVERYTHING else []
@@ -40,67 +66,113 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
     return {name: _read(name, given[name], kinds) for name in plan.key}
 
 
-def tell_key(plan: MatchPlan, key: Mapping[str, Any], blocks: Iterable[Block], told: int = TOLD) -> Story:
+def tell_key(of: Told, key: Mapping[str, Any], told: int = TOLD) -> Story:
     """The story of a key's last events. InputError: no event has the key."""
     buffer: deque[Step] = deque()
     seen: dict[str, None] = {}
     watermark, ours, dropped = None, 0, 0
-    for block in blocks:
+    for block in of.blocks:
         if NO_WATERMARK < block.watermark < END_OF_TIME:
             watermark = block.watermark
-        for step in steps_of(plan, block, key, seen):
+        for step in steps_of(of, block, key, seen):
             buffer.append(step)
             ours += step.ours
-        dropped += _forget(buffer, plan, told)
+        dropped += _forget(buffer, of.plan, told)
     if not ours:
         known = ", ".join(list(seen)[:8]) or "none"
         hint = suggestion(str(next(iter(key.values()), "")), seen) if len(key) == 1 else ""
         raise InputError(f"no event has {_told(key)}; there are {known}. {hint}".rstrip())
-    return replace(story_of_key(plan, key, buffer, told=told, left_out=dropped), watermark=watermark)
+    story = story_of_key(of.plan, key, buffer, told=told, left_out=dropped, likely=of.likely)
+    return replace(story, watermark=watermark)
 
 
-def tell_match(plan: MatchPlan, result: Mapping[str, Any], blocks: Iterable[Block]) -> Story:
+def tell_match(of: Told, result: Mapping[str, Any]) -> Story:
     """The way to a match. `result`: as the log has it. InputError: it is no match with events, or not among these."""
-    asked = result["id"]
+    asked, plan, key = result["id"], of.plan, result["key"]
     if "events" not in result:
         raise InputError(f"result {asked} is not a match with events: only matches are explained")
     if result.get("timeout"):
         raise InputError(f"result {asked} is a partial match that timed out: ask for its key instead of its id")
     bound = [result["events"][component.variable] for component in plan.components[: plan.positive]]
     events = [part if isinstance(part, list) else [part] if part else [] for part in bound]
-    clock = "seq" if plan.window.events else "ts"
-    instants = [event[clock] for part in events for event in part]
-    low, high = min(instants) - 2 * plan.window.size, max(instants) + plan.window.size
-    steps = (step for block in blocks for step in steps_of(plan, block, result["key"], {}))
-    near = [step for step in steps if low <= step.event[clock] <= high]
-    known = {step.event["seq"] for step in near}
-    if not all(event["seq"] in known for part in events for event in part):
+    asked_for = [event for part in events for event in part]
+    seqs = {event["seq"] for event in asked_for}
+    low, high = _reach(plan, events)
+    steps = (step for block in of.blocks for step in steps_of(of, block, key, {}))
+    near = [step for step in steps if low <= _instants(plan, step.event)[0] <= high or step.event["seq"] in seqs]
+    known = {step.event["seq"]: step.event for step in near}
+    if not (seqs <= known.keys() if of.likely else all(any(is_event(one.event, e) for one in near) for e in asked_for)):
         raise InputError(f"the events of match {asked} are not among those at hand: they lie further back")
-    story = story_of_match(plan, result["key"], near, [[event["seq"] for event in part] for part in events])
+    if of.likely:
+        window = None if result["window"] is None else (result["window"][0], result["window"][1])
+        story = story_of_likely_match(plan, key, [[known[event["seq"]] for event in part] for part in events], window)
+    else:
+        story = story_of_match(plan, key, near, events)
     if story is None:
         raise InputError(f"the interpreter does not find match {asked}: please report this as a bug, with the query")
     return story
 
 
-def steps_of(plan: MatchPlan, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
-    """The events of a block that the key's story needs. `seen`: values of a key of one attribute, for a hint."""
-    columns = block.columns
-    if columns.latest is not None:
-        raise InputError("the events have imprecise times; runs are explained over exact times only")
-    others = reads_others(plan)
+def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
+    """The first and the last at which it can have happened."""
+    if plan.window.events:
+        return event["seq"], event["seq"]
+    span = event[SPAN] if SPAN in event else event["ts"]
+    return (span[0], span[1]) if isinstance(span, list | tuple) else (span, span)
+
+
+def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[int, int]:
+    """Where all may lie that matters to a match of these events."""
+    instants = [_instants(plan, event) for part in events for event in part]
+    return min(lo for lo, _ in instants) - 2 * plan.window.size, max(hi for _, hi in instants) + plan.window.size
+
+
+def steps_of(of: Told, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
+    """The events of a block that the key's story needs, results of other queries among them.
+
+    `seen`: values of a key of one attribute, for a hint.
+    """
+    others, wanted = reads_others(of.plan), tuple(key.values())
     opened = set(itertools.chain.from_iterable(block.opened.values()))
+    waiting = deque(() if of.makers is None else of.makers.of(block))
+    for event in _events(of, block):
+        while waiting and (waiting[0]["ts"], waiting[0]["seq"]) < (event["ts"], event["seq"]):
+            yield from _step(waiting.popleft(), key, wanted, seen)
+        opens = event["seq"] in opened
+        yield from _step(event, key, wanted, seen, needed=others or opens, opens=opens)
+    for event in waiting:
+        yield from _step(event, key, wanted, seen)
+
+
+def _step(
+    event: Event,
+    key: Mapping[str, Any],
+    wanted: tuple[Any, ...],
+    seen: dict[str, None],
+    *,
+    needed: bool = False,
+    opens: bool = False,
+) -> Iterator[Step]:
+    """`needed`: whatever its key."""
+    found = tuple(event.get(name) for name in key)
+    if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:
+        seen.setdefault(str(found[0]))
+    if found == wanted or needed:
+        yield Step(event, found == wanted, opens)
+
+
+def _events(of: Told, block: Block) -> Iterator[Event]:
+    """Those of the stream."""
+    columns = block.columns
     values = {name: column_values(column) for name, column in columns.attributes.items()}
     own = {"seq": columns.seq.tolist(), "ts": columns.ts.tolist(), "type": column_values(columns.type)}
-    keys = [own.get(name) or values.get(name) or [] for name in key]
-    wanted = tuple(key.values())
-    for row, found in enumerate(zip(*keys, strict=True) if keys else itertools.repeat((), len(columns))):
-        ours, opens = found == wanted, own["seq"][row] in opened
-        if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:
-            seen.setdefault(str(found[0]))
-        if ours or others or opens:
-            attributes = {name: column[row] for name, column in values.items() if column[row] is not None}
-            event = {name: column[row] for name, column in own.items()}
-            yield Step({**event, **attributes}, ours, opens)
+    latest = own["ts"] if columns.latest is None else columns.latest.tolist()
+    for row, (seq, ts, kind) in enumerate(zip(*own.values(), strict=True)):
+        attributes = {name: column[row] for name, column in values.items() if column[row] is not None}
+        event = {"seq": seq, "ts": ts, "type": kind, **attributes}
+        if of.likely:
+            event[SPAN] = Span(ts, latest[row], of.schema.distribution(kind) or "uniform")
+        yield event
 
 
 def _read(name: str, text: str, kinds: Mapping[str, Kind]) -> Any:
@@ -117,10 +189,9 @@ def _forget(buffer: deque[Step], plan: MatchPlan, told: int) -> int:
     """Drop what can no longer matter for the last `told` events; how many of the key's own that were."""
     if len(buffer) <= told:
         return 0
-    clock = "seq" if plan.window.events else "ts"
-    horizon = buffer[-told - 1].event[clock] - 2 * plan.window.size
+    horizon = _instants(plan, buffer[-told - 1].event)[0] - 2 * plan.window.size
     dropped = 0
-    while buffer[0].event[clock] < horizon:
+    while _instants(plan, buffer[0].event)[1] < horizon:
         dropped += buffer.popleft().ours
     return dropped
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from saffron.engine.why.interpreter import What
+from saffron.engine.why.bindings import MADE, SPAN, Event
+from saffron.engine.why.decisions import What
+from saffron.engine.why.makers import made_of
 from saffron.engine.why.story import Outcome, Row, Story
 
 MOST_ROWS = 120
@@ -24,6 +26,8 @@ def lines(story: Story) -> Iterator[str]:
         yield f"({story.choice} reports some of the matches only; which ones is not told here)"
     if story.left_out:
         yield f"({story.left_out:,} earlier events of the key are left out)"
+    if story.threshold is not None:
+        yield f"(imprecise time: a match has a confidence, {_asked(story.threshold)})"
     yield from _table(["seq", "time", "type", *story.attributes, "what became of it"], list(_cells(story)))
     if story.refused:
         yield ""
@@ -41,15 +45,17 @@ def _cells(story: Story) -> Iterator[list[str]]:
     rows, half = story.rows, MOST_ROWS // 2
     hidden = len(rows) - MOST_ROWS
     for row in rows if hidden <= 0 else rows[:half]:
-        yield from _row(row, story.attributes)
+        yield from _row(row, story)
     if hidden > 0:
         yield ["...", *[""] * (len(story.attributes) + 2), f"({hidden:,} events are left out here)"]
         for row in rows[-half:]:
-            yield from _row(row, story.attributes)
+            yield from _row(row, story)
 
 
-def _row(row: Row, attributes: Sequence[str]) -> Iterator[list[str]]:
-    told = [line for outcome in row.outcomes[:MOST_OUTCOMES] for line in sentences(outcome)]
+def _row(row: Row, story: Story) -> Iterator[list[str]]:
+    attributes = story.attributes
+    told = [] if row.event is None else list(_origin(row.event))
+    told += [line for outcome in row.outcomes[:MOST_OUTCOMES] for line in sentences(outcome)]
     if len(row.outcomes) > MOST_OUTCOMES:
         told.append(f"and {len(row.outcomes) - MOST_OUTCOMES} more")
     head = ["end", "", "", *[""] * len(attributes)]
@@ -58,9 +64,31 @@ def _row(row: Row, attributes: Sequence[str]) -> Iterator[list[str]]:
         shown = [
             "" if value is None else f"{value:.8g}" if isinstance(value, float) else str(value) for value in values
         ]
-        head = [str(row.event["seq"]), _time(row.event["ts"]), str(row.event["type"]), *shown]
-    for number, text in enumerate(told or ["no run waits for it"]):
+        head = [str(row.event["seq"]), _when(row.event), str(row.event["type"]), *shown]
+    nothing = "no run waits for it" if story.threshold is None else "nothing that it could follow is there"
+    for number, text in enumerate(told or [nothing]):
         yield [*(head if number == 0 else [""] * len(head)), text]
+
+
+def _asked(threshold: float) -> str:
+    return f"and {threshold:g} is asked for" if threshold else "and any above 0 will do"
+
+
+def _origin(event: Event) -> Iterator[str]:
+    """One level down: the result of another query that this event is."""
+    if MADE not in event:
+        return
+    result = made_of(event[MADE])
+    parts = []
+    for variable, bound in result["events"].items():
+        events = bound if isinstance(bound, list) else [] if bound is None else [bound]
+        parts.append(f"{variable} = {' '.join(str(one['seq']) for one in events) or 'nothing'}")
+    yield f"is result {result['id'][:12]} of {event[MADE].query}: {', '.join(parts)}"
+
+
+def _when(event: Event) -> str:
+    span = event.get(SPAN)
+    return _time(event["ts"]) if span is None or span.lo == span.hi else f"{_time(span.lo)} .. {_time(span.hi)}"
 
 
 def sentences(outcome: Outcome) -> list[str]:
@@ -68,6 +96,8 @@ def sentences(outcome: Outcome) -> list[str]:
     why = [f"  as {variable} by {text}  [{values}]" for variable, text, values in outcome.refusals]
     runs = "1 run" if outcome.runs == 1 else f"{outcome.runs:,} runs"
     waited = " or ".join(outcome.waited)
+    if outcome.chance is not None:
+        return [_likely(outcome, outcome.chance)]
     match outcome.what:
         case What.BEGINS:
             return [f"begins a run as {outcome.component}"]
@@ -89,6 +119,21 @@ def sentences(outcome: Outcome) -> list[str]:
             return ["no match, by a finished list; refused", *why]
         case What.FORBIDDEN:
             return [f"no match: NOT forbids event {', '.join(map(str, outcome.offenders))}"]
+    raise AssertionError(outcome)  # BELOW has a confidence
+
+
+def _likely(outcome: Outcome, chance: float) -> str:
+    """Of imprecise time; `chance`: of the likeliest, if there are several."""
+    upto = "" if outcome.runs == 1 else "up to "
+    with_ = ", ".join(f"{variable} = {' '.join(map(str, seqs))}" for variable, seqs in outcome.bound)
+    told = f"{upto}{chance:.6g} ({with_})"
+    several = "" if outcome.runs == 1 else f" in {outcome.runs:,} ways"
+    match outcome.what:
+        case What.MATCHES:
+            return f"{'match' if outcome.runs == 1 else f'{outcome.runs:,} matches'}, confidence {told}"
+        case What.BELOW:
+            return f"too unlikely as {outcome.component}{several}: {told}"
+    return f"can be {outcome.component}{several}: {told}"
 
 
 def _time(ts: int) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.why.interpreter import What
-from saffron.engine.why.story import Step, Story, story_of_key, story_of_match, to_dict
+from saffron.engine.why.as_dict import to_dict
+from saffron.engine.why.decisions import What
+from saffron.engine.why.story import Step, Story, story_of_key, story_of_match
 from saffron.engine.why.words import lines
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
@@ -44,6 +45,10 @@ def body(story: Story) -> list[str]:
     """The table's rows, spaces squeezed."""
     text = [" ".join(line.split()) for line in lines(story)]
     return text[text.index(next(line for line in text if line.startswith("seq "))) + 1 : text.index("")]
+
+
+def meant(match: list[list[int]]) -> list[list[dict[str, int]]]:
+    return [[{"seq": seq} for seq in part] for part in match]
 
 
 def outcomes(story: Story) -> list[list[tuple[What, int]]]:
@@ -136,7 +141,7 @@ def test_long_stories_are_cut_in_the_middle() -> None:
 class TestOfAMatch:
     @staticmethod
     def told(query: str, events: str, match: list[list[int]]) -> Story | None:
-        return story_of_match(plan(query), {}, steps(events), match)
+        return story_of_match(plan(query), {}, steps(events), meant(match))
 
     def test_it_follows_the_run_that_found_it(self) -> None:
         query = "PATTERN SEQ(A+ a[], B b) WHERE skip-till-next-match { a[i].x > a[i-1].x } WITHIN 99 ms"
@@ -159,7 +164,7 @@ class TestOfAMatch:
     def test_each_event_of_it_is_taken_in_turn(self, strategy: str) -> None:
         made = plan(f"PATTERN SEQ(A a, (B b | SEQ(C c, D d))+, A e) WHERE {strategy} WITHIN 99 ms")
         events = steps("A1 B1 C1 D1 B1 A1")
-        story = story_of_match(made, {}, events, [[0], [1, 4], [2], [3], [5]])
+        story = story_of_match(made, {}, events, meant([[0], [1, 4], [2], [3], [5]]))
         assert story is not None
         assert list(_taken(story)) == [(0, "a"), (1, "b"), (2, "c"), (3, "d"), (4, "b"), (5, "e")]
 

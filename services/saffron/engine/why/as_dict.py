@@ -1,0 +1,55 @@
+"""A story for programs: JSON-able."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from saffron.engine.why.bindings import MADE, OWN, SPAN, Event
+from saffron.engine.why.story import Outcome, Story
+
+
+def to_dict(story: Story) -> dict[str, Any]:
+    """The story for programs; "confidence" only where time is imprecise, "made_by" only of results of other queries."""
+    return {
+        "query": story.query,
+        "key": dict(story.key),
+        "matches": story.matches,
+        "choice": story.choice,
+        "left_out": story.left_out,
+        "watermark": story.watermark,
+        **({} if story.threshold is None else {"confidence": story.threshold}),
+        "live": dict(story.live),
+        "refused": dict(story.refused),
+        "events": [
+            {**_event(row.event), "outcomes": [_outcome(outcome) for outcome in row.outcomes]} for row in story.rows
+        ],
+    }
+
+
+def _event(event: Event | None) -> dict[str, Any]:
+    if event is None:
+        return {"event": None}
+    shown = {name: value for name, value in event.items() if name not in OWN[3:]}
+    if SPAN in event and event[SPAN].hi > event[SPAN].lo:
+        shown["ts"] = [event[SPAN].lo, event[SPAN].hi]
+    if MADE not in event:
+        return {"event": shown}
+    return {"event": shown, "made_by": {"query": event[MADE].query, "result": orjson.loads(event[MADE].result)}}
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "what": outcome.what.value,
+        "variable": outcome.component,
+        "runs": outcome.runs,
+        "waited": list(outcome.waited),
+        "refused_by": [
+            {"variable": variable, "condition": text, "values": values} for variable, text, values in outcome.refusals
+        ],
+        "forbidden_events": list(outcome.offenders),
+    }
+    if outcome.chance is not None:
+        told |= {"confidence": outcome.chance, "bound": {name: list(seqs) for name, seqs in outcome.bound}}
+    return told

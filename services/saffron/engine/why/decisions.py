@@ -1,0 +1,54 @@
+"""What the interpreters say became of each event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from saffron.engine.why.bindings import Bindings
+from saffron.engine.why.conditions import Refusal
+
+MOST_RUNS = 20_000
+
+
+class What(Enum):
+    """What became of an event for a run, or of a run at an event."""
+
+    BEGINS = "begins"  # the event is the first of a run
+    TAKES = "takes"
+    STAYS = "stays"  # the run goes on without the event
+    DIES = "dies"  # contiguity: the run does not go on without the event
+    EXPIRES = "expires"  # no window that holds its first event holds this one
+    REFUSED = "refused"  # the event begins no run, by a condition
+    MATCHES = "matches"
+    FORBIDDEN = "forbidden"  # a NOT forbids the match, or a condition on a finished list
+    BELOW = "below"  # imprecise time: the confidence of a prefix is below the threshold
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`run`: its number, 0 for none. `component`: that takes the event or was refused it. `made`: runs that it gave.
+
+    `waited`: components that the run waited for. `refusals`: what broke those that the event could have been.
+    `offenders`: positions of the events that a NOT forbids. `chance`: over imprecise time, the confidence of `bound`.
+    """
+
+    what: What
+    run: int
+    component: int | None = None
+    made: tuple[int, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    offenders: tuple[int, ...] = ()
+    waited: tuple[int, ...] = ()
+    chance: float | None = None
+    bound: Bindings = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match that stands. `window`, `opener` as in results; `run`: the number of the run that found it."""
+
+    bindings: Bindings
+    window: tuple[int, int] | None
+    opener: int | None
+    run: int

@@ -1,0 +1,129 @@
+"""The queries whose results another one reads (INTO, N11), run beside its story: what they make of each block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from saffron.engine.composition import made_by, makers_of, read_by, with_types
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.match.derived import Made
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.results import Results
+from saffron.engine.standing import Compiler
+from saffron.engine.why.bindings import MADE, Event, Origin
+from saffron.language.plan import MatchPlan, Plan
+from saffron.language.shedding import NONE
+
+_ID = len(b'{"id":"')
+_WORD = 16  # hex digits of 64 bits
+
+
+def read_beside(
+    plan: MatchPlan,
+    schema: Schema,
+    others: Mapping[str, Plan],
+    texts: Mapping[str, str],
+    compiler: Compiler,
+    *,
+    partition: int = 0,
+    compiled: bool = True,
+) -> tuple[Schema, Makers | None]:
+    """The schema that a query is bound to, and what makes the events in it that are none of the stream.
+
+    `schema`: the stream's. `others`, `texts`: the queries beside it, by name.
+    """
+    read = read_by(plan, made_by(others.values()))
+    if not read:
+        return schema, None
+    bound_to = with_types(schema, read)
+    chosen = [(name, texts[name]) for name in makers_of(plan, others)]
+    makers = Makers(
+        chosen, schema, tuple(read), kinds=bound_to.kinds, compiler=compiler, partition=partition, compiled=compiled
+    )
+    return bound_to, makers
+
+
+class Makers:
+    """They see the blocks from the first one on, which may be in the middle of the stream.
+
+    `texts`: (name, text), each after those whose results it reads. `schema`: the stream's. `types`: those that the
+    reader has, in the order in which it gets results that stand in one place. `kinds`: of their attributes.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[tuple[str, str]],
+        schema: Schema,
+        types: Sequence[str],
+        *,
+        kinds: Mapping[str, Kind],
+        compiler: Compiler,
+        partition: int = 0,
+        compiled: bool = True,
+    ) -> None:
+        self._operator = MatchOperator(partition=partition, compiler=compiler, compiled=compiled)
+        self._types = list(types)
+        self._kinds = kinds
+        self._opening: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("schema", {"schema": schema_to_record(schema)}),
+            *(("query", _added(name, text)) for name, text in texts),
+        )
+        self._last = (-1, 0)
+
+    def of(self, block: Block) -> list[Event]:
+        """The events that stand among those of a block, or before them, in order."""
+        controls = tuple(Control(block.first_seq, kind, body) for kind, body in self._opening)
+        self._opening = ()
+        results = self._operator.apply(replace(block, controls=controls))
+        wanted = [(name, one) for name, one in self._operator.made if one.type in self._types]
+        if not wanted:
+            return []
+        texts = _by_id(results)
+        made = [event for name, one in wanted for event in self._events(name, one, texts)]
+        made.sort(key=lambda event: (event["ts"], event["seq"], self._types.index(event["type"])))
+        return [self._numbered(event) for event in made]
+
+    def _events(self, name: str, made: Made, texts: dict[bytes, bytes]) -> Iterable[Event]:
+        for row in range(len(made)):
+            text = texts[b"%016x" % (int(made.result[row]) & 0xFFFFFFFFFFFFFFFF)]
+            own = {"seq": int(made.seq[row]), "ts": int(made.ts[row]), "type": made.type}
+            values = {one: _as_read(column[row], self._kinds[one]) for one, column in made.attributes.items()}
+            present = {one: value for one, value in values.items() if value is not None}
+            yield {**own, **present, MADE: Origin(0, name, text)}
+
+    def _numbered(self, event: Event) -> Event:
+        """Told from those that stand behind the same event of the stream."""
+        seq, order = self._last
+        self._last = (event["seq"], order + 1 if seq == event["seq"] else 1)
+        return {**event, MADE: event[MADE]._replace(order=self._last[1])}
+
+
+def _added(name: str, text: str) -> dict[str, Any]:
+    return {"op": "add", "name": name, "version": 1, "text": text, "slot": 0, "from": "now", "shed": NONE}
+
+
+def _by_id(results: Results) -> dict[bytes, bytes]:
+    """The results by the first half of their ids."""
+    return {text[_ID : _ID + _WORD]: text for text in results.json(0, len(results))}
+
+
+def _as_read(value: Any, kind: Kind) -> Any:
+    """A value as the reader's column has it: null where it is of another kind."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is Kind.FLOAT:
+        return float(value) if number else None
+    if kind is Kind.INT:
+        return int(value) if number and abs(value) < 2**63 else None
+    return value if isinstance(value, str if kind is Kind.STRING else bool) else None
+
+
+def made_of(origin: Origin) -> dict[str, Any]:
+    """The result that an event was, as JSON."""
+    found: dict[str, Any] = orjson.loads(origin.result)
+    return found
