@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int32, int64, uint64, void
+from numba import boolean, float64, int16, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.jit import inlined, kernel
 from saffron.engine.models.curve import Cut
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_KIND, BY_POSITION, BY_TREE, EventModel
 from saffron.engine.models.feature_keys import Features
@@ -24,7 +24,8 @@ class EventShedding:
         self.shedder = shedder
         self._table = key_table(model.keys.keys, model.keys.values) if shedder == BY_KEY else None
         self._generation = -1
-        self._known: Floats = np.empty(0)
+        self._slots = 0
+        self._worth: Floats = np.empty(0)
 
     @staticmethod
     def serves(model: EventModel, shedder: str) -> bool:
@@ -53,26 +54,27 @@ class EventShedding:
     ) -> NDArray[np.bool_]:
         """bool [n]: the events to drop; drawn by (seed, seq), so that equal calls drop the same however cut."""
         found = np.empty(len(seq), dtype=np.bool_)
-        if isinstance(cut, Cut) and self.shedder == BY_POSITION:
-            probabilities = cut.probabilities(self._by_position(features, positions))
-            draw(np.arange(len(seq), dtype=np.int32), probabilities, seq, np.uint64(seed), found)
-            return found
-        by_slot = cut.rates[features.vectors[:, 0]] if isinstance(cut, KindCut) else self._probabilities(features, cut)
-        draw(features.slots, by_slot, seq, np.uint64(seed), found)
+        if isinstance(cut, KindCut):
+            draw_by_kind(features.slots, features.vectors, cut.rates, seq, np.uint64(seed), found)
+        elif self.shedder == BY_POSITION:
+            places, worth = np.arange(len(seq), dtype=np.int32), self._by_position(features, positions)
+            draw_by_utility(places, worth, cut.lower, cut.upper, cut.ties, seq, np.uint64(seed), found)
+        else:
+            worth = self._by_slot(features)
+            draw_by_utility(features.slots, worth, cut.lower, cut.upper, cut.ties, seq, np.uint64(seed), found)
         return found
 
-    def _probabilities(self, features: Features, cut: Cut) -> Floats:
-        return cut.probabilities(self._by_slot(features))
-
     def _by_slot(self, features: Features) -> Floats:
-        """Utilities by slot; those of new slots are computed now."""
+        """Utilities by slot, with room for more; those of new slots are computed now."""
         if features.generation != self._generation:
-            self._generation, self._known = features.generation, np.empty(0)
-        fresh = slice(len(self._known), len(features.distinct))
-        if len(features.distinct[fresh]):
-            more = self._computed(features.distinct[fresh], features.vectors[fresh])
-            self._known = np.concatenate([self._known, more])
-        return self._known
+            self._generation, self._slots = features.generation, 0
+        known, distinct = self._slots, len(features.distinct)
+        if distinct > len(self._worth):
+            self._worth = np.concatenate([self._worth[:known], np.zeros(2 * distinct - known)])
+        if distinct > known:
+            self._worth[known:distinct] = self._computed(features.distinct[known:], features.vectors[known:])
+            self._slots = distinct
+        return self._worth
 
     def _computed(self, keys: NDArray[np.uint64], vectors: NDArray[np.int16]) -> Floats:
         forest = {BY_TREE: self.model.tree, BY_FOREST: self.model.forest}.get(self.shedder)
@@ -85,12 +87,25 @@ class EventShedding:
         return self.model.by_position(kinds, np.zeros_like(kinds) if positions is None else positions)
 
 
-@kernel(void(int32[::1], float64[::1], int64[::1], uint64, boolean[::1]), _nrt=False)
-def draw(slots, probabilities, seq, seed, found):  # type: ignore[no-untyped-def]
-    """Drop each event with the probability of its slot, by a number in [0, 1) scrambled from (seed, seq)."""
+@inlined
+def _number(seed, seq):  # type: ignore[no-untyped-def]
+    """A number in [0, 1) scrambled from both (the finaliser of SplitMix64)."""
+    number = np.uint64(seq) * np.uint64(0x9E3779B97F4A7C15) + seed * np.uint64(0xD1B54A32D192ED03)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((number ^ (number >> np.uint64(31))) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@kernel(void(int32[::1], float64[::1], float64, float64, float64, int64[::1], uint64, boolean[::1]), _nrt=False)
+def draw_by_utility(slots, worth, lower, upper, ties, seq, seed, found):  # type: ignore[no-untyped-def]
+    """Drop events worth less than `lower`, and of those up to `upper` the share `ties`."""
     for i in range(len(seq)):
-        number = np.uint64(seq[i]) * np.uint64(0x9E3779B97F4A7C15) + seed * np.uint64(0xD1B54A32D192ED03)
-        number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        number ^= number >> np.uint64(31)
-        found[i] = (number >> np.uint64(11)) * (1.0 / 9007199254740992.0) < probabilities[slots[i]]
+        utility = worth[slots[i]]
+        found[i] = utility < lower or (utility <= upper and _number(seed, seq[i]) < ties)
+
+
+@kernel(void(int32[::1], int16[:, ::1], float64[::1], int64[::1], uint64, boolean[::1]), _nrt=False)
+def draw_by_kind(slots, vectors, rates, seq, seed, found):  # type: ignore[no-untyped-def]
+    """Drop events at the rates of their kinds."""
+    for i in range(len(seq)):
+        found[i] = _number(seed, seq[i]) < rates[vectors[slots[i], 0]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int16, int32, int64, uint64
+from numba import boolean, float64, int16, int32, int64, uint64, void
 
 from saffron.engine.jit import inlined, kernel
 
@@ -87,3 +87,14 @@ def advance(  # type: ignore[no-untyped-def]
         cursor[HELD] += 1
         _count(kind[i], 1, counts, frequency_bin, numbers, pane_key)
     return len(kind)
+
+
+@kernel(void(uint64[::1], int64, int32[::1]), _nrt=False)
+def place(stored, count, table):  # type: ignore[no-untyped-def]
+    """Fill an open-addressing table (a power of two, -1 throughout) with the places of the first `count` keys."""
+    mask = np.uint64(len(table) - 1)
+    for slot in range(count):
+        at = stored[slot] & mask
+        while table[at] >= 0:
+            at = (at + np.uint64(1)) & mask
+        table[at] = slot

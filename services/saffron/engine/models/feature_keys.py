@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.models.feature_columns import KindCodes, numbers_in, truths_in
-from saffron.engine.models.feature_kernel import HEAD, HELD, KEYS, advance
+from saffron.engine.models.feature_kernel import HEAD, HELD, KEYS, advance, place
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.zobrist import keys_of, numbers_of
 from saffron.engine.operator import State
@@ -155,17 +155,7 @@ class FeatureKeys:
             stored[:kept], vectors[:kept] = self._stored[:kept], self._vectors[:kept]
         self._stored, self._vectors = stored, vectors
         self._table = np.full(4 * size, -1, dtype=np.int32)
-        place(stored[:kept], self._table)
-
-
-def place(keys: Keys, table: NDArray[np.int32]) -> None:
-    """Fill an open-addressing table [a power of two, -1 throughout] with the places of different keys."""
-    mask = len(table) - 1
-    for slot, key in enumerate(keys.tolist()):
-        at = key & mask
-        while table[at] >= 0:
-            at = (at + 1) & mask
-        table[at] = slot
+        place(stored, kept, self._table)
 
 
 def content_keys(spec: FeatureSpec, vectors: Vectors) -> Keys:
