@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.trends.graphs import Graphs
-from saffron.engine.trends.layout import KEYS, T_COLUMN, Ints, Store, Wiring
+from saffron.engine.trends.layout import KEYS, KLO, T_COLUMN, Ints, Store, Wiring
 from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import (
     BLOCK,
@@ -17,15 +17,18 @@ from saffron.engine.trends.ordered import (
     CHILD,
     COUNTS,
     HEIGHT,
+    LAST,
+    LISTS,
     OLDEST,
     ROWS,
+    SEQ,
     USED,
     WINDOWS,
     WORD,
     Index,
-    doubled,
     new,
     reserve,
+    with_blocks,
 )
 
 _PREFIX = "index."
@@ -48,9 +51,7 @@ def planted(graphs: Graphs, measures: Measures, windows: int) -> Index:
 
 def with_room(index: Index, inserts: int) -> Index:
     """The index with room for so many insertions (`kernels_trees.has_nodes`)."""
-    while index.head[BLOCKS] + reserve(int(index.head[HEIGHT]) + 1) * inserts > len(index.meta):
-        index = doubled(index)
-    return index
+    return with_blocks(index, int(index.head[BLOCKS]) + reserve(int(index.head[HEIGHT]) + 1) * inserts)
 
 
 def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
@@ -66,7 +67,8 @@ def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
 
     ints, smalls = wider(index.ints, rows, 0), wider(index.smalls, rows, 0)
     floats = wider(index.floats, len(index.floats) - 1, np.inf)
-    head[WORD : OLDEST + 1] += (head[WORD : OLDEST + 1] > 0) * (rows // old * windows - rows)
+    columns = [WORD, SEQ, OLDEST, LAST]
+    head[columns] += (head[columns] > 0) * (rows // old * windows - rows)
     head[[WINDOWS, COUNTS, ROWS]] = windows, head[COUNTS] // old * windows, rows // old * windows
     return index._replace(ints=ints, smalls=smalls, floats=floats)
 
@@ -74,8 +76,9 @@ def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
 def entries(index: Index, store: Store, wiring: Wiring) -> int:
     """How many entries all trees have."""
     columns = wiring.trees[:, T_COLUMN]
-    nodes = store.keys[: store.head[KEYS]][:, columns].ravel()
-    found = 0
+    roots = store.keys[: store.head[KEYS]][:, columns].ravel()
+    found = _of_lists(index, -roots[roots < -LISTS] - LISTS - 1, int(store.head[KLO]))
+    nodes = roots[roots >= -LISTS]
     while len(nodes):
         leaves, inners = -nodes[nodes < 0] - 1, nodes[nodes > 0] - 1
         found += int(index.meta[leaves, USED].sum())
@@ -83,6 +86,16 @@ def entries(index: Index, store: Store, wiring: Wiring) -> int:
         place = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
         nodes = index.smalls[CHILD, np.repeat(inners * BLOCK, used) + place].astype(np.int64)
     return found
+
+
+def _of_lists(index: Index, runs: Ints, klo: int) -> int:
+    """How many entries of these lists are in an open window."""
+    used = index.meta[runs, USED].astype(np.int64)
+    if index.head[LAST] == 0:
+        return int(used.sum())
+    place = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
+    last = index.ints[index.head[LAST], np.repeat(runs * BLOCK, used) + place]
+    return int(np.count_nonzero(last >= klo))
 
 
 def size(index: Index) -> int:

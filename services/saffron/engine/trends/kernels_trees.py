@@ -38,8 +38,24 @@ from saffron.engine.trends.layout import (
     Store,
     Wiring,
 )
-from saffron.engine.trends.ordered import AFTER, BEFORE, BLOCKS, FAN, FOUND, GIVEN, HEIGHT, ROWS, Index
-from saffron.engine.trends.ordered_removal import clear_slot, free_tree, prune
+from saffron.engine.trends.ordered import (
+    AFTER,
+    BEFORE,
+    BLOCK,
+    BLOCKS,
+    FAN,
+    FILLED,
+    FOUND,
+    GIVEN,
+    HEIGHT,
+    KEY,
+    LAST,
+    LISTS,
+    ROWS,
+    WORD,
+    Index,
+)
+from saffron.engine.trends.ordered_few import fell_tree, ready, tend
 from saffron.engine.trends.ordered_tree import aggregate, insert
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
@@ -54,6 +70,9 @@ def gather_tree(
     low = batch.range_lows[tree, i]
     if root == 0 or math.isnan(low):
         return
+    if root < -LISTS:
+        gather_few(s, root, tree, i, klo, wiring, store, batch, index)
+        return
     word = batch.range_words[tree, i]
     if wiring.trees[tree, T_UNEQUAL]:
         aggregate(root, word, -INFINITE, BEFORE, low, BEFORE, index)
@@ -65,25 +84,50 @@ def gather_tree(
     gather_found(s, klo, khi, wiring, store, index)
 
 
-def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Add what a range adds up to."""
+def gather_few(
+    s: int, root: int, tree: int, i: int, klo: int, wiring: Wiring, store: Store, batch: Batch, index: Index
+) -> None:
+    """Add the numbers of those in a list of few vertices, in the windows that they share with the event."""
+    windows = store.sums.shape[2]
+    first = (-root - LISTS - 1) * BLOCK
+    first_slot = klo % windows
+    low, high = batch.range_lows[tree, i], batch.range_highs[tree, i]
+    for at in range(first, first + index.meta[-root - LISTS - 1, FILLED]):
+        key = index.floats[KEY, at]
+        if wiring.trees[tree, T_UNEQUAL]:
+            found = key != low
+        else:
+            above = key >= low if wiring.trees[tree, T_LOW] < 0 else key > low
+            found = above and (key <= high if wiring.trees[tree, T_HIGH] > 0 else key < high)
+        if found and (index.head[WORD] == 0 or index.ints[index.head[WORD], at] == batch.range_words[tree, i]):
+            number = index.ints[index.head[LAST], at] - klo + 1 if windows > 1 else 1
+            slot = first_slot
+            for _ in range(number):
+                add_entry(s, slot, at, wiring, store, index)
+                slot = slot + 1 if slot + 1 < windows else 0
+
+
+def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: Index) -> None:
+    """Add what an entry has in one window to the numbers of the event."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     windows = sums.shape[2]
+    for a in range(sums.shape[1]):
+        r = a * windows + slot
+        n, e = plus(
+            wiring.measures[a, M_FUNCTION], sums[s, a, slot], scales[s, a, slot], index.ints[r, at], index.smalls[r, at]
+        )
+        sums[s, a, slot] = n
+        scales[s, a, slot] = e
+    for b in range(extremes.shape[1]):
+        extremes[s, b, slot] = min(extremes[s, b, slot], index.floats[b * windows + slot, at])
+
+
+def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
+    """Add what a range adds up to."""
+    windows = store.sums.shape[2]
     slot = klo % windows
     for _ in range(khi - klo + 1):
-        for a in range(sums.shape[1]):
-            r = a * windows + slot
-            n, e = plus(
-                wiring.measures[a, M_FUNCTION],
-                sums[s, a, slot],
-                scales[s, a, slot],
-                index.ints[r, FOUND],
-                index.smalls[r, FOUND],
-            )
-            sums[s, a, slot] = n
-            scales[s, a, slot] = e
-        for b in range(extremes.shape[1]):
-            extremes[s, b, slot] = min(extremes[s, b, slot], index.floats[b * windows + slot, FOUND])
+        add_entry(s, slot, FOUND, wiring, store, index)
         slot = slot + 1 if slot + 1 < windows else 0
 
 
@@ -103,19 +147,41 @@ def plant(
     windows = store.sums.shape[2]
     for tree in range(len(wiring.trees)):
         if wiring.trees[tree, T_SOURCE] == s and not math.isnan(batch.range_keys[tree, i]):
-            if windows > 1:
-                give_nothing(index)
+            column = wiring.trees[tree, T_COLUMN]
+            root = ready(store.keys[row, column], klo, index)
+            at = place_of(root, windows, index)
             slot = klo % windows
             for _ in range(khi - klo + 1):
                 for a in range(store.sums.shape[1]):
-                    index.ints[a * windows + slot, GIVEN] = store.sums[s, a, slot]
-                    index.smalls[a * windows + slot, GIVEN] = store.sum_scales[s, a, slot]
+                    index.ints[a * windows + slot, at] = store.sums[s, a, slot]
+                    index.smalls[a * windows + slot, at] = store.sum_scales[s, a, slot]
                 for b in range(store.sum_extremes.shape[1]):
-                    index.floats[b * windows + slot, GIVEN] = store.sum_extremes[s, b, slot]
+                    index.floats[b * windows + slot, at] = store.sum_extremes[s, b, slot]
                 slot = slot + 1 if slot + 1 < windows else 0
-            column = wiring.trees[tree, T_COLUMN]
-            own = batch.range_own[tree, i]
-            store.keys[row, column] = insert(store.keys[row, column], own, batch.range_keys[tree, i], 0, index)
+            own, key = batch.range_own[tree, i], batch.range_keys[tree, i]
+            store.keys[row, column] = entered(root, at, own, key, khi, windows, index)
+
+
+def place_of(root: int, windows: int, index: Index) -> Any:
+    """Where the numbers of a new entry go: behind those of a list, else where `insert` takes them from."""
+    if root < -LISTS:
+        return (-root - LISTS - 1) * BLOCK + index.meta[-root - LISTS - 1, FILLED]
+    if windows > 1:
+        give_nothing(index)
+    return GIVEN
+
+
+def entered(root: int, at: int, own: int, key: float, last: int, windows: int, index: Index) -> Any:
+    """The root with the entry whose numbers have been written, of windows up to `last`."""
+    if root >= -LISTS:
+        return insert(root, own, key, 0, index)
+    index.meta[-root - LISTS - 1, FILLED] += 1
+    index.floats[KEY, at] = key
+    if index.head[WORD] > 0:
+        index.ints[index.head[WORD], at] = own
+    if windows > 1:
+        index.ints[index.head[LAST], at] = last
+    return root
 
 
 def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> None:
@@ -130,31 +196,33 @@ def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Non
 def plant_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
     """TIME STRICT: time has moved on; what waits in lists goes into the trees."""
     first = len(store.values) - len(wiring.trees)
-    column = store.marks.shape[1] - len(wiring.trees)
+    marked = store.marks.shape[1] - len(wiring.trees)
+    windows = store.counts.shape[2]
     for tree in range(len(wiring.trees)):
-        base = list_of(wiring.trees[tree, T_SOURCE], wiring)
+        base, column = list_of(wiring.trees[tree, T_SOURCE], wiring), wiring.trees[tree, T_COLUMN]
         begin = store.keys[row, base + FIRST_ROW]
         for v in range(begin, begin + store.keys[row, base + USED]):
-            if not math.isnan(store.values[first + tree, v]) and store.marks[v, M_LAST] >= klo:
-                give_vertex(v, klo, store, index)
-                root = store.keys[row, wiring.trees[tree, T_COLUMN]]
-                root = insert(root, store.marks[v, column + tree], store.values[first + tree, v], 0, index)
-                store.keys[row, wiring.trees[tree, T_COLUMN]] = root
+            key = store.values[first + tree, v]
+            if not math.isnan(key) and store.marks[v, M_LAST] >= klo:
+                root = ready(store.keys[row, column], klo, index)
+                at = place_of(root, windows, index)
+                give_vertex(v, at, klo, store, index)
+                own, last = store.marks[v, marked + tree], store.marks[v, M_LAST]
+                store.keys[row, column] = entered(root, at, own, key, last, windows, index)
     for tree in range(len(wiring.trees)):
         store.keys[row, list_of(wiring.trees[tree, T_SOURCE], wiring) + USED] = 0
 
 
-def give_vertex(v: int, klo: int, store: Store, index: Index) -> None:
-    """The numbers of a vertex, for the next entry."""
+def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
+    """The numbers of a vertex, for a new entry."""
     windows = store.counts.shape[2]
-    give_nothing(index)
     slot = klo % windows
     for _ in range(store.marks[v, M_LAST] - klo + 1):
         for a in range(store.counts.shape[1]):
-            index.ints[a * windows + slot, GIVEN] = store.counts[v, a, slot]
-            index.smalls[a * windows + slot, GIVEN] = store.count_scales[v, a, slot]
+            index.ints[a * windows + slot, at] = store.counts[v, a, slot]
+            index.smalls[a * windows + slot, at] = store.count_scales[v, a, slot]
         for b in range(store.count_extremes.shape[1]):
-            index.floats[b * windows + slot, GIVEN] = store.count_extremes[v, b, slot]
+            index.floats[b * windows + slot, at] = store.count_extremes[v, b, slot]
         slot = slot + 1 if slot + 1 < windows else 0
 
 
@@ -180,24 +248,21 @@ def fell(row: int, raised: int, wiring: Wiring, store: Store, index: Index) -> N
     """Empty the trees that raised marks (mask) end."""
     for tree in range(len(wiring.trees)):
         if wiring.trees[tree, T_BARRIERS] & raised != 0:
-            free_tree(store.keys[row, wiring.trees[tree, T_COLUMN]], index)
+            fell_tree(store.keys[row, wiring.trees[tree, T_COLUMN]], index)
             store.keys[row, wiring.trees[tree, T_COLUMN]] = 0
 
 
 def clear_window(k: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Window k has closed: its slot is 0 in all trees, and what is in no window any more goes."""
+    """Window k has closed: its slot is 0 in all trees, and what is in no window any more goes; of lists, later."""
     after = 1 + wiring.params[KEY_WIDTH]
-    windows = store.sums.shape[2]
-    if windows > 1:
-        clear_slot(k % windows, index)
     for row in range(store.head[KEYS]):
         dead = store.keys[row, after + AFTER_LAST] <= k
         for tree in range(len(wiring.trees)):
             root = store.keys[row, wiring.trees[tree, T_COLUMN]]
             if root != 0:
                 if dead:
-                    free_tree(root, index)
+                    fell_tree(root, index)
                     root = 0
-                else:
-                    root = prune(root, index)
+                elif root >= -LISTS:
+                    root = tend(root, k + 1, index)
                 store.keys[row, wiring.trees[tree, T_COLUMN]] = root

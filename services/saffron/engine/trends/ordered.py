@@ -19,7 +19,7 @@ when it is full. Nodes are freed when they are empty and not merged before (John
 deletes: why free-at-empty is better than merge-at-half, 1993), but for what `prune` joins. An entry of an inner node
 is the least order of what is below (in a node's first one it means nothing), and the aggregates of all of it.
 A node's name, and so a root: inner node b is b + 1, leaf b is -(b + 1), b being its first block. Block 0 is no node:
-it holds the entry to be inserted and the aggregates found.
+it holds the entry to be inserted and the aggregates found. Few entries are no tree but a list (`ordered_few`).
 
 Leaves and inner nodes share one pool of few arrays: what compiling these functions costs grows with the number of
 arrays that they are handed.
@@ -36,8 +36,13 @@ from saffron.engine.trends.layout import Floats, Ints, Smalls
 
 BLOCK = 8
 FAN = 4  # blocks in the largest node; of 2 a million random keys cost a tenth less time and a fifth more memory
+RUNS = 16  # blocks in the longest run: that of a list
+SHORT = RUNS * BLOCK  # entries that a list may have: of ten windows, a tree of so many costs twice as much
+LEAF = FAN - 1  # blocks of a leaf that a list is made into
 BEFORE = -(2**62)
 AFTER = 2**62
+LISTS = 2**40
+"""The roots of lists are below the negative of this."""
 
 # ---- entries of block 0
 GIVEN = 0  # what is to be inserted
@@ -52,12 +57,15 @@ SEQ = 4
 OLDEST = 5
 HEIGHT = 6  # inner nodes above a leaf in the highest tree ever
 BLOCKS = 7  # blocks ever used; BLOCKS + length: 1 + first block of the list of free runs that long
-PATH = 8 + FAN  # scratch: (block, child) of each inner node from the root
+LAST = 8 + RUNS  # the row of `ints` with the last window of entries of lists; 0: there is one window at a time
+FEW = LAST + 1  # entries that a list may have; none: there are only trees
+PATH = LAST + 2  # scratch: (block, child) of each inner node from the root
 HEAD_SIZE = PATH + 128
 
 # ---- meta [blocks, 2], of a node's first block
 USED = 0  # entries; of a free run: 1 + the block of the next one that is as long
 ROOM = 1  # blocks
+FILLED = USED  # for kernels in which USED is a field of other lists
 
 # ---- the last rows of `smalls` and of `floats`
 CHILD = -1
@@ -69,7 +77,7 @@ class Index(NamedTuple):
 
     head: Ints
     meta: Smalls
-    ints: Ints  # [rows and those of WORD, SEQ, OLDEST, entries]: n of each number first
+    ints: Ints  # [rows and those of WORD, SEQ, OLDEST, LAST, entries]: n of each number first
     smalls: Smalls  # [rows + 1, entries]: e of each number, CHILD: of an entry of an inner node
     floats: Floats  # [lows + 1, entries]: lows, KEY
 
@@ -88,8 +96,9 @@ def new(
     rows = counts + sums
     head = np.zeros(HEAD_SIZE, dtype=np.int64)
     head[WINDOWS], head[COUNTS], head[ROWS], head[BLOCKS] = windows, counts, rows, 1
+    head[FEW] = SHORT
     columns = rows
-    for column in (WORD,) * worded + (SEQ, OLDEST) * keeps:
+    for column in (WORD,) * worded + (SEQ, OLDEST) * keeps + (LAST,) * (windows > 1):
         head[column] = columns
         columns += 1
     blocks = reserve(1)
@@ -110,19 +119,23 @@ def reserve(height: int) -> int:
 
 
 def grown(index: Index) -> Index:
-    """The index with room for an insertion (`lacks`): twice as many blocks, as often as it takes."""
-    while index.head[BLOCKS] + reserve(int(index.head[HEIGHT])) > len(index.meta):
-        index = doubled(index)
-    return index
+    """The index with room for an insertion (`lacks`)."""
+    return with_blocks(index, int(index.head[BLOCKS]) + reserve(int(index.head[HEIGHT])))
 
 
-def doubled(index: Index) -> Index:
-    """The index with room for as many blocks again."""
+def with_blocks(index: Index, wanted: int) -> Index:
+    """The index with room for so many blocks: by half as often as it takes, for what is never used is memory too."""
+    blocks = len(index.meta)
+    while blocks < wanted:
+        blocks += blocks // 2
+    if blocks == len(index.meta):
+        return index
 
     def wider(array: NDArray[Any]) -> NDArray[Any]:
-        result = np.zeros((len(array), 2 * array.shape[1]), dtype=array.dtype)
+        result = np.zeros((len(array), blocks * BLOCK), dtype=array.dtype)
         result[:, : array.shape[1]] = array
         return result
 
-    meta = np.concatenate((index.meta, np.zeros_like(index.meta)))
+    meta = np.zeros((blocks, 2), dtype=np.int32)
+    meta[: len(index.meta)] = index.meta
     return Index(index.head, meta, wider(index.ints), wider(index.smalls), wider(index.floats))

@@ -1,6 +1,6 @@
 """The ordered index as other kernels use it: as Python, or as machine code that is made once for all queries.
 
-The text behind `# ---- template begins` of `numbers` and of the index's three modules makes one module. Compiled, its
+The text behind `# ---- template begins` of `numbers` and of the index's four modules makes one module. Compiled, its
 long parts are called by their addresses (`jit.separate`): a query's kernels name them and compile none of them. So
 
     jit.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only in kernels
@@ -25,17 +25,18 @@ from saffron.engine.trends import (
     numbers,
     ordered,
     ordered_cuts,
+    ordered_few,
     ordered_nodes,
     ordered_removal,
     ordered_tree,
 )
 
 _BEGIN = "# ---- template begins"
-_PARTS = (ordered_nodes, ordered_tree, ordered_removal)
+_PARTS = (ordered_nodes, ordered_tree, ordered_removal, ordered_few)
 _ALL = (*_PARTS, ordered_cuts)
-PUBLIC = ("insert", "aggregate", "clear_slot", "prune", "free_tree")
-"""What kernels call; the docstrings are in `ordered_tree` and `ordered_removal`."""
-CUTS = ("lacks", "delete", "cut", "drop_before")
+PUBLIC = ("ready", "insert", "aggregate", "tend", "fell_tree")
+"""What kernels call; the docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
+CUTS = ("lacks", "delete", "cut", "drop_before", "prune", "free_tree")
 """What the index can do besides, compiled apart."""
 
 
@@ -95,7 +96,10 @@ def _signatures() -> Mapping[str, Any]:
         "cut": i(i, *bounds, index),
         "delete": i(i, *order, index),
         "drop_before": i(i, i, index),
-        "clear_slot": types.void(i, index),
-        "prune": i(i, index),
+        "prune": i(i, i, index),
         "free_tree": types.void(i, index),
+        "planted": i(i, i, index),
+        "ready": i(i, i, index),
+        "tend": i(i, i, index),
+        "fell_tree": types.void(i, index),
     }

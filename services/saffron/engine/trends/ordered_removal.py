@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.ordered import BLOCK, BLOCKS, PATH, ROOM, ROWS, USED, WINDOWS, Index
+from saffron.engine.trends.ordered import BLOCK, PATH, ROOM, ROWS, USED, WINDOWS, Index
 from saffron.engine.trends.ordered_nodes import child_at, close_gap, copy_entries, first_of, release, sum_child
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
@@ -22,28 +22,31 @@ def lowered(root: int, index: Index) -> Any:
     return root
 
 
-def clear_slot(slot: int, index: Index) -> None:
-    """Zero the numbers of one window slot in every tree: row r is of slot r mod K, low r too."""
-    stop = index.head[BLOCKS] * BLOCK
-    for r in range(slot, index.head[ROWS], index.head[WINDOWS]):
-        for at in range(stop):
-            index.ints[r, at] = 0
-            index.smalls[r, at] = 0
-    for r in range(slot, len(index.floats) - 1, index.head[WINDOWS]):
-        for at in range(stop):
-            index.floats[r, at] = float("inf")
+def clear_slot(at: int, slot: int, index: Index) -> None:
+    """Zero an entry's numbers of one window slot: row r is of slot r mod K, low r too."""
+    windows = index.head[WINDOWS]
+    for r in range(slot, index.head[ROWS], windows):
+        index.ints[r, at] = 0
+        index.smalls[r, at] = 0
+    for r in range(slot, len(index.floats) - 1, windows):
+        index.floats[r, at] = float("inf")
 
 
-def sift(block: int, index: Index) -> None:
-    """Drop the dead entries of a leaf."""
+def is_dead(at: int, index: Index) -> bool:
+    """Whether an entry counts in no window."""
+    r = 0
+    while r < index.head[WINDOWS] and index.ints[r, at] == 0:
+        r += 1
+    return bool(r == index.head[WINDOWS])
+
+
+def sift(block: int, slot: int, index: Index) -> None:
+    """Zero a slot of the entries of a leaf, and drop those that are dead then."""
     first = block * BLOCK
     target = first
     for at in range(first, first + index.meta[block, USED]):
-        alive = False
-        for r in range(index.head[WINDOWS]):
-            if index.ints[r, at] != 0:
-                alive = True
-        if alive:
+        clear_slot(at, slot, index)
+        if not is_dead(at, index):
             if target < at:
                 copy_entries(at, at + 1, target, index)
             target += 1
@@ -68,11 +71,11 @@ def joined(block: int, j: int, index: Index) -> bool:
     return True
 
 
-def prune(root: int, index: Index) -> Any:
-    """The root without dead entries; leaves that are small enough are joined. Costs O(n)."""
+def prune(root: int, slot: int, index: Index) -> Any:
+    """The root with 0 in a slot, without entries that are dead then; leaves that are small enough are joined. O(n)."""
     head, meta = index.head, index.meta
     if root < 0:
-        sift(-root - 1, index)
+        sift(-root - 1, slot, index)
     if root <= 0:
         return lowered(root, index)
     depth = 0
@@ -87,7 +90,7 @@ def prune(root: int, index: Index) -> Any:
                 head[PATH + 2 * depth] = child - 1
                 head[PATH + 2 * depth + 1] = 0
                 continue
-            sift(-child - 1, index)
+            sift(-child - 1, slot, index)
         else:
             if depth == 0:
                 return lowered(root, index)

@@ -53,13 +53,16 @@ _PARTS = (
 )
 _IMPORTS = ("import math", "from typing import Any")
 _RARE = ("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned")
-_NAMES_OF_TREES = ("AFTER", "BEFORE", "BLOCKS", "FAN", "FOUND", "GIVEN", "HEIGHT", "ROWS")
+_NAMES_OF_TREES = (
+    *("AFTER", "BEFORE", "BLOCK", "BLOCKS", "FAN", "FILLED", "FOUND", "GIVEN", "HEIGHT", "KEY", "LAST", "LISTS"),
+    *("ROWS", "WORD"),
+)
 _OF_TREES = {name: getattr(ordered, name) for name in _NAMES_OF_TREES}
 _FEW = 2
 _STATE, _TOTAL = frozenset({"s"}), frozenset({"s", "total"})
 _VARIABLE = dict.fromkeys(("gather_vertex", "append", "start_sums", "gather_chosen", "is_positive", "finish"), _STATE)
 _VARIABLE |= dict.fromkeys(("gather_total", "accumulate", "zero"), _TOTAL)
-_VARIABLE |= {"measure_number": _STATE, "measure_extreme": _STATE, "gather_found": _STATE, "extra_marks": _STATE}
+_VARIABLE |= dict.fromkeys(("measure_number", "measure_extreme", "gather_found", "add_entry", "extra_marks"), _STATE)
 """With more than a few states: parts that are the same for all of them are compiled once."""
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until", "rehash")
@@ -151,7 +154,7 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
     functions: dict[str, Any] = {"part": _part}
     if len(wiring.trees):
         functions |= ordered_code.functions()
-        text = f"# {functions['insert'].__module__}\n{text}"  # it is named after what it is made from
+        text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
     return jit.load(text, functions=functions)
 
 

@@ -25,6 +25,7 @@ from saffron.engine.trends.ordered import (
     HEIGHT,
     KEY,
     ROOM,
+    RUNS,
     SEQ,
     USED,
     WORD,
@@ -40,8 +41,7 @@ PARAMETERS = {
     "delete": "root, word, key, seq, index",
     "cut": "root, word, low, low_seq, high, high_seq, index",
     "drop_before": "root, seq, index",
-    "clear_slot": "slot, index",
-    "prune": "root, index",
+    "prune": "root, slot, index",
     "free_tree": "root, index",
 }
 
@@ -157,7 +157,7 @@ class Pair:
         assert index.floats[: shape.lows, FOUND].tolist() == lows
 
     def remove(self, t: int) -> None:
-        what = self.source.choice(["delete", "cut", "drop", "clear", "prune", "free"])
+        what = self.source.choice(["delete", "cut", "drop", "prune", "free"])
         twin = self.lists[t]
         if what == "delete" and twin.entries:
             entry = self.source.choice(twin.entries)
@@ -172,13 +172,10 @@ class Pair:
             seq = self.source.randrange(self.seq + 1)
             self.roots[t] = self.run.drop_before(self.roots[t], seq, self.index)
             twin.keep(lambda entry: entry.seq >= seq)
-        elif what == "clear":
-            slot = self.source.randrange(self.shape.windows)
-            self.run.clear_slot(slot, self.index)
-            for each in self.lists:
-                each.clear_slot(slot)
         elif what == "prune":
-            self.roots[t] = self.run.prune(self.roots[t], self.index)
+            slot = self.source.randrange(self.shape.windows)
+            self.roots[t] = self.run.prune(self.roots[t], slot, self.index)
+            twin.clear_slot(slot)
             twin.prune()
         elif what == "free" and self.source.random() < 0.3:
             self.run.free_tree(self.roots[t], self.index)
@@ -210,7 +207,7 @@ class Pair:
 
 def free_blocks(index: Index) -> int:
     blocks = 0
-    for room in range(1, FAN + 1):
+    for room in range(1, RUNS + 1):
         run = int(index.head[BLOCKS + room])
         while run:
             blocks += room
