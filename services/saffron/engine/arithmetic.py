@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import register_jitable
+
+from saffron.engine.jit import jitable
 
 _EXACT = 2.0**52
 
 
-@register_jitable
+@jitable
 def quotient(a: float, b: float) -> float:
     """a / b; null where b is 0."""
     return math.nan if b == 0.0 else a / b
 
 
-@register_jitable
+@jitable
 def remainder(a: float, b: float) -> float:
     """a % b with the sign of a; null where b is 0 or a is infinite."""
     if b == 0.0 or not abs(a) < math.inf:
@@ -28,19 +29,19 @@ def remainder(a: float, b: float) -> float:
     return float(np.fmod(a, b))
 
 
-@register_jitable
+@jitable
 def root(a: float) -> float:
     """The square root; null for negative numbers."""
     return math.sqrt(a) if a >= 0.0 else math.nan
 
 
-@register_jitable
+@jitable
 def least(a: float, b: float) -> float:
     """The smaller one; null where either is."""
     return a if a <= b else (b if b < a else math.nan)
 
 
-@register_jitable
+@jitable
 def greatest(a: float, b: float) -> float:
     """The larger one; null where either is."""
     return a if a >= b else (b if b > a else math.nan)

@@ -32,11 +32,13 @@ from numba.core.typing.templates import builtin_registry, make_concrete_template
 from numba.extending import register_jitable
 
 from saffron.engine import resolution
+from saffron.engine.compiling import Kernel, Part
 from saffron.engine.stamp import stamp
 
 resolution.remember()
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_ALONE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _directory = Path("~/.cache/saffron/kernels").expanduser()
 
@@ -55,6 +57,15 @@ class _Cache(FunctionCache):
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self._cache_file._source_stamp = stamp(function.__module__, function.__code__.co_filename)
+        self._load_index = self._cache_file._load_index
+        self._cache_file._load_index = self._loaded
+
+    def _loaded(self) -> Any:
+        """What the cache holds; nothing where that is of types which are no more: then it is stale, too."""
+        try:
+            return self._load_index()
+        except (AttributeError, ImportError):
+            return {}
 
 
 def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
@@ -64,7 +75,7 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
     """
 
     def made(function: Function) -> Any:
-        dispatcher = numba.njit(**(_OPTIONS | options))(function)
+        dispatcher = numba.njit(**(_OPTIONS | options), pipeline_class=Kernel)(function)
         dispatcher._cache = _Cache(function)
         dispatcher.compile = _no_collection()(dispatcher.compile)
         if signature is not None:
@@ -126,8 +137,7 @@ def inlined(function: Function) -> Any:
 
     It makes no arrays, so nothing counts references.
     """
-    alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(**_OPTIONS, **alone, forceinline=True, _nrt=False)(function)
+    return numba.njit(**_OPTIONS, **_ALONE, forceinline=True, _nrt=False, pipeline_class=Part)(function)
 
 
 def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Function]:
@@ -164,7 +174,7 @@ _compiling = RLock()
 
 
 def _compile_part(function: Function, signature: Any, symbol: str) -> None:
-    dispatcher = numba.njit(**_OPTIONS, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    dispatcher = numba.njit(**_OPTIONS, **_ALONE, _nrt=False, pipeline_class=Kernel)(function)
     dispatcher._cache = _Cache(function)
     with _no_collection():
         dispatcher.compile(signature)
@@ -182,8 +192,10 @@ def _compile_parts(values: Iterable[Any]) -> None:
             wanted.discard(part)
 
 
-jitable: Any = register_jitable
-"""Marks a function that kernels compile into themselves; it stays plain Python for everyone else."""
+def jitable(function: Any = None, **options: object) -> Any:
+    """Decorator of a function that kernels compile into themselves; it stays plain Python for everyone else."""
+    mark = register_jitable(**options, **_ALONE, pipeline_class=Part)
+    return mark if function is None else mark(function)
 
 
 def _generated(signature: object = None, **options: object) -> Callable[[Function], Any]:

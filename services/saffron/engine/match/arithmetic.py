@@ -10,10 +10,10 @@ from llvmlite import ir
 from numba import float64, int64
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import ConcreteTemplate, infer_global
-from numba.extending import register_jitable
 
 from saffron.engine.arithmetic import greatest, least, quotient, remainder, root
 from saffron.engine.events.schema import NULL_INT
+from saffron.engine.jit import jitable
 
 __all__ = ["deviation", "finite", "greatest", "least", "quotient", "real", "real_at", "remainder", "root"]
 
@@ -35,19 +35,19 @@ def _real_at(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return builder.load(builder.bitcast(place, ir.DoubleType().as_pointer()))
 
 
-@register_jitable
+@jitable
 def real(a: int) -> float:
     """An integer attribute as float64."""
     return math.nan if a == NULL_INT else float(a)
 
 
-@register_jitable
+@jitable
 def finite(a: float) -> float:
     """The same; null for an infinity."""
     return a if abs(a) < math.inf else math.nan
 
 
-@register_jitable
+@jitable
 def deviation(spread: float, number: float) -> float:
     """The sample standard deviation from Welford's sum and count; null below two values."""
     return math.sqrt(spread / (number - 1.0)) if number >= 2.0 else math.nan

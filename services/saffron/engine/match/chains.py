@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 from numba import boolean, int64, uint8, uint32, void
-from numba.extending import register_jitable
 
-from saffron.engine.jit import kernel
+from saffron.engine.jit import jitable, kernel
 from saffron.engine.match.layout import MARK_OF, OWN_OF
 
 _NODES = (uint32[::1], uint32[::1], uint8[::1])
 
 
-@register_jitable
+@jitable
 def is_shared(node: Any, mark: Any) -> Any:
     """Whether a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
     return ((node - mark) & 0xFFFFFFFF) < 0x80000000

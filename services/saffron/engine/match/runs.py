@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from numba import boolean, float64, int64, uint32, void
-from numba.extending import register_jitable
 
-from saffron.engine.jit import separate
+from saffron.engine.jit import jitable, separate
 
 BASE, BEGIN, LENGTH, CAPACITY, OLDEST = range(5)  # columns of `segments`
 DEADLINE, START = range(2)  # first rows of `ints`
@@ -25,7 +24,7 @@ LANES = 8  # kernels read and write so many lanes at once: a pool is a multiple 
 _FLOATS, _INTS, _HEADS, _SEGMENTS, _SPARE = float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1]
 
 
-@register_jitable
+@jitable
 def size_class(lanes: int) -> int:
     """The power of two that holds so many lanes."""
     exponent = 0
@@ -34,7 +33,7 @@ def size_class(lanes: int) -> int:
     return exponent
 
 
-@register_jitable
+@jitable
 def give_back(ints: Any, segments: Any, spare: Any, slot: int) -> None:
     """Put a key's lanes on the list of free segments of their size."""
     capacity = segments[slot, CAPACITY]
@@ -58,7 +57,7 @@ def slide(floats: Any, ints: Any, heads: Any, source: int, target: int, length: 
             floats[row, target + lane] = floats[row, source + lane]
 
 
-@register_jitable
+@jitable
 def move(floats: Any, ints: Any, heads: Any, source: int, target: int) -> None:
     """Copy one run to another lane."""
     heads[target] = heads[source]
@@ -119,7 +118,7 @@ def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: in
     return kept
 
 
-@register_jitable
+@jitable
 def append(segments: Any, slot: int, deadline: int) -> Any:
     """The lane of one more run of a key (room was made by `reserve`)."""
     length = segments[slot, LENGTH]

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.rows import SLOT, Rows
+from saffron.engine.passed import Table
 from saffron.engine.uncertain.arrival import enter_all
 from saffron.engine.uncertain.joins import Joins, Side
-from saffron.engine.uncertain.passed import Table
+from saffron.engine.uncertain.passed import SHAPE, WORK
 from saffron.engine.uncertain.table import Shape, Work
 
 Ints = NDArray[np.int64]
@@ -30,7 +31,7 @@ def found_by_value(joins: Joins, shape: Shape, work: Work, rows: Rows, numbers: 
     work = work._replace(hashes=hashes, buckets=buckets, chains=chains)
     _write(joins, work, rows, np.arange(capacity))
     before = int(numbers[0]) if len(numbers) else rows.head
-    enter_all(Table(compiled=True).of(shape), Table(compiled=True).of(work), before)
+    enter_all(Table(SHAPE).of(shape), Table(WORK).of(work), before)
     return work
 
 

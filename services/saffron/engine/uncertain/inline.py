@@ -10,7 +10,7 @@ from numba.core import types
 from saffron.engine import jit
 from saffron.engine.uncertain.passed import SHAPE, WORK
 
-inline: Any = jit.jitable(forceinline=True, _nrt=False, no_cfunc_wrapper=True)
+inline: Any = jit.jitable(forceinline=True, _nrt=False)
 """Becomes part of each caller."""
 
 

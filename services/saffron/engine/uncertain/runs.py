@@ -14,10 +14,11 @@ from saffron.engine.match.query import DTYPES, NULLS, column_name
 from saffron.engine.match.rows import SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
 from saffron.engine.match.windows import Windows
+from saffron.engine.passed import Table
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain.by_value import found_by_value
 from saffron.engine.uncertain.laws import law_table
-from saffron.engine.uncertain.passed import Table
+from saffron.engine.uncertain.passed import SHAPE, WORK
 from saffron.engine.uncertain.program import UncertainProgram
 from saffron.engine.uncertain.table import (
     AT,
@@ -69,7 +70,7 @@ class UncertainRuns:
         self._classify_constants = strings.pin_constants(program.classify_names.constants)
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
-        self._shape_table, self._work_table = (Table(compiled=program.compiled) for _ in range(2))
+        self._shape_table, self._work_table = (Table(one, compiled=program.compiled) for one in (SHAPE, WORK))
         self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
 
     def _shape(self) -> tuple[Shape, Mapping[str, int]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -102,16 +101,3 @@ class Work(NamedTuple):
     found: Ints  # [N, 3] row that fired it, window, end in `picked`
     chance: Floats  # [N] confidence
     picked: Ints  # [.] rows of the matches, by component
-
-
-_DTYPES = {"Ints": types.int64, "Floats": types.float64, "NDArray[np.int8]": types.int8}
-_TABLES = ("order", "decided", "heads", "links", "hashes", "buckets", "chains", "levels", "weights", "counts", "found")
-
-
-def arrays_of(kind: type[Shape | Work]) -> dict[str, types.Array]:
-    """As kernels have them."""
-    arrays = {}
-    for name, given in kind.__annotations__.items():
-        axes = 3 if name == "sides" else 2 if name in _TABLES else 1
-        arrays[name] = types.Array(_DTYPES[str(getattr(given, "__forward_arg__", given))], axes, "C")
-    return arrays

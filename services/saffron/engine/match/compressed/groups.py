@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
+from saffron.engine.jit import jitable
 
 CONTEXTS, PAIRS, GROUPS = range(3)  # places of `tally`
 
 
-@register_jitable
+@jitable
 def context_of(key: Any, stamp: int, held: Any, table: Any, stamps: Any, seen: Any, tally: Any) -> int:
     """The number of a context, made if there is none yet.
 
@@ -44,7 +44,7 @@ def context_of(key: Any, stamp: int, held: Any, table: Any, stamps: Any, seen: A
     return made
 
 
-@register_jitable
+@jitable
 def group_of(context: int, turn: int, seen: Any, group: Any, contexts: Any, degree: Any, tally: Any) -> int:
     """The number, in this turn, of the node that a context has, made if there is none yet.
 
@@ -61,7 +61,7 @@ def group_of(context: int, turn: int, seen: Any, group: Any, contexts: Any, degr
     return number
 
 
-@register_jitable
+@jitable
 def add_pair(number: int, source: int, degree: Any, pairs: Any, tally: Any) -> None:
     """A node may follow node `source`. pairs: int64 [2, pairs]."""
     at = tally[PAIRS]
@@ -71,7 +71,7 @@ def add_pair(number: int, source: int, degree: Any, pairs: Any, tally: Any) -> N
     degree[number] += 1
 
 
-@register_jitable
+@jitable
 def write_pairs(edges: int, before: Any, degree: Any, pairs: Any, tally: Any) -> int:
     """The pairs as edges from number `edges` on, group by group; where they end. `degree`: where those of each end."""
     low = edges

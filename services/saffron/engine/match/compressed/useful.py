@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
+from saffron.engine.jit import jitable
 
 
-@register_jitable
+@jitable
 def keep_useful(
     start: int, stop: int, begun: int, edges: int,
     scratch: Any, component: Any, place: Any, root: Any, before: Any,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
-
+from saffron.engine.jit import jitable
 from saffron.engine.match.general.pending import STATE_ROW, report
 from saffron.engine.match.layout import (
     ALL_WINDOWS,
@@ -30,7 +29,7 @@ ALONE, SLIDING, OPENED = range(3)
 """WITHIN alone, with SLIDE, with OPEN ON."""
 
 
-@register_jitable
+@jitable
 def time_out(
     ints: Any, heads: Any, lane: int, ordinal_row: int, nodes: Any, found: Any, matches: int, window: Any
 ) -> int:
@@ -47,7 +46,7 @@ def time_out(
     return matches + 1
 
 
-@register_jitable
+@jitable
 def close_all(
     floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int, pending: int, found: Any, matches: int,
     nodes: Any, rows: Any, openers: Any, window: Any, ordinal_row: int, reported_row: int,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
-
+from saffron.engine.jit import jitable
 from saffron.engine.match.layout import CHAIN, DEADLINE_OF, FIRST_ROW, LAST_ROW, LEAD, LOW, MARK_OF, PART, SERIAL
 from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, OLDEST, START, move
 
@@ -14,7 +13,7 @@ PENDING_ROW = FIRST_FEATURE + 1
 assert MARK_OF == 8  # all before are written here
 
 
-@register_jitable
+@jitable
 def report(ints: Any, lane: int, found: Any, matches: int, deadline: int) -> int:
     """Lane's match is known; how many there are now."""
     found[FIRST_ROW, matches] = ints[START, lane]
@@ -28,7 +27,7 @@ def report(ints: Any, lane: int, found: Any, matches: int, deadline: int) -> int
     return matches + 1
 
 
-@register_jitable
+@jitable
 def close(
     floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int, pending: int, found: Any, matches: int
 ) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, uint8, uint32
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.jit import jitable, kernel
 from saffron.engine.match.layout import DONE, GROW_NODES, GROW_POOL, LIVE, NODE, NODE_TAIL, place
 from saffron.engine.match.merging.chain import draw
 from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, LED, MARK, OWN
@@ -17,7 +16,7 @@ from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, STA
 Ints = NDArray[np.int64]
 
 
-@register_jitable
+@jitable
 def _leader(ints, low, high, group):  # type: ignore[no-untyped-def]
     """The lane in [low, high) that leads a group, or -1."""
     for lane in range(low, high):
@@ -26,7 +25,7 @@ def _leader(ints, low, high, group):  # type: ignore[no-untyped-def]
     return -1
 
 
-@register_jitable
+@jitable
 def _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot, ordered):  # type: ignore[no-untyped-def]
     """The followers of a key, drawn on, to lanes after those of its runs: from the last to the first, so that those and
     the followers, if they stand in order of starts, stay so."""

@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 from numba import int64, uint8, uint32
-from numba.extending import register_jitable
 
-from saffron.engine.jit import separate
+from saffron.engine.jit import jitable, separate
 from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, MARK, OWN
 from saffron.engine.match.runs import BASE, BEGIN, LENGTH
 
 
-@register_jitable
+@jitable
 def whole(low: Any, node: int) -> Any:
     """The number of an existing node from its 32 low bits; `node` is the next node's."""
     return node - ((node - np.int64(low)) & 0xFFFFFFFF)
 
 
-@register_jitable
+@jitable
 def _behind(head: int, mark: int, node: int, node_before: Any) -> Any:
     """How many nodes of the trunk that ends at `head` come after `mark`."""
     ring = len(node_before) - 1
@@ -30,7 +29,7 @@ def _behind(head: int, mark: int, node: int, node_before: Any) -> Any:
     return count
 
 
-@register_jitable
+@jitable
 def _drawn(own: int, head: int, count: int, node: int, node_row: Any, node_before: Any, node_part: Any) -> None:
     """Nodes [node, node + count): the last `count` of the trunk that ends at `head`, after node `own`."""
     ring = len(node_row) - 1
@@ -42,7 +41,7 @@ def _drawn(own: int, head: int, count: int, node: int, node_row: Any, node_befor
         head = whole(node_before[head & ring], node)
 
 
-@register_jitable
+@jitable
 def _again(own: int, source: int, count: int, node: int, node_row: Any, node_before: Any, node_part: Any) -> None:
     """As `_drawn`, where nodes [source, source + count) are the same part of the trunk."""
     ring = len(node_row) - 1
@@ -54,7 +53,7 @@ def _again(own: int, source: int, count: int, node: int, node_row: Any, node_bef
     node_before[node & ring] = own & 0xFFFFFFFF
 
 
-@register_jitable
+@jitable
 def _needed(ints: Any, heads: Any, held: Any, segments: Any, slot: int, lane: int, node: int, node_before: Any) -> Any:
     """How many nodes `draw` makes."""
     head = whole(heads[lane], node)

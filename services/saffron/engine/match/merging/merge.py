@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numba import boolean, float64, int64, uint8, uint32
-from numba.extending import register_jitable
 
-from saffron.engine.jit import separate
+from saffron.engine.jit import jitable, separate
 from saffron.engine.match.merging.chain import draw, whole
 from saffron.engine.match.merging.layout import (
     ALL,
@@ -33,7 +32,7 @@ _SCALE = 4096.0
 _LARGE = 1e12
 
 
-@register_jitable
+@jitable
 def _hash(floats: Any, ints: Any, lane: int) -> Any:
     """Equal for runs that agree."""
     value = np.uint64(0x9E3779B97F4A7C15)
@@ -48,7 +47,7 @@ def _hash(floats: Any, ints: Any, lane: int) -> Any:
     return value
 
 
-@register_jitable
+@jitable
 def _agree(floats: Any, ints: Any, one: int, other: int) -> bool:
     """Whether two runs have the same computation state: null is as good as null, 0 as -0."""
     for row in range(FIRST_FEATURE, ints.shape[0] - ROWS):
@@ -61,7 +60,7 @@ def _agree(floats: Any, ints: Any, one: int, other: int) -> bool:
     return True
 
 
-@register_jitable
+@jitable
 def _pair(floats: Any, ints: Any, base: int, length: int, held: Any, end: int) -> Any:
     """held[START, end + i]: the last of the runs that agree with run i of the key (or i). Whether there are any such.
 
@@ -84,7 +83,7 @@ def _pair(floats: Any, ints: Any, base: int, length: int, held: Any, end: int) -
     return found
 
 
-@register_jitable
+@jitable
 def _follow(held: Any, held_heads: Any, segments: Any, slot: int, run: Any, ordered: bool) -> None:
     """One more follower of a key: (deadline, start, group, mark, head); `ordered`: they stand in order of starts."""
     deadline, start, group, mark, head = run
@@ -102,7 +101,7 @@ def _follow(held: Any, held_heads: Any, segments: Any, slot: int, run: Any, orde
     segments[slot, LENGTH] += 1
 
 
-@register_jitable
+@jitable
 def _larger(held: Any, segments: Any, slot: int, one: int, other: int) -> bool:
     """Whether group `one` has more followers."""
     begin = segments[slot, BASE] + segments[slot, BEGIN]
@@ -113,7 +112,7 @@ def _larger(held: Any, segments: Any, slot: int, one: int, other: int) -> bool:
     return more > 0
 
 
-@register_jitable
+@jitable
 def _yield(
     ints: Any, heads: Any, held: Any, held_heads: Any, segments: Any, slot: int, loser: int, group: int, mark: int
 ) -> None:
@@ -131,7 +130,7 @@ def _yield(
             held[FOLLOWER_MARK, f], held[FOLLOWER_GROUP, f] = mark, group
 
 
-@register_jitable
+@jitable
 def _join(
     ints: Any, heads: Any, held: Any, held_heads: Any, segments: Any, slot: int, keeper: int, lane: int, nodes: Any,
     ordered: bool,
@@ -168,7 +167,7 @@ def _join(
     return node
 
 
-@register_jitable
+@jitable
 def _close(floats: Any, ints: Any, heads: Any, segments: Any, slot: int) -> Any:
     """Lanes that are gone are taken out; how many were."""
     base, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
+
+from saffron.engine.jit import jitable
 
 
-@register_jitable
+@jitable
 def place_of(keys: Any, i: int, table: Any, held: Any) -> Any:
     """Where key keys[:, i] stands in the table, or the free place where it would."""
     mask = np.uint64(len(table) - 1)
@@ -28,7 +29,7 @@ def place_of(keys: Any, i: int, table: Any, held: Any) -> Any:
     return at
 
 
-@register_jitable
+@jitable
 def make_slot(keys: Any, i: int, at: int, table: Any, held: Any, free: Any, numbers: Any) -> Any:
     """A slot for a new key, to stand at a free place of the table; -1 if there is no room. `numbers`: see `keys`."""
     if 2 * numbers[2] >= len(table) or (numbers[0] == 0 and numbers[1] >= held.shape[1]):

@@ -1,0 +1,124 @@
+"""How Numba makes machine code for us: what a kernel is made of is compiled once, with it.
+
+Numba brings each function to machine code by itself, with all that it calls inside it, before it becomes part of its
+callers: what stands at the end of a chain of ten calls is optimised ten times. A *part* is only made ready to be
+inlined. What our kernels never contain (closures, literal unrolling, array expressions) is not looked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import binding as llvm
+from numba import _dynfunc
+from numba.core import typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.runtime import rtsys
+
+
+class _Library(JITCodeLibrary):
+    """Code without reference counts: optimised as a whole, when all that it calls has become part of it."""
+
+    def add_linking_library(self, library: Any) -> None:
+        if library is not rtsys.library:
+            super().add_linking_library(library)
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        builder = self._codegen._pass_builder()
+        passes.run(self._final_module, builder)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class _PartLibrary(_Library):
+    """Code that is only ever linked into other code."""
+
+    def _optimize_final_module(self) -> None:
+        """Inline what it calls, and simplify it, as each of its callers would have to."""
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(self._final_module, self._codegen._pass_builder())
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.NativeLowering):
+    """To machine code."""
+
+    _name = "saffron_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        if not state.flags.nrt:
+            state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        done: bool = super().run_pass(state)
+        return done
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(typed_passes.NativeLowering):
+    """To LLVM's language, and no further."""
+
+    _name = "saffron_part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        described, environment = state.cr.fndesc, state.cr.env
+        name = described.qualname
+        # Callers know a function by its entry from Python. This one has none: it must not be called from there.
+        entry = _dynfunc.make_function(described.lookup_module(), name, name, 0, environment, (state.library,))
+        state.targetctx.insert_user_function(entry, described, [state.library])
+        state.cr = state.cr._replace(cfunc=entry)
+        return True
+
+
+_BEFORE = (
+    (untyped_passes.TranslateByteCode, "analyzing bytecode"),
+    (untyped_passes.FixupArgs, "fix up args"),
+    (untyped_passes.IRProcessing, "processing IR"),
+    (untyped_passes.RewriteSemanticConstants, "rewrite semantic constants"),
+    (untyped_passes.DeadBranchPrune, "dead branch pruning"),
+    (untyped_passes.GenericRewrites, "nopython rewrites"),
+    (untyped_passes.ReconstructSSA, "ssa"),
+    (untyped_passes.DeadBranchPrune, "dead branch pruning"),
+    (typed_passes.NopythonTypeInference, "nopython frontend"),
+    (typed_passes.PreLowerStripPhis, "remove phis nodes"),
+    (typed_passes.NoPythonSupportedFeatureValidation, "ensure features that are in use are in a valid form"),
+    (typed_passes.IRLegalization, "ensure IR is legal prior to lowering"),
+)
+
+
+class Kernel(CompilerBase):
+    """Numba's own pipeline for functions without what our kernels do not contain."""
+
+    lowering: Any = _Lowering
+
+    def define_pipelines(self) -> list[Any]:
+        passes = PassManager("saffron")
+        after = ((self.lowering, "native lowering"), (typed_passes.NoPythonBackend, "nopython mode backend"))
+        for one, text in (*_BEFORE, *after):
+            passes.add_pass(one, text)
+        passes.finalize()
+        return [passes]
+
+
+class Part(Kernel):
+    """The same for functions that become part of kernels and are called by nobody else."""
+
+    lowering = _PartLowering

@@ -1,0 +1,126 @@
+"""How kernels get named tuples of arrays: by one address each, not array by array.
+
+Numba passes an array as seven numbers, and each function of a kernel would take each of them for each array: most of
+the compiler's work. Instead all arrays of a tuple stand in a table: int64 [5 n], for each array its address and four
+sizes. Kernels read in it what they use of it. Plain Python takes the tuples themselves.
+"""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, lower_builtin, lower_getattr_generic, models, register_model, type_callable
+from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import as_dtype, from_dtype
+from numpy.typing import NDArray
+
+_WORDS = 5  # of each array in a table
+
+
+class Reference(types.Type):
+    """A table, as kernels have it: the address of its first number. `arrays`: by name, in the order of the tuple."""
+
+    def __init__(self, name: str, arrays: Mapping[str, types.Array]) -> None:
+        super().__init__(name=f"Reference({name})")
+        self.arrays = dict(arrays)
+
+
+def arrays_of(kind: type[Any], axes: Mapping[int, str]) -> dict[str, types.Array]:
+    """The arrays of a named tuple as kernels have them; `axes`: names of those that have 2 or more, by how many."""
+    many = {name: number for number, names in axes.items() for name in names.split()}
+    hints = get_type_hints(kind)
+    assert many.keys() <= hints.keys()
+    return {name: types.Array(_scalar(hint), many.get(name, 1), "C") for name, hint in hints.items()}
+
+
+def _scalar(hint: Any) -> Any:
+    """The type of what an array holds that is annotated as NDArray[...]."""
+    _, dtype = get_args(hint)
+    return from_dtype(np.dtype(get_args(dtype)[0]))
+
+
+class Table:
+    """The table of a tuple of arrays; who calls a kernel with it keeps the tuple. `compiled` False: no table."""
+
+    def __init__(self, reference: Reference, *, compiled: bool = True) -> None:
+        kinds = [(as_dtype(array.dtype), array.ndim) for array in reference.arrays.values()]
+        self._places = [(_WORDS * number, dtype, axes) for number, (dtype, axes) in enumerate(kinds)]
+        self._compiled = compiled
+        self._numbers = np.zeros(_WORDS * len(kinds), np.int64)
+        self._last: tuple[NDArray[Any] | None, ...] = (None,) * len(kinds)
+
+    def of(self, arrays: tuple[NDArray[Any], ...]) -> Any:
+        """What kernels take for `arrays`; valid until the next call. Of () kernels must not read anything."""
+        if not self._compiled:
+            return arrays
+        numbers = self._numbers
+        if arrays:
+            for (at, dtype, axes), array, last in zip(self._places, arrays, self._last, strict=True):
+                if array is not last:
+                    shape = array.shape
+                    assert array.dtype == dtype  # a kernel could not tell
+                    assert len(shape) == axes
+                    assert array.flags.c_contiguous
+                    numbers[at] = array.ctypes.data
+                    for axis in range(axes):
+                        numbers[at + 1 + axis] = shape[axis]
+            self._last = tuple(arrays)
+        return numbers
+
+
+def reader(reference: Reference) -> Callable[[Any], Any]:
+    """The function by which a kernel gets its tuple out of a table that it was called with."""
+
+    def read(table: Any) -> Any:
+        return table
+
+    @type_callable(read)
+    def _typed(context):
+        return lambda table: reference
+
+    @lower_builtin(read, types.Array)
+    def _lowered(context, builder, signature, arguments):
+        return make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return read
+
+
+@register_model(Reference)
+class _Address(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Reference) -> None:
+        super().__init__(manager, kind, cgutils.intp_t.as_pointer())
+
+
+@infer_getattr
+class _Arrays(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, kind: Reference, name: str) -> types.Array | None:
+        return kind.arrays.get(name)
+
+
+@lower_getattr_generic(Reference)
+def _array(context, builder, kind, table, name):
+    """The array called `name`: nothing is loaded of it but what is used."""
+    array_type = kind.arrays[name]
+    first = _WORDS * list(kind.arrays).index(name)
+
+    def number(place: int) -> Any:
+        loaded = builder.load(builder.gep(table, [cgutils.intp_t(first + place)]))
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))  # a kernel does not change the table
+        return loaded
+
+    array = make_array(array_type)(context, builder)
+    shape = [number(1 + axis) for axis in range(array_type.ndim)]
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    strides = [cgutils.intp_t(size)]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    data = builder.inttoptr(number(0), array.data.type)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+    return array._getvalue()
