@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import orjson
 import pytest
@@ -15,13 +15,11 @@ import pytest
 from saffron.engine.aggregates import registered
 from saffron.engine.events import batch_of_lines
 from saffron.engine.match import fastest
-from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.compressed.runs import compile_graphs
-from saffron.engine.match.program import Program, compile_program
+from saffron.engine.match.program import compile_program
 from saffron.engine.trends import shared
 from saffron.engine.trends.query import TrendQuery
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan, TrendPlan
 from saffron.runtime.fused import Query
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.replay import Replay
@@ -64,27 +62,30 @@ def _name_of(text: str, name: str) -> str:
     return compile_query(text, None, name=name, lenient=True, aggregates=frozenset(registered())).name
 
 
-def compile_sparingly(plan: MatchPlan, *, compiled: bool, **options: Any) -> Program:
-    """A kernel takes a second or two to compile: some of them are, the others run as plain Python."""
-    chosen = crc32(plan.text.encode()) % (4 if plan.flat else 10) == 0
-    return compile_program(plan, compiled=compiled and chosen, **options)
-
-
-def collapse_sparingly(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, Builder]:
-    """So do the kernels of graphs."""
-    return compile_graphs(plan, compiled=compiled and crc32(plan.text.encode()) % 4 == 0)
-
-
-def count_sparingly(plan: TrendPlan, *given: Any, compiled: bool) -> TrendQuery:
-    """So do the loops of an aggregate query, which are made for it."""
-    return TrendQuery(plan, *given, compiled=compiled and crc32(repr(plan).encode()) % 10 == 0)
+COMPILED = {
+    "any_two_of_three_types",
+    "into_two_levels",
+    "not_leading",
+    "sasepp_example_any",
+    "sasepp_example_next",
+    "timeouts_of_a_choice",
+    "trend_greta_example6_A",
+    "window_opened_by_predicate",
+}
+"""A kernel takes a second or two to compile: those of these cases are, of every kind one; all others run as Python."""
 
 
 @pytest.fixture
-def sparing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fastest, "compile_program", compile_sparingly)
-    monkeypatch.setattr(fastest, "compile_graphs", collapse_sparingly)
-    monkeypatch.setattr(shared, "TrendQuery", count_sparingly)
+def sparing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = request.node.callspec.params.get("case")
+    if case is None or case.path.stem not in COMPILED:
+        monkeypatch.setattr(fastest, "compile_program", partial(as_python, compile_program))
+        monkeypatch.setattr(fastest, "compile_graphs", partial(as_python, compile_graphs))
+        monkeypatch.setattr(shared, "TrendQuery", partial(as_python, TrendQuery))
+
+
+def as_python(make: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    return make(*given, **{**options, "compiled": False})
 
 
 @pytest.mark.usefixtures("sparing")
