@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from saffron.engine.models.latency import LatencyFunction, LatencySamples
 from saffron.engine.models.model import LatencyModel, Model, TransitionModel
-from saffron.engine.models.observations import latency_message, transition_messages
+from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
 from saffron.runtime.digest import Digest, send
 from saffron.runtime.histogram import Buckets
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -84,6 +84,15 @@ def test_observations() -> None:
     ]
     for key, value in transition_messages(rows, stream="events", partition=0):
         check(TOPICS.observations_transitions, key, value)
+    seen = {
+        "query": "q",
+        "query_version": 1,
+        "occurrences": {1 << 62: 4},
+        "matches": [[1 << 62, 5]],
+        "features": {5: [0]},
+    }
+    for key, value in feature_messages([seen], stream="events", partition=0):
+        check(TOPICS.observations_features, key, value)
     samples = LatencySamples()
     samples.processed(10, 100, 5000)
     check(TOPICS.observations_latency, *latency_message(samples.drain(), stream="events", partition=0))

@@ -1,4 +1,4 @@
-"""What the matcher tells the model builder: transitions of partial matches, and what the work on them cost."""
+"""What the matcher tells the model builder: transitions of partial matches, features of events, what work cost."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from saffron.engine.events.block import Block
 from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.observations import latency_message, transition_messages
+from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
 from saffron.engine.operator import ResultOperator
 from saffron.runtime.chain_plan import Message
 from saffron.runtime.topics import Topics
 
 _TRANSITIONS = "observations.transitions"
 _LATENCY = "observations.latency"
+_FEATURES = "observations.features"
 
 
 class MatcherObserver:
@@ -38,10 +39,12 @@ class MatcherObserver:
         for row in observations.get(_LATENCY, ()):
             self._samples.shed(row["partial_matches"], row["nanoseconds"])
         messages: list[Message] = [
-            (self._topics.observations_transitions, key, value)
-            for key, value in transition_messages(
-                observations.get(_TRANSITIONS, ()), stream=self._stream, partition=self._partition
+            (topic, key, value)
+            for topic, name, pack in (
+                (self._topics.observations_transitions, _TRANSITIONS, transition_messages),
+                (self._topics.observations_features, _FEATURES, feature_messages),
             )
+            for key, value in pack(observations.get(name, ()), stream=self._stream, partition=self._partition)
         ]
         samples = self._samples.drain()
         if any(samples.values()):

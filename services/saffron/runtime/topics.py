@@ -59,6 +59,7 @@ class Topics:
         self.health = prefix + "health"
         self.observations_transitions = prefix + "observations.transitions"
         self.observations_latency = prefix + "observations.latency"
+        self.observations_features = prefix + "observations.features"
 
     def windows_of(self, stream: str) -> str:
         """The topic of a stream's ordered blocks."""

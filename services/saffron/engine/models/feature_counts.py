@@ -82,7 +82,8 @@ class FeatureCounts:
         "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...]}; what is left
         out is empty, weights are 1. `half`: 0 or 1, into which it goes; without, each in turn.
         """
-        if (row["query"], int(row["query_version"]), row["spec"]) != (self.query, self.query_version, self.spec):
+        identity = row["query"], int(row["query_version"]), row.get("spec", self.spec)
+        if identity != (self.query, self.query_version, self.spec):
             return False
         self.halves[self.rows % 2 if half is None else half].add(row)
         self.rows += 1

@@ -9,8 +9,9 @@ import orjson
 import pytest
 import yaml
 
+from saffron.engine.models.feature_counts import FeatureCounts
 from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.observations import DIED, latency_message, transition_messages
+from saffron.engine.models.observations import DIED, feature_messages, latency_message, transition_messages
 from saffron.runtime.topics import schema_folder
 
 
@@ -62,3 +63,15 @@ def test_latency_samples_make_a_message() -> None:
     message = check("observations.latency", value)
     assert key == b"events"
     assert message == {"stream": "events", "partition": 1, "processing": [[3, 10, 500]], "shedding": []}
+
+
+def test_a_row_of_features_is_a_message_that_counts_as_the_row_does() -> None:
+    seen = {"query": "q", "query_version": 1, "spec": "0" * 16, "features": {7: (1, 2)}, "positions": [[0, 1, 2, 3]]}
+    given = {**seen, "occurrences": {7: 3, (1 << 63) - 1: 1}, "matches": [[7, (1 << 63) - 1]], "weight": 1.5}
+    ((key, value),) = feature_messages([given], stream="events", partition=3)
+    message = check("observations.features", value)
+    assert (key, message["partition"]) == (b"q", 3)
+    counts = [FeatureCounts("q", 1, "0" * 16) for _ in range(2)]
+    assert counts[0].add(given)
+    assert counts[1].add(message)
+    assert counts[0] == counts[1]
