@@ -22,6 +22,7 @@ from saffron.engine.models.model import TransitionModel
 from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.losses import Losses
 from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
@@ -48,7 +49,7 @@ class ShedderOperator:
         self._estimate = Estimate(0.0, None, None, 0)
         self._events = EventDrops(0 if overload is None else overload.seed)
         self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
-        self._lost: dict[str, float] = {}
+        self._losses = Losses()
         self._decided = Shed()
         self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
         self._shed: dict[str, int] = {}
@@ -205,9 +206,7 @@ class ShedderOperator:
             "partial_matches": self._detector.by_query(),
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._offered.refused),
-            "lost": {
-                query: self._lost.get(query, 0.0) / max(1, self._counts["events"]) for query in self._view.queries
-            },
+            "lost": {query: self._losses.share(query) for query in self._view.queries},
             "shed_events": {query: self._shed.get(query, 0) for query in self._view.queries},
         }
 
@@ -226,8 +225,7 @@ class ShedderOperator:
             models,
         )
         decided = self._shedding.plan(block, waited, now_ms, queries)
-        for query, lost in decided.lost.items():
-            self._lost[query] = self._lost.get(query, 0.0) + lost * len(block.columns)
+        self._losses.add(len(block.columns), running, self._detector.by_query(), decided.lost)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

@@ -1,0 +1,26 @@
+"""What dropping events has lost so far, as expected: an average over blocks of the loss promised for each share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Losses:
+    """By query. A block weighs as many matches as are due in it: its events times the partial matches that wait for
+    them (and one, which every event may begin); more is dropped when there are many, and more matches too."""
+
+    _lost: dict[str, float] = field(default_factory=dict)
+    _due: dict[str, float] = field(default_factory=dict)
+
+    def add(self, events: int, queries: Iterable[str], alive: Mapping[str, int], lost: Mapping[str, float]) -> None:
+        """A block of so many events; `lost`: share of the matches of a query, none where it is not named."""
+        for query in queries:
+            due = events * (1.0 + alive.get(query, 0))
+            self._due[query] = self._due.get(query, 0.0) + due
+            self._lost[query] = self._lost.get(query, 0.0) + due * lost.get(query, 0.0)
+
+    def share(self, query: str) -> float:
+        """Of its matches so far, the share that is expected to be lost; 0 before any event."""
+        return self._lost.get(query, 0.0) / self._due[query] if self._due.get(query) else 0.0
