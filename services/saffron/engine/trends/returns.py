@@ -7,7 +7,8 @@ would be slow), a bool or a string; `plan.Binary` says what operators mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -24,9 +25,12 @@ from saffron.engine.trends.layout import O_WORDS, Floats, Ints, Smalls
 from saffron.engine.trends.measures import Measures, parts_of
 from saffron.engine.trends.prepare import value_of
 from saffron.engine.trends.wide import decimal, written, written_sum
-from saffron.language.plan import Expr, GroupValue, TrendAggregate, TrendPlan, TrendValue
+from saffron.language.plan import Binary, Const, Expr, GroupValue, TrendAggregate, TrendPlan, TrendValue
 
 _CONTEXT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_COMPARED: Mapping[str, Callable[[Any, int], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 _MODEST = 4096
 _LARGEST = 2**63
 
@@ -75,10 +79,26 @@ class Returns:
         having = self._plan.having
         if having is None or not len(rows.out):
             return rows
+        holds = self._counted_holds(having, rows)
+        if holds is None:
+            holds = np.array([self._value(having, row) is True for row in self._rows(rows, strings)], dtype=np.bool_)
+        return rows if holds.all() else rows.at(holds)
+
+    def _rows(self, rows: Rows, strings: Strings) -> Iterator[Row]:
         group = self.groups(strings)
-        parts = zip(rows.out.tolist(), rows.numbers, rows.scales.tolist(), rows.extremes.tolist(), strict=True)
-        holds = [self._value(having, Row(group(tuple(o[O_WORDS:])), n.tolist(), s, x)) is True for o, n, s, x in parts]
-        return rows.at(np.array(holds, dtype=np.bool_))
+        parts = zip(rows.out.tolist(), rows.numbers.tolist(), rows.scales.tolist(), rows.extremes.tolist(), strict=True)
+        for out, numbers, scales, extremes in parts:
+            yield Row(group(tuple(out[O_WORDS:])), numbers, scales, extremes)
+
+    def _counted_holds(self, having: Expr, rows: Rows) -> NDArray[np.bool_] | None:
+        """[n] whether a count compares with a whole number as asked, all rows at once; None: ask them one by one."""
+        match having:
+            case Binary(operator=sign, left=TrendValue(index=index), right=Const(value=int(value))):
+                at = self._aggregates[index].count_at
+                plain = sign in _COMPARED and not isinstance(value, bool) and abs(value) < _LARGEST
+                if plain and at is not None and not rows.scales[:, at].any():
+                    return np.asarray(_COMPARED[sign](rows.numbers[:, at], value), dtype=np.bool_)
+        return None
 
     def groups(self, strings: Strings) -> Callable[[tuple[int, ...]], Sequence[Any]]:
         """The values of a group, by its words."""
@@ -128,6 +148,11 @@ class _Aggregate:
         parts = parts_of(aggregate)
         self._is_extreme = self._function in ("min", "max")
         self._at = [(measures.extremes if self._is_extreme else measures.numbers).index(part) for part in parts]
+
+    @property
+    def count_at(self) -> int | None:
+        """Which number it is, if it is a count."""
+        return self._at[0] if self._function == "count" else None
 
     def written(self, row: Row) -> int | float | str | None:
         """Its value as results show it."""
