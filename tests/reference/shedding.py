@@ -1,31 +1,50 @@
-"""What a drop order leaves, by definition (P8): all partial matches in one list, sorted, the first ones dropped."""
+"""What shedding loses, the slow and obvious way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
 
 
-class Partial(NamedTuple):
-    """A partial match, in the order in which they go: `rank` is its place among the runs of its key."""
+def partial_lost(matrix: Matrix, low: NDArray[np.bool_]) -> tuple[float, float]:
+    """Shares of time saved and of matches lost where a run is dropped once `low` [events left - 1, state] says so.
 
-    utility: float
-    first: int
-    query: str
-    state: int
-    rank: int
-
-
-def worth(table: Sequence[Sequence[float]], bin_size: int, state: int, remaining: float) -> float:
-    """P3's look-up: row r holds for (r + 1) * bin_size events left; between rows as on a straight line from 0."""
-    points = [(0.0, 0.0), *((float((r + 1) * bin_size), row[min(state, len(row) - 1)]) for r, row in enumerate(table))]
-    for (x, y), (z, w) in pairwise(points):
-        if x <= remaining < z:
-            return y + (remaining - x) / (z - x) * (w - y)
-    return 0.0 if remaining <= 0 else points[-1][1]
+    One run begins in state 1 with len(low) events left; every event that it meets before it is complete costs 1. Both
+    lives, with and without dropping, are followed event by event.
+    """
+    whole = _life(matrix, np.zeros_like(low))
+    shed = _life(matrix, low)
+    return 1 - shed[0] / whole[0], 1 - shed[1] / whole[1]
 
 
-def dropped(partials: Sequence[Partial], keep: int) -> list[Partial]:
-    """Those that go."""
-    return sorted(partials)[: max(0, len(partials) - keep)]
+def _life(matrix: Matrix, low: NDArray[np.bool_]) -> tuple[float, float]:
+    """Expected events met, and the probability to complete."""
+    alive = np.zeros(len(matrix))
+    alive[1] = 1.0
+    met = complete = 0.0
+    for left in range(len(low) - 1, -1, -1):
+        alive = np.where(low[left], 0.0, alive)
+        met += alive.sum()
+        alive = alive @ matrix
+        complete += alive[-1]
+        alive[-1] = 0.0
+    return met, complete
+
+
+def cheapest(queries: Sequence[tuple[float, float, float]], share: float, steps: int = 40) -> float:
+    """The least sum of worth * s^power over all shares s on a grid that save `share` of the sum of costs, or more."""
+    grid = np.linspace(0, 1, steps + 1)
+    best = {0.0: 0.0}
+    for power, worth, cost in queries:
+        new: dict[float, float] = {}
+        for saved, lost in best.items():
+            for s in grid.tolist():
+                key = round(saved + s * cost, 9)
+                new[key] = min(new.get(key, np.inf), lost + worth * s**power)
+        best = new
+    wanted = share * sum(cost for _, _, cost in queries)
+    return min(lost for saved, lost in best.items() if saved >= wanted - 1e-9)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.markov import Matrix
+from saffron.engine.models.markov import Matrix, remaining_time_table
 from saffron.engine.models.model import TransitionModel
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ class PartialCurve:
 
 def partial_curve(model: TransitionModel, utility: Matrix) -> PartialCurve:
     """`utility` [bins, states]: by which partial matches go, the least first."""
-    times = model.remaining_ns if len(model.remaining_ns) else _events_left(model)
+    times = model.remaining_ns if len(model.remaining_ns) else _events_met(model)
     inner = utility[:, 1:-1]
     levels = np.unique(np.quantile(inner, np.linspace(0, 1, _THRESHOLDS))) if inner.size else np.zeros(0)
     step = np.linalg.matrix_power(model.matrix, model.bin_size)
@@ -64,7 +64,6 @@ def _dropped(model: TransitionModel, low: NDArray[np.bool_], step: Matrix, times
     return saved, lost
 
 
-def _events_left(model: TransitionModel) -> Matrix:
+def _events_met(model: TransitionModel) -> Matrix:
     """Where no times were measured every event met costs the same."""
-    left = model.bin_size * np.arange(1, len(model.completion) + 1, dtype=np.float64)
-    return np.repeat(left[:, None], model.states, axis=1)
+    return remaining_time_table(model.matrix, np.ones(model.states), model.bin_size, len(model.completion))
