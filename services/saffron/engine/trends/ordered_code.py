@@ -15,7 +15,6 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-import numba
 from numba import types
 
 from saffron.engine import jit
@@ -29,6 +28,7 @@ from saffron.engine.trends import (
     ordered_nodes,
     ordered_removal,
     ordered_tree,
+    references,
 )
 
 _BEGIN = "# ---- template begins"
@@ -67,7 +67,7 @@ def _machine(parts: tuple[ModuleType, ...]) -> ModuleType:
                 lines.append(f'@separate(SIGNATURES["{name}"])' if name in signatures else "@inlined")
             lines.append(line)
     names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": signatures}
-    return jit.load("\n".join([*lines, ""]), helpers=(layout, ordered), functions=names)
+    return jit.load("\n".join([*lines, ""]), helpers=(layout, ordered, references), functions=names)
 
 
 def text_of(part: ModuleType) -> str:
@@ -78,7 +78,7 @@ def text_of(part: ModuleType) -> str:
 
 def _signatures() -> Mapping[str, Any]:
     """Of the long functions, and of those that kernels call; a root is an int64."""
-    index = numba.typeof(ordered.new(1, 1))
+    index = references.INDEX
     i, f, b = types.int64, types.float64, types.boolean
     order, bounds = (i, f, i), (i, f, i, f, i)
     return {

@@ -26,6 +26,7 @@ from saffron.engine.trends import (
     kernels_cells,
     kernels_final,
     kernels_lists,
+    kernels_panes,
     kernels_tables,
     kernels_trees,
     kernels_windows,
@@ -33,6 +34,7 @@ from saffron.engine.trends import (
     numbers,
     ordered,
     ordered_code,
+    references,
 )
 from saffron.engine.trends.folding import Known
 from saffron.engine.trends.graphs import Graphs
@@ -48,11 +50,12 @@ _PARTS = (
     kernels_absences,
     kernels_lists,
     kernels_final,
+    kernels_panes,
     kernels_windows,
     kernels,
 )
 _IMPORTS = ("import math", "from typing import Any")
-_RARE = ("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned")
+_RARE = ("add_key", "close", "lengthen", "finish_keys", "finish_panes", "multiply", "open_window", "add_aligned")
 _NAMES_OF_TREES = (
     *("AFTER", "BEFORE", "BLOCK", "BLOCKS", "FAN", "FILLED", "FOUND", "GIVEN", "HEIGHT", "KEY", "LAST", "LISTS"),
     *("ROWS", "WORD"),
@@ -144,18 +147,19 @@ def core(*, unlimited: bool = False) -> ModuleType:
     return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(layout,), functions=names, compiled=False)
 
 
-def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> ModuleType:
+def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> Any:
     """The loops for one query (`specialise`), as machine code or as Python."""
     text = _written(_Frozen(wiring, shapes))
     if not compiled:
         trees = ordered_code.plain(unlimited=False)
         names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
-        return jit.load(text, functions=names | {"part": lambda function: function}, compiled=False)
+        names["part"] = lambda function: function
+        return jit.load(text, helpers=(references,), functions=names, compiled=False)
     functions: dict[str, Any] = {"part": _part}
     if len(wiring.trees):
         functions |= ordered_code.functions()
         text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
-    return jit.load(text, functions=functions)
+    return references.ByReference(jit.load(text, helpers=(references,), functions=functions))
 
 
 class _Frozen:
@@ -197,12 +201,19 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants, variable=variable))
     for name in _ENTRY_POINTS:
         maker.entry(name)
+        _open(maker.made[-1])
     lines = [*_IMPORTS]
     for function in maker.made:
         # Kernels make no arrays: without reference counts and with every hot part inlined they are much faster.
         rare = function.name in _ENTRY_POINTS or function.name.rpartition("_")[0] in _RARE
         lines += ["@kernel()" if rare else "@part", ast.unparse(function), ""]
     return "\n".join(lines)
+
+
+def _open(function: ast.FunctionDef) -> None:
+    """Entry points are called with tables of arrays."""
+    tables = [argument.arg for argument in function.args.args if argument.arg in ("store", "batch", "index")]
+    function.body[:0] = ast.parse("\n".join(f"{name} = {name}_in({name})" for name in tables)).body
 
 
 def _text(part: ModuleType) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from saffron.engine import jit
-from saffron.engine.trends import ordered, ordered_code
+from saffron.engine.passed import Table
+from saffron.engine.trends import ordered, ordered_code, references
 from saffron.engine.trends.ordered import (
     AFTER,
     BEFORE,
@@ -53,10 +54,13 @@ def functions(how: str) -> ModuleType:
     called = ordered_code.functions((*ordered_code.PUBLIC, *ordered_code.CUTS))
     lines = [f"# {called['insert'].__module__}"]  # named after what it is made from, as addresses are
     for name, taken in PARAMETERS.items():
-        lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({taken})", ""]
-    module = jit.load("\n".join(lines), functions=called)
-    result = ModuleType("called")
-    result.__dict__.update({name: getattr(module, f"call_{name}") for name in PARAMETERS})
+        given = taken.replace("index", "index_in(index)")
+        lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({given})", ""]
+    module = jit.load("\n".join(lines), helpers=(references,), functions=called)
+    table, result = Table(references.INDEX), ModuleType("called")
+    for name in PARAMETERS:
+        kernel = getattr(module, f"call_{name}")
+        result.__dict__[name] = lambda *given, call=kernel: call(*given[:-1], table.of(given[-1]))
     return result
 
 

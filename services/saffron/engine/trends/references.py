@@ -1,0 +1,58 @@
+"""The arrays of a trend query as its machine code takes them: one address each tuple (`engine.passed`)."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from saffron.engine.passed import Reference, Table, arrays_of, reader
+from saffron.engine.trends.layout import Batch, Store, Wiring
+from saffron.engine.trends.ordered import Index
+
+STORE = Reference(
+    "trends.Store",
+    arrays_of(
+        Store,
+        {
+            2: "keys groups where slots entries entry_numbers entry_scales entry_extremes marks values starts "
+            "out out_numbers out_scales out_extremes",
+            3: "absent latest counts count_scales count_extremes sums sum_scales sum_extremes",
+            4: "totals total_scales total_extremes",
+        },
+    ),
+)
+BATCH = Reference(
+    "trends.Batch",
+    arrays_of(
+        Batch,
+        {
+            2: "words group_words attributes mantissas exponents "
+            "range_keys range_own range_words range_lows range_highs",
+        },
+    ),
+)
+INDEX = Reference("trends.Index", arrays_of(Index, {2: "meta ints smalls floats"}))
+
+store_in, batch_in, index_in = reader(STORE), reader(BATCH), reader(INDEX)
+"""What a kernel reads of a table that it was called with; as Python, of the tuple itself."""
+
+
+class ByReference:
+    """The loops made for one query (`source.special`), which get its arrays by address: as the loops themselves."""
+
+    def __init__(self, made: ModuleType) -> None:
+        self._advance, self._close_until, self.rehash = made.advance, made.close_until, made.rehash
+        self._store, self._batch, self._index = Table(STORE), Table(BATCH), Table(INDEX)
+
+    def advance(
+        self, begin: int, stop: int, select: Any, wiring: Wiring, store: Store, batch: Batch, index: Index | tuple[()]
+    ) -> int:
+        """See `kernels.advance`; the wiring is part of the machine code."""
+        tables = self._store.of(store), self._batch.of(batch), self._index.of(index)
+        reached: int = self._advance(begin, stop, select, 0, *tables)
+        return reached
+
+    def close_until(self, point: int, position: int, wiring: Wiring, store: Store, index: Index | tuple[()]) -> bool:
+        """See `kernels_windows.close_until`."""
+        done: bool = self._close_until(point, position, 0, self._store.of(store), self._index.of(index))
+        return done
