@@ -20,6 +20,7 @@ from saffron.cli.replay_shed import ShedOptions
 if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
     from saffron.engine.events.schema import Schema
+    from saffron.runtime.replay import Replay
 
 
 def replay(
@@ -82,18 +83,13 @@ def replay(
 
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
-    if (partitions > 1) != (key is not None):
-        raise typer.BadParameter("--partitions N and --key ATTR go together")
+    _require_together(
+        (partitions > 1, key is not None), why, json=json, results=count or stats or strict or dead_letters
+    )
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
-    if json and why is None:
-        raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
-    if why is not None and (count or stats or strict or dead_letters):
-        raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
     if why is not None:
-        if partitions > 1:
-            raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
         _explain(events, queries, known, why, lenient=lenient, disorder=held, told=why_events, json=json)
         return
 
@@ -101,7 +97,6 @@ def replay(
         latency_bound, rate, shed, models, save_models, train, truth, seed, policy, cost or [], shed_aggregates
     )
     virtual = shedding.run() if shedding.asked else None
-    from saffron.engine.events.files import read_events
     from saffron.runtime.fused import Query
     from saffron.runtime.replay import Replay  # after the cheap checks: this loads Numba
     from saffron.runtime.virtual import VirtualReplay
@@ -116,21 +111,41 @@ def replay(
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
     run = Replay(texts, **settings) if virtual is None else VirtualReplay(texts, virtual, **settings)
-    sink = _sink(count)
     with DeadLetterFile(dead_letters, strict) as letters:
-        chunks = read_events(events, schema=known, stdin=sys.stdin.buffer)
-        for merged in run.results(chunk.batch for chunk in chunks):
-            letters.write(run.dead_letters())
-            sink.take(merged)
-        letters.write(run.dead_letters())
-        sink.close(run.names)
-    sys.stdout.flush()
+        _print_results(run, events, known, _sink(count), letters)
     if isinstance(run, VirtualReplay):
         shedding.save(run.models())
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
     elif letters.written and dead_letters is None:
         console.say(f"{letters.written:,} events were bad or late: --dead-letters FILE keeps them, with the reason")
+
+
+def _require_together(split: tuple[bool, bool], why: str | None, *, json: bool, results: object) -> None:
+    """Refuse options that do not go together. `split`: whether --partitions, and --key, are given; `results`: any that
+    is about results."""
+    if split[0] != split[1]:
+        raise typer.BadParameter("--partitions N and --key ATTR go together")
+    if why is None:
+        if json:
+            raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
+    elif results:
+        raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
+    elif split[0]:
+        raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
+
+
+def _print_results(run: Replay, events: list[str], schema: Schema | None, sink: Sink, letters: DeadLetterFile) -> None:
+    """As the events bring them about."""
+    from saffron.engine.events.files import read_events
+
+    chunks = read_events(events, schema=schema, stdin=sys.stdin.buffer)
+    for merged in run.results(chunk.batch for chunk in chunks):
+        letters.write(run.dead_letters())
+        sink.take(merged)
+    letters.write(run.dead_letters())
+    sink.close(run.names)
+    sys.stdout.flush()
 
 
 def _explain(

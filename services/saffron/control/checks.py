@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from saffron.engine.aggregates import registered
-from saffron.engine.composition import bound, standing_plans
+from saffron.engine.composition import bound_beside, standing_plans
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema import Schema
 from saffron.errors import QueryError, SaffronError
@@ -77,21 +77,14 @@ def check(
         )
     schema = None if row.get("schema") is None else from_json_schema(row["schema"])
     others = {other: one for other, one in standing.items() if other != plan.name}
-    warnings: tuple[str, ...] = ()
-
-    def compiled(text: str, schema: Schema | None, name: str) -> Plan:
-        nonlocal warnings
-        found = _bound(text, schema, name)
-        warnings = found.warnings
-        return found.plan
-
     try:
-        plan = bound(compiled, text, schema, plan.name, standing_plans(_compile, others, schema, plan.stream))
+        standing_beside = standing_plans(_compile, others, schema, plan.stream)
+        found = bound_beside(_bound, text, schema, plan.name, standing_beside)
     except QueryError:
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    return Checked(plan.name, plan, warnings)
+    return Checked(plan.name, found.plan, found.warnings)
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeVar
 
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.standing import Compiler
@@ -16,8 +17,12 @@ from saffron.language.binder import Bound
 from saffron.language.composition import attributes_of
 from saffron.language.plan import MatchPlan, Plan, TrendPlan
 
+B = TypeVar("B")
+
 Derived = Mapping[str, Mapping[str, Kind]]
 """Type of events that queries make -> their attributes."""
+Binder = Callable[[str, Schema | None, str], Bound]
+"""As `Compiler`, with the warnings."""
 
 
 def made_by(plans: Iterable[Plan]) -> Derived:
@@ -75,25 +80,35 @@ def bound(
     QueryError where the text is wrong, or names what neither the stream nor another query has; SaffronError where the
     query would read its own results.
     """
+    return _beside(compiler, lambda plan: plan, text, schema, name, others, derived)
+
+
+def bound_beside(bind_one: Binder, text: str, schema: Schema | None, name: str, others: Mapping[str, Plan]) -> Bound:
+    """As `bound`, with the warnings."""
+    return _beside(bind_one, lambda found: found.plan, text, schema, name, others, None)
+
+
+def _beside(
+    bind_one: Callable[[str, Schema | None, str], B],
+    plan_of: Callable[[B], Plan],
+    text: str,
+    schema: Schema | None,
+    name: str,
+    others: Mapping[str, Plan],
+    derived: Derived | None,
+) -> B:
     known = made_by(others.values()) if derived is None else derived
-    plan = compiler(text, schema if schema is None else with_types(schema, known), name)
-    if known and isinstance(plan, TrendPlan):
-        return compiler(text, schema, name)  # it reads the stream alone
-    if told := cycle(plan, others, name):
+    found = bind_one(text, schema if schema is None else with_types(schema, known), name)
+    if known and isinstance(plan_of(found), TrendPlan):
+        return bind_one(text, schema, name)  # it reads the stream alone
+    if told := cycle(plan_of(found), others, name):
         raise SaffronError(f"query {name}: {told}")
-    return plan
+    return found
 
 
-def bind_together(
-    queries: Sequence[tuple[str, str]], schema: Schema | None, bind_one: Callable[[str, Schema | None, str], Bound]
-) -> list[Bound]:
+def bind_together(queries: Sequence[tuple[str, str]], schema: Schema | None, bind_one: Binder) -> list[Bound]:
     """Queries (name, text) that are added at once, in this order. `bind_one`: of text, schema and name; see `bound`."""
     found: dict[int, Bound] = {}
-
-    def compiler(text: str, of: Schema | None, name: str) -> Plan:
-        found[at] = bind_one(text, of, name)
-        return found[at].plan
-
     order = makers_first(
         lambda text, of, name: bind_one(text, of, name).plan, {f"{n:06}": text for n, (_, text) in enumerate(queries)}
     )
@@ -102,7 +117,8 @@ def bind_together(
         given, text = queries[at]
         name = bind_one(text, None, given).plan.name
         others = {other: plan for other, plan in plans.items() if other != name}
-        plans[name] = bound(compiler, text, schema, name, others)
+        found[at] = bound_beside(bind_one, text, schema, name, others)
+        plans[name] = found[at].plan
     return [found[at] for at in range(len(queries))]
 
 

@@ -76,13 +76,15 @@ class KafkaProducer:
             try:
                 queued = self._producer.produce_batch(topic, rest, where)
             except BufferError:
-                queued = 0
+                self._wait()
+                continue
             except KafkaException as error:
                 raise translate(error, f"sending to {topic}") from error
             if queued < len(rest):
                 self._wait()
             self._producer.poll(0)
-            rest = [] if queued == len(rest) else [one for one in rest if one.pop("_error", None) is not None]
+            rest = [] if queued == len(rest) else _not_queued(rest, topic)
+        self._check()
 
     def flush(self, timeout: float) -> None:
         left = self._producer.flush(timeout)
@@ -143,3 +145,12 @@ class KafkaProducer:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
                     raise translate(error, doing) from error
+
+
+def _not_queued(messages: list[dict[str, Any]], topic: str) -> list[dict[str, Any]]:
+    """Those for which the queue had no room, to be tried again; LogError where one is refused for another reason."""
+    refused = [(message, error) for message in messages if (error := message.pop("_error", None)) is not None]
+    for _, error in refused:
+        if error.code() != KafkaError._QUEUE_FULL:
+            raise translate(error, f"sending to {topic}")
+    return [message for message, _ in refused]

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from saffron.errors import AbortableError, FencedError, LogError, UnavailableError
 from saffron.runtime.kafka_errors import passing, translate
 from saffron.runtime.kafka_patience import Patience
+from saffron.runtime.kafka_producer import _not_queued
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,10 @@ def test_patience_gives_up_and_serves_the_next_call() -> None:
     assert done == [1]
     never.set()
     patience.close()
+
+
+def test_only_what_found_the_queue_full_is_sent_again() -> None:
+    full, large = KafkaError(KafkaError._QUEUE_FULL), KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
+    assert _not_queued([{"value": b"a"}, {"value": b"b", "_error": full}], "t") == [{"value": b"b"}]
+    with pytest.raises(LogError, match=r"^sending to t: .*MSG_SIZE_TOO_LARGE"):
+        _not_queued([{"value": b"a", "_error": full}, {"value": b"b", "_error": large}], "t")

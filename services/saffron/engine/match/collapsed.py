@@ -49,7 +49,7 @@ class CollapsedMatches(Matches):
         found = np.ascontiguousarray(self._found[:, chosen])
         last = self._runs.rows.columns[SEQ][found[LAST_ROW] & self._runs.rows.mask].astype(np.int64)
         ids = digits(self._ids(chosen, np.ones((len(chosen), 1), np.int64), last))
-        heads = cut(*self._heads(chosen, *self._ends(chosen)))
+        heads = cut(*self._heads(chosen, *self._span(chosen)))
         return [
             b'{"id":"' + ids[row].tobytes() + head + self._body(number)
             for row, (head, number) in enumerate(zip(heads, chosen.tolist(), strict=True))

@@ -205,10 +205,7 @@ class Matches(Written):
     def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
         return bound(self._query, self._found[:, chosen])
 
-    def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
-        return self._ends(chosen)
-
-    def _ends(self, chosen: Ints) -> tuple[Ints, Ints, Ints]:
+    def _span(self, chosen: Ints, counts: Ints | None = None, places: Ints | None = None) -> tuple[Ints, Ints, Ints]:
         first, last = self._found[0, chosen] & self._runs.rows.mask, self._found[2, chosen] & self._runs.rows.mask
         ts = self._runs.rows.columns[TS]
         return first, ts[first].astype(np.int64), ts[last].astype(np.int64)
