@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from saffron.language import clauses
@@ -32,8 +33,9 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
 """Clause -> the fields of Query that it fills, and what parses it."""
 
 
+@lru_cache(maxsize=64)
 def parse(text: str) -> Query:
-    """The syntax tree of one query.
+    """The syntax tree of one query; it never changes, so that who binds a text again and again parses it once.
 
     Raises QueryError (stage "syntax") for every text that is no query; never anything else, whatever the text.
     """
