@@ -11,6 +11,7 @@ import yaml
 
 from saffron.engine.events.block import Block
 from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
 from saffron.runtime.topics import schema_folder
 from tests.unit.engine.shed.blocks import (
@@ -101,10 +102,11 @@ def test_an_order_for_a_query_that_goes_at_the_same_position_is_void() -> None:
 
 def test_what_the_shedder_says_is_as_the_schema_of_admitted_says() -> None:
     definitions = yaml.safe_load((schema_folder() / "admitted.yaml").read_text("utf-8"))["schema"]["$defs"]
-    for made in journey(operator()):
+    contract = {"$defs": definitions, "$ref": "#/$defs/control"}
+    for made in [*journey(operator()), *overloaded()]:
         for control in made.controls:
             message = {"position": control.position, "kind": control.kind, "body": dict(control.body)}
-            jsonschema.validate(message, definitions["control"])
+            jsonschema.validate(message, contract)
 
 
 def test_a_later_order_replaces_one_that_waits() -> None:
@@ -188,6 +190,60 @@ def test_latency_functions_give_the_detectors_inputs() -> None:
     assert found.processing == pytest.approx((5000 + 95 * 1000) / 1e6)
     assert found.latency == pytest.approx(200.1)
     assert dict(shedder.statistics())["partial_matches"] == {"q": 90, "t": 5}
+
+
+# ------------------------------------------------------------ under a bound
+
+
+def overloaded(shed: str = "auto", *, model: bool = True) -> list[Block]:
+    """Blocks that wait for longer and longer, in front of many partial matches of queries q and r."""
+    shedder = ShedderOperator(0, "events", Overload(1000.0))
+    controls = [replace(one, body={**one.body, "shed": shed}) for one in (query(0, "add", "q"), query(0, "add", "r"))]
+    controls[1] = replace(controls[1], body={**controls[1].body, "slot": 1})
+    blocks = [shedder.apply(block(0, 10, 0, *controls), now_ms=0, appended_ms=0)]
+    if model:
+        offer(shedder, transition_model("q", (1, 4)))
+    offer(shedder, latency_model((1, 1), slope=20_000.0))
+    for number in range(1, 40):
+        shedder.observe({"service": "matcher", "partial_matches": {"q": 900, "r": 100}})
+        given = block(10 * number, 10, blocks[-1].next_counter)
+        blocks.append(shedder.apply(given, now_ms=60.0 * number, appended_ms=35.0 * number))
+    return blocks
+
+
+def test_nothing_is_shed_before_the_bound_is_near() -> None:
+    for passed in overloaded()[1:10]:
+        assert passed.columns.dropped is None
+        assert "keep" not in [control.kind for control in passed.controls]
+
+
+def test_partial_matches_are_kept_by_what_they_are_worth_and_drawn_without_a_model() -> None:
+    orders = [c.body for passed in overloaded("pspice") for c in passed.controls if c.kind == "keep"]
+    assert {tuple(order["queries"]) for order in orders} == {("q",), ("r",)}
+    assert {order["queries"]["q"]["by"] for order in orders if "q" in order["queries"]} == {"utility"}
+    assert {order["queries"]["r"]["by"] for order in orders if "r" in order["queries"]} == {"random"}
+    together = [c.body for passed in overloaded("pspice", model=False) for c in passed.controls if c.kind == "keep"]
+    assert {tuple(order["queries"]) for order in together} == {("q", "r")}
+    assert all(0 <= order["n"] < 1000 for order in together)
+
+
+def test_events_are_dropped_for_their_queries_only() -> None:
+    masks = [passed.columns.dropped for passed in overloaded("bl") if passed.columns.dropped is not None]
+    assert masks
+    assert set(np.concatenate(masks).tolist()) <= {0, 1, 2, 3}
+    assert all(passed.columns.dropped is None and not passed.controls for passed in overloaded("none")[1:])
+
+
+def test_what_is_decided_does_not_depend_on_the_machine() -> None:
+    for shed in ("auto", "pspice", "e-bl"):
+        one, other = overloaded(shed), overloaded(shed)
+        assert same(one, other)
+        assert [dropped(passed) for passed in one] == [dropped(passed) for passed in other]
+
+
+def dropped(given: Block) -> list[int]:
+    mask = given.columns.dropped
+    return [] if mask is None else mask.tolist()
 
 
 # ------------------------------------------------------------ coming back
