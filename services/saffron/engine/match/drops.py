@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from saffron.engine.match.keep import keep_best
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.shedding.orders import read_order
+from saffron.engine.match.stream import Range
 
 Stopwatch = Callable[[], int]
 """Nanoseconds from any start, given by the shell: an operator has no clock, and nothing here changes an answer."""
@@ -24,6 +27,7 @@ class Drops:
     def __init__(self, stopwatch: Stopwatch, total: int = 0) -> None:
         self.total = total
         self._stopwatch = stopwatch
+        self._events: dict[str, int] = {}
         self._counts: dict[str, int] = {}
         self._losses: dict[str, float] = {}
         self._nanoseconds = 0
@@ -45,9 +49,20 @@ class Drops:
         self._nanoseconds += nanoseconds
         self._samples.append((live, nanoseconds))
 
+    def masked(self, part: Range, slots: Mapping[str, int]) -> None:
+        """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""
+        if part.columns.dropped is None:
+            return
+        for query, slot in slots.items():
+            dropped = part.dropped(slot)
+            if dropped is not None:
+                self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))
+
     def statistics(self) -> Mapping[str, Any]:
-        """`dropped` and `loss` (expected matches missed) are by query, `shedding_ns` all orders together."""
+        """`dropped_events`, `dropped` partial matches and `loss` (expected matches missed) are by query, `shedding_ns`
+        all orders together."""
         return {
+            "dropped_events": dict(self._events),
             "dropped_partial_matches": self.total,
             "dropped": dict(self._counts),
             "loss": dict(self._losses),

@@ -5,45 +5,83 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.match.layout import BEGAN, DIED, LEFT, LIVED, MET, MOVED, place
+from saffron.engine.match.general.watch import DIED, FORKED, Cells
+from saffron.engine.match.layout import BEGAN, LEFT, LIVED, MET, MOVED, place
+from saffron.engine.match.layout import DIED as DEATHS
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.standing import Standing
 
 
 def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
-    """Rows of `observations.transitions` since the last call. States: 0 nothing bound, c + 1 component c bound, m - 1
-    the match; every event of the stream meets every run, most of them without effect."""
+    """Rows of `observations.transitions` since the last call. States: 0 nothing bound, then those of the plan's
+    automaton, m - 1 the match; every event of the stream meets every run, most of them without effect.
+
+    Flat plans: c + 1 is component c bound, all events are counted. Others: the states of their table, then matches that
+    wait for the end of their windows, in the blocks that are watched (`general.watch.ONE_IN`). "nanoseconds": what the
+    events counted took.
+    """
     runs = standing.runs
-    if not isinstance(runs, QueryRuns) or not runs.program.flat:
+    if not isinstance(runs, QueryRuns):
         return []
-    totals = _totals(runs)
-    before = standing.reported or {}
-    standing.reported = totals
-    counts = {name: value - before.get(name, 0) for name, value in totals.items()}
+    nanoseconds, standing.nanoseconds = standing.nanoseconds, 0
+    if runs.watch is not None:
+        cells, events, lived, states = runs.watch.cells(), runs.watch.events, runs.watch.lived, runs.watch.states
+        runs.watch.clear()
+    elif runs.pools and runs.program.flat:
+        cells, events, lived = _since(standing, runs)
+        states = len(runs.plan.components) + 1
+    else:
+        return []
     shared = {
         "query": standing.name,
         "query_version": standing.version,
-        "states": len(runs.plan.components) + 1,
+        "states": states,
         "window": {"size": runs.plan.window.size, "events": runs.plan.window.events},
-        "events": counts["events"],
-        "lived": 0 if runs.plan.window.events else counts["lived"],
+        "events": events,
+        "lived": 0 if runs.plan.window.events else lived,
+        "nanoseconds": nanoseconds,
     }
-    cells = ((name, value) for name, value in counts.items() if name not in ("events", "lived"))
-    return [
-        {**shared, "from": int(name.split(">")[0]), "to": int(name.split(">")[1]), "count": value}
-        for name, value in cells
-        if value > 0
-    ]
+    return [{**shared, "from": source, "to": target, "count": count} for (source, target), count in cells.items()]
+
+
+def spent(standing: Standing, nanoseconds: int) -> None:
+    """The query has taken events in that time: it counts where what its runs did is counted."""
+    runs = standing.runs
+    if not isinstance(runs, QueryRuns) or runs.watch is None or runs.watch.on:
+        standing.nanoseconds += nanoseconds
+
+
+def told(standing: Standing) -> None:
+    """What a query's runs have counted up to now was told, or is not to be."""
+    runs = standing.runs
+    if isinstance(runs, QueryRuns) and runs.program.flat:
+        standing.reported = _totals(runs)
+
+
+def _since(standing: Standing, runs: QueryRuns) -> tuple[Cells, int, int]:
+    """What happened since the last call, events, and what runs lived."""
+    totals, before = _totals(runs), standing.reported or {}
+    standing.reported = totals
+    grown = {name: value - before.get(name, 0) for name, value in totals.items()}
+    events, lived = grown.pop("events"), grown.pop("lived")
+    cells = {_cell(name): count for name, count in grown.items() if count > 0}
+    return cells, events, lived
+
+
+def _cell(name: str) -> tuple[int, int]:
+    source, target = name.split(">")
+    return int(source), int(target)
 
 
 def _totals(runs: QueryRuns) -> dict[str, int]:
     counters = runs.counters
     began = int(counters[BEGAN])
     totals = {"events": runs.ordinal, "lived": int(counters[LIVED]), "0>1": began, "0>0": runs.ordinal - began}
-    for index in range(min(len(runs.pools), len(runs.plan.components) - 1)):
-        met, moved, left, died = (int(counters[place(index, which)]) for which in (MET, MOVED, LEFT, DIED))
+    for index in range(min(len(runs.program.states), len(runs.plan.components) - 1)):
+        met, moved, left, died = (int(counters[place(index, which)]) for which in (MET, MOVED, LEFT, DEATHS))
         state = index + 1
         totals[f"{state}>{state}"] = met - left - died
         totals[f"{state}>{state + 1}"] = moved
-        totals[f"{state}>-1"] = died
+        totals[f"{state}>{DIED}"] = died
+        totals[f"{state}>{FORKED}"] = moved - left
     return totals

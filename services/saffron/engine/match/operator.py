@@ -10,9 +10,10 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.match.composition import Composition, composed
 from saffron.engine.match.derived import Made
 from saffron.engine.match.drops import Drops, Stopwatch, no_time
+from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
-from saffron.engine.match.observe import transition_rows
+from saffron.engine.match.observe import spent, told, transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
@@ -26,8 +27,9 @@ from saffron.language.plan import MatchPlan, Plan
 
 
 class MatchOperator(QueryOperator[Standing, Runs]):
-    """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders.
+    """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders, and blocks by query.
 
+    `one_in`: of so many blocks transitions are counted in one, for plans that walk a table (1: to learn a model soon).
     `merges`: equivalent runs go on as one (N7); results, snapshots of others and observations are the same without.
     """
 
@@ -43,17 +45,22 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         compiler: Compiler = compile_text,
         stopwatch: Stopwatch = no_time,
         merges: bool = True,
+        one_in: int = ONE_IN,
     ) -> None:
+        self._one_in = one_in
         self._merges = merges
         self._stopwatch = stopwatch
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
 
     def statistics(self) -> Mapping[str, Any]:
-        """Counts for metrics and `load`; `partial_matches` and `results` are by query name."""
+        """Counts for metrics and `load`, by query name: `results` ever; since the start of this operator `found`, and
+        `dropped_events`, `dropped` (partial matches) and `loss` (matches that these would have made, as expected), so
+        that the share of missed matches is about loss / (loss + found)."""
         bound = {name: standing for name, standing in self._standing.items() if standing.runs is not None}
         return {
             "events": self._events,
             "results": {name: standing.results for name, standing in bound.items()},
+            "found": {name: standing.results - standing.earlier for name, standing in bound.items()},
             "partial_matches": {name: standing.runs.live for name, standing in bound.items() if standing.runs},
             "keys": {name: standing.runs.keys.used for name, standing in bound.items() if standing.runs},
             **self._drops.statistics(),
@@ -86,6 +93,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def restore(self, state: State) -> None:
         """Take over a snapshot; all earlier state is forgotten."""
         super().restore(state)
+        for standing in self._standing.values():
+            told(standing)
         self._compose()
 
     def _saved(self, runs: Runs) -> State:
@@ -115,12 +124,17 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if begin == stop:
             return
         part = Range(block.columns, begin, stop)
+        self._drops.masked(part, {name: one.slot for name, one in self._standing.items() if one.active is not None})
         if self._composition is not None:
             self._made += self._composition.advance(part, block, self._before, lambda name: _opened(block, name, part))
             return
+        began = self._stopwatch()
         for name, standing in self._standing.items():
             if standing.active is not None:
                 standing.active.advance(part, _opened(block, name, part))
+                now = self._stopwatch()
+                spent(standing, now - began)
+                began = now
 
     def _finish(self, block: Block) -> None:
         if self._composition is not None:
@@ -172,7 +186,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
         schema = with_types(self._schema, standing.derived or {})
-        return start(
+        runs = start(
             plan,
             schema,
             self._strings,
@@ -181,6 +195,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             shed=standing.shed,
             merges=self._merges,
         )
+        if isinstance(runs, QueryRuns) and runs.watch is not None:
+            runs.watch.share(self._one_in)
+        return runs
 
     def _pause(self, runs: Runs) -> None:
         pause(runs)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from saffron.engine.jit import kernel
 from saffron.engine.match.automaton import State
 from saffron.engine.match.merging.layout import FOLLOWER_COLUMNS, FOLLOWER_ROWS, ROWS
-from saffron.engine.match.runs import CLASSES, FIRST_FEATURE, LANES, LENGTH, OLDEST, TOP, WANTED, give_back
+from saffron.engine.match.runs import BASE, BEGIN, CLASSES, FIRST_FEATURE, LANES, LENGTH, OLDEST, TOP, WANTED, give_back
 
 Array = NDArray[np.generic]
 _LINE = 64
@@ -56,6 +56,13 @@ class Pool:
             new = aligned((*old.shape[:-1], size), old.dtype)
             new[..., : old.shape[-1]] = old
             setattr(self, name, new)
+
+    def lanes(self) -> NDArray[np.int64]:
+        """The lanes of all segments, key by key."""
+        lengths = self.segments[:, LENGTH]
+        begins = np.repeat(self.segments[:, BASE] + self.segments[:, BEGIN] - (np.cumsum(lengths) - lengths), lengths)
+        lanes: NDArray[np.int64] = begins + np.arange(int(lengths.sum()))
+        return lanes
 
     def widen(self, slots: int) -> None:
         """Segments for so many keys."""

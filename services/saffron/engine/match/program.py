@@ -14,7 +14,7 @@ from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import State, build, leaves
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.general import automaton as general
-from saffron.engine.match.general import expiry, pending
+from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.source import GeneralSource
@@ -39,7 +39,8 @@ class Program:
     events of a key, wanted or not. `pending`: the first state of runs that are matches waiting for the end of their
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
     of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
-    state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`.
+    state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
+    of a table, by ending which trailing NOTs its matches wait for, -1 for none.
     """
 
     plan: MatchPlan
@@ -58,6 +59,7 @@ class Program:
     closing: Closing | None = None
     uncounted: bool = False
     merging: int | None = None
+    trailing: tuple[int, ...] = ()
 
     @property
     def flat(self) -> bool:
@@ -146,7 +148,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
     automaton = general.build(plan, uncounted)
     names = Names()
     source = GeneralSource(automaton, names)
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry)
+    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
     functions = called(automaton.state.features, compiled=compiled)
     step = load(source.text(), helpers=helpers, functions=functions, compiled=compiled)
     classify, classify_names = _classifier(component_tests(automaton), compiled)
@@ -167,6 +169,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
         late=bool(automaton.trailing),
         closing=closing(automaton) if plan.timeouts else None,
         uncounted=automaton.uncounted,
+        trailing=tuple(automaton.trailing.index(one.trailing) if one.trailing else -1 for one in table.endings),
     )
 
 

@@ -15,7 +15,9 @@ from saffron.engine.match.derived import composition, results_of
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.found import settle
+from saffron.engine.match.general.passing import Passing
 from saffron.engine.match.general.sweep import sweep, sweep_all
+from saffron.engine.match.general.watch import UNWATCHED, Watch
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.layout import (
     AT,
@@ -91,6 +93,7 @@ class QueryRuns:
         self.swept = NEVER  # up to when waiting matches have been reported
         self.choice = Choice(self.plan, late=program.late)
         self.expired = Expired()
+        self.watch = None if program.flat or self.composed else Watch(program.tables, program.trailing)
         self.timeouts = Timeouts(*program.tables[:2], windows=self.windows.own) if self.plan.timeouts else None
         self.decided: list[Entries] = []  # of the block at hand, before the query was paused in it
         self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
@@ -140,6 +143,8 @@ class QueryRuns:
     def begin_block(self, now: int) -> None:
         """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
         self.forget_matches()
+        if self.watch is not None:
+            self.watch.begin_block(self.pools[0], self.clock, now)
         if self.program.waits:
             # A match that waits has its events until it has been reported, at the end of a block.
             now = min(now, self.swept)
@@ -167,6 +172,8 @@ class QueryRuns:
 
     def _sweep(self, now: int, pending: int) -> None:
         pool = self.pools[0]
+        if self.watch is not None:
+            self.watch.pass_time(pool, self.clock, now)
         room = int(pool.segments[:, LENGTH].sum()) * (1 if self.program.closing is None else self.windows.most)
         start = int(self.counters[FOUND])
         while start + room > self.buffer.shape[1]:
@@ -195,7 +202,7 @@ class QueryRuns:
         if results is not None:
             masks[results] &= ~OPENS
         self._open(part, instants, masks, opened)
-        self.clock = int(instants[-1])
+        before, self.clock = self.clock, int(instants[-1])
         if self.plan.window.opens is not None:
             masks &= ~OPENS
         if dropped is None:
@@ -205,6 +212,9 @@ class QueryRuns:
             ordinals = np.cumsum(~dropped) + self.ordinal
         if results is not None:
             ordinals = self._uncounted(results, dropped, masks)
+        passing = Passing(instants, ordinals, before, self.ordinal)
+        if self.watch is not None:
+            self.watch.begin(self.pools[0], passing, first=part.low == 0)
         self.ordinal = int(ordinals[-1]) - int(results is not None and results[-1])
         if self.program.closing is not None:
             counted = slice(None) if results is None else ~results
@@ -216,6 +226,8 @@ class QueryRuns:
                 wanted &= ~results | (masks != 0)
         chosen: Chosen = slice(None) if wanted.all() else np.flatnonzero(wanted)
         self._take(part, chosen, masks[chosen], ordinals[chosen], instants[chosen])
+        if self.watch is not None:
+            self.watch.end(passing)
 
     def _uncounted(
         self, results: NDArray[np.bool_], dropped: NDArray[np.bool_] | None, masks: NDArray[np.int64]
@@ -372,11 +384,14 @@ class QueryRuns:
             yield from self.program.tables
             yield from (columns[name if self.plan.absences else SEQ] for name in LINKS)
             yield from (columns[SEQ], np.ascontiguousarray(self.windows.openers))
+            yield UNWATCHED if self.watch is None else self.watch.log
 
     def _sort(self, start: int) -> None:
         if self.program.closing is not None:
             self.counters[FOUND] = self.expired.split(self.buffer, start, int(self.counters[FOUND]))
         stop = int(self.counters[FOUND])
+        if self.watch is not None and self.program.late:
+            self.watch.complete(int(np.count_nonzero(self.buffer[DEADLINE_OF, start:stop] != AT_ONCE)))
         if not self.program.flat:
             new = self.buffer[:, start:stop]
             self.counters[FOUND] = start + settle(new, self.plan.positive, self.rows.tail, self.nodes)

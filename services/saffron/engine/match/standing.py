@@ -14,7 +14,9 @@ from saffron.engine.standing import StandingQuery
 
 @dataclass
 class Standing(StandingQuery[Runs]):
-    """`reported`: counts that observations have told already.
+    """`results`: ever found, `earlier` of them before this operator took over.
+
+    `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """
@@ -22,11 +24,13 @@ class Standing(StandingQuery[Runs]):
     results: int = 0
     reported: Mapping[str, int] | None = None
     derived: Derived | None = None
+    earlier: int = 0
+    nanoseconds: int = 0
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         standing = super().from_record(record)
-        standing.results = int(record.get("results", 0))
+        standing.results = standing.earlier = int(record.get("results", 0))
         if (derived := record.get("derived")) is not None:
             standing.derived = {
                 name: {attribute: Kind(kind) for attribute, kind in own.items()} for name, own in derived.items()

@@ -60,8 +60,8 @@ class Range:
         return np.require(self.column(name).data[self.low : self.high], requirements=("C", "A"))
 
     def dropped(self, slot: int) -> NDArray[np.bool_] | None:
-        """[n] whether each event was dropped for the query with this slot; None if none was."""
-        if self.columns.dropped is None:
+        """[n] whether each event was dropped for the query with this slot (-1: it has none); None if none was."""
+        if self.columns.dropped is None or slot < 0:
             return None
         dropped = (self.columns.dropped[self.low : self.high] >> np.uint64(slot)) & np.uint64(1) != 0
         return dropped if dropped.any() else None

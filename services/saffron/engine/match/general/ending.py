@@ -7,6 +7,7 @@ from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANT
 from saffron.engine.match.general.checks import Asked, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table import START_STATE, WANTS, Ending
+from saffron.engine.match.general.watched import ENDED, KINDS, UNDONE
 from saffron.engine.match.layout import (
     ALL_WINDOWS,
     AT_ONCE,
@@ -67,6 +68,9 @@ class EndingSource(AbsentSource):
             out(f"    found[{LEAD}, matches], found[{DEADLINE_OF}, matches] = lead, {AT_ONCE}")
             out(f"    found[{LOW}, matches], found[{SERIAL}, matches] = {ALL_WINDOWS}, 0")
             out("    matches += 1")
+            out("    made += 1")
+            out("    if watch:")
+            out(f"        note(log, {KINDS} * e + {ENDED}, I0[DEADLINE, q], ordinals[w])")
 
     def _wait(self, number: int) -> None:
         """The match waits for the end of each window that holds it, in a run of its own."""
@@ -91,6 +95,9 @@ class EndingSource(AbsentSource):
 
     def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
         out = self.out
+        out("made += 1")
+        out("if watch:")
+        out(f"    note(log, {KINDS} * e + {ENDED}, I0[DEADLINE, q], ordinals[w])")
         out(f"d = np.uintp(append(G0, slot, {deadline}))")
         out("move(F0, I0, H0, y, d)")
         out(f"I0[DEADLINE, d] = {deadline}")
@@ -115,6 +122,8 @@ class EndingSource(AbsentSource):
         with out.block():
             out("ok = True")
             self._forbidden()
+            out("if watch and not ok:")
+            out(f"    note(log, {KINDS} * s + {UNDONE}, I0[DEADLINE, q], ordinals[w])")
             self._kept("ok")
             out("continue")
 

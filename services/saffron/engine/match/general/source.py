@@ -25,6 +25,7 @@ from saffron.engine.match.general.table import (
 )
 from saffron.engine.match.general.taking import TakingSource
 from saffron.engine.match.general.updates import neutral
+from saffron.engine.match.general.watched import GONE_WITH, HELD_ON, KINDS, LEFT, PASSED_ON
 from saffron.engine.match.layout import (
     AT,
     BEGAN,
@@ -54,9 +55,11 @@ TABLES = (
     ("row_before", "int64[::1]"),
     ("row_seq", "int64[::1]"),
     ("openers", "int64[:, ::1]"),
+    ("log", "int64[:, ::1]"),
 )
 """Arguments after the pool: the automaton's table; of the stored rows the masks, the links to the row before by key and
-the positions; and the windows that OPEN ON opened."""
+the positions; the windows that OPEN ON opened; and the log of what runs do (`watched`; one place
+wide: none)."""
 
 
 _SLACK = 3
@@ -93,6 +96,7 @@ class GeneralSource(TakingSource):
         out = self.out
         out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
         out("ring = len(node_row) - 1")
+        out("watch = log.shape[1] > 1")
         window = self.automaton.plan.window
         if self.automaton.leading or self.automaton.trailing or self.automaton.plan.timeouts:
             out(f"window_size = constants[{self.names.constant(window.size)}]")
@@ -242,7 +246,7 @@ class GeneralSource(TakingSource):
         out, patient = self.out, self.automaton.patient
         out(f"s = {self._carried(STATE)}")
         self._waiting()
-        out("hold, stays, fired = False, False, 0")
+        out("hold, stays, fired, made = False, False, 0, 0")
         if patient:
             self._edges()
         else:
@@ -251,7 +255,13 @@ class GeneralSource(TakingSource):
                 self._edges()
         out("if not stays:")
         with out.block():
+            out("was = s")
             out(f"s = {self._left()}")
+            out("if watch and s != was:")
+            out(f"    kind = {LEFT} if made > 0 else {GONE_WITH}")
+            out("    if s >= 0:")
+            out(f"        kind = {HELD_ON} if hold else {PASSED_ON}")
+            out(f"    note(log, {KINDS} * was + kind, I0[DEADLINE, q], ordinals[w])")
             if patient:
                 out("if s >= 0:")
                 with out.block():

@@ -38,6 +38,7 @@ from saffron.engine.match.general.table import (
 )
 from saffron.engine.match.general.table import Kind as EdgeKind
 from saffron.engine.match.general.updates import write_updates
+from saffron.engine.match.general.watched import KINDS, LEFT, TOOK
 from saffron.engine.match.layout import null_text
 from saffron.language.plan import Strategy
 
@@ -62,6 +63,8 @@ class TakingSource(EndingSource):
             out("    if own < 0:")
             out("        break")
             out("    e, y, stays = own, q, True")
+            out("    if watch:")
+            out(f"        note(log, {KINDS} * s + {LEFT}, I0[DEADLINE, q], ordinals[w])")
             out(f"    kind = edges[e, {KIND}]")
             out("else:")
             with out.block():
@@ -181,6 +184,9 @@ class TakingSource(EndingSource):
         """Lane y becomes as many runs as there are ways to go on, if any."""
         out = self.out
         out(f"first, last = edges[e, {FIRST_TARGET}], edges[e, {STOP_TARGET}]")
+        out("made += last - first")
+        out("if watch:")
+        out(f"    note(log, {KINDS} * e + {TOOK}, I0[DEADLINE, q], ordinals[w])")
         out("if first == last:")
         with out.block():
             self._forget()

@@ -48,15 +48,6 @@ def candidates(runs: QueryRuns) -> Candidates:
     return Candidates(pool, lane, state, first, rank, left)
 
 
-def lanes_of(pool: Pool) -> Ints:
-    """The lanes of all segments, key by key."""
-    segments = pool.segments
-    lengths = segments[:, LENGTH]
-    begins = np.repeat(segments[:, BASE] + segments[:, BEGIN] - (np.cumsum(lengths) - lengths), lengths)
-    lanes: Ints = begins + np.arange(int(lengths.sum()))
-    return lanes
-
-
 def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
     size = int(pool.segments[:, LENGTH].sum())
     lanes, rank = np.empty(size, np.int64), np.empty(size, np.int64)

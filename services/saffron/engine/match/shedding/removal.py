@@ -13,7 +13,7 @@ from saffron.engine.match.merging.layout import FOLLOWER_GROUP, GROUP
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import SLOT
 from saffron.engine.match.runs import BASE, BEGIN, LENGTH, START, move
-from saffron.engine.match.shedding.candidates import Candidates, lanes_of
+from saffron.engine.match.shedding.candidates import Candidates
 
 Flags = NDArray[np.bool_]
 
@@ -39,7 +39,7 @@ def _remove_merged(runs: QueryRuns, merging: int, found: Candidates, gone: Flags
     here, there = (found.lane[gone & (found.pool == number)] for number in numbers)
     rows = np.zeros(runs.rows.capacity, np.bool_)
     rows[np.concatenate([leaders[START, here], followers[START, there]]) & runs.rows.mask] = True
-    led = lanes_of(runs.pools[-1])
+    led = runs.pools[-1].lanes()
     stay = led[~rows[followers[START, led] & runs.rows.mask]]
     groups = leaders[GROUP, here]
     headless = here[(groups != 0) & np.isin(groups, followers[FOLLOWER_GROUP, stay])]
@@ -48,7 +48,7 @@ def _remove_merged(runs: QueryRuns, merging: int, found: Candidates, gone: Flags
         unmerge(runs, merging, slots.astype(np.int64))
     for number in numbers:
         pool = runs.pools[number]
-        lanes = lanes_of(pool)
+        lanes = pool.lanes()
         ours = lanes[rows[pool.ints[START, lanes] & runs.rows.mask]]
         if len(ours):
             _take_out(runs, number, _marked(ours, len(pool.heads)))

@@ -22,8 +22,8 @@ from saffron.engine.match.shedding.worst import least
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan, Output
+from tests.reference.drop_orders import Partial, dropped, worth
 from tests.reference.match import generate
-from tests.reference.shedding import Partial, dropped, worth
 from tests.unit.engine.match import cases
 
 Fields = Mapping[str, Any]
