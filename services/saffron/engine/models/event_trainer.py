@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,9 @@ def train_events(
     whole, vectors = counts.whole(), _fitting(counts.vectors, spec)
     learned = learn(whole, vectors, spec, prior=prior, trees=trees)
     halves = counts.halves
+    kinds = {key: vector[0] for key, vector in vectors.items()}
+    cost = _cost_by_kind(counts, spec.codes)
+    costs = {key: float(cost[kind]) for key, kind in kinds.items()}
     crossed = all(half.matches.held for half in halves)
     taught = [learn(half, vectors, spec, prior=prior, trees=trees) for half in halves] if crossed else []
     curves = {}
@@ -63,13 +66,12 @@ def train_events(
         values = worth(learned, whole, vectors)
         if values is None:
             continue
-        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists())
+        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
         others = [_tried(worth, taught[1 - index], half, vectors) for index, half in enumerate(halves) if crossed]
         curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
-    kinds = {key: vector[0] for key, vector in vectors.items()}
     positions = position_table(whole.positions, spec.codes)
     if positions.shape[1]:
-        curves[BY_POSITION] = position_curve(whole, learned.kinds, learned.overall)
+        curves[BY_POSITION] = position_curve(whole, learned.kinds, learned.overall, cost)
     return EventModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -82,7 +84,7 @@ def train_events(
         tree=learned.tree,
         forest=learned.forest,
         positions=positions,
-        rates=kind_rates(whole, kinds, spec.codes),
+        rates=kind_rates(whole, kinds, cost),
         curves=curves,
         matches=sum(whole.matches.lists().values()) / WEIGHT,
         observations=counts.observations,
@@ -157,6 +159,16 @@ _SHEDDERS: Mapping[str, Worth] = {
 }
 
 
+def _cost_by_kind(counts: FeatureCounts, codes: int) -> Floats:
+    """Time of an event of each kind [codes], their mean being 1; 1 for all where no times were measured."""
+    fitted = {cell[0]: time for cell, time in counts.costs.fit().items()}
+    total = sum(counts.costs.counts.values())
+    mean = counts.costs.nanoseconds / total if total else 0.0
+    if mean <= 0:
+        return np.ones(codes)
+    return np.array([fitted.get(code, mean) for code in range(codes)]) / mean
+
+
 def _tried(
     worth: Worth, learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
 ) -> tuple[Curve, int] | None:
@@ -176,7 +188,7 @@ def _with_losses(curve: Curve, others: list[tuple[Curve, int]]) -> Curve:
     weights /= weights.sum()
     lost = sum(w * np.interp(curve.share, one.share, one.lost) for w, (one, _) in zip(weights, others, strict=True))
     false = sum(w * np.interp(curve.share, one.share, one.false) for w, (one, _) in zip(weights, others, strict=True))
-    return Curve(curve.lower, curve.upper, curve.end, curve.share, np.asarray(lost), np.asarray(false))
+    return replace(curve, lost=np.asarray(lost), false=np.asarray(false))
 
 
 def _keys_of(half: Half) -> list[int]:

@@ -22,20 +22,22 @@ _POINTS = 257
 
 @dataclass(frozen=True)
 class KindCut:
-    """`rates` [codes]: with which an event of each kind is dropped. `share`, `lost`, `false`: as in `curve.Cut`."""
+    """`rates` [codes]: with which an event of each kind is dropped. The others are as in `curve.Cut`."""
 
     rates: Floats
     share: float
+    saved: float
     lost: float
     false: float
 
 
 @dataclass(frozen=True)
 class KindRates:
-    """`frequency`, `utility` [codes]; `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped."""
+    """`frequency`, `utility` [codes]; `saved`, `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped."""
 
     frequency: Floats
     utility: Floats
+    saved: Floats
     lost: Floats
     false: Floats
 
@@ -43,8 +45,16 @@ class KindRates:
         """The cut that drops this share of events; linear between points in what it loses."""
         share = min(max(share, 0.0), 1.0)
         points = np.linspace(0.0, 1.0, _POINTS)
-        lost, false = (float(np.interp(share, points, values)) for values in (self.lost, self.false))
-        return KindCut(rates_at(share, self.frequency, self.utility), share, lost, false)
+        saved, lost, false = (float(np.interp(share, points, one)) for one in (self.saved, self.lost, self.false))
+        return KindCut(rates_at(share, self.frequency, self.utility), share, saved, lost, false)
+
+    def saving(self, share: float) -> KindCut:
+        """The cut that saves this share of the time."""
+        place = int(np.searchsorted(self.saved, min(max(share, 0.0), 1.0)))
+        if place == 0 or place >= _POINTS:
+            return self.at(float(place > 0))
+        before, behind = float(self.saved[place - 1]), float(self.saved[place])
+        return self.at((place - 1 + (share - before) / (behind - before)) / (_POINTS - 1))
 
 
 def rates_at(share: float, frequency: Floats, utility: Floats) -> Floats:
@@ -70,8 +80,12 @@ def rates_at(share: float, frequency: Floats, utility: Floats) -> Floats:
     return rates
 
 
-def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
-    """What `counts` say of so many kinds; `kinds` has the code of each key, of others nothing is known."""
+def kind_rates(counts: Half, kinds: Mapping[int, int], cost: Floats) -> KindRates:
+    """What `counts` say of kinds that cost so much an event [codes]; `kinds` has the code of each key.
+
+    Keys without one count as the last code, that of unknown kinds.
+    """
+    codes = len(cost)
     frequency, repetition = np.zeros(codes), np.zeros(codes)
     for key, count in counts.occurrences.items():
         frequency[kinds.get(key, codes - 1)] += count
@@ -89,4 +103,6 @@ def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
     for keys, weight in abandoned.items():
         own = kept[:, [kinds.get(key, codes - 1) for key in keys[:-1]]].prod(axis=1)
         living += weight * own * drawn[:, kinds.get(keys[-1], codes - 1)]
-    return KindRates(frequency, utility, lost / matches, np.maximum.accumulate(living) / matches)
+    times = frequency * cost
+    saved = drawn @ times / times.sum() if times.any() else np.zeros(_POINTS)
+    return KindRates(frequency, utility, saved, lost / matches, np.maximum.accumulate(living) / matches)

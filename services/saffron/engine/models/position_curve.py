@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,22 +25,23 @@ def position_table(positions: Mapping[tuple[int, int], Sequence[int]], codes: in
     return table
 
 
-def position_curve(half: Half, kinds: Floats, overall: float) -> Curve:
-    """Thresholds of the table; a match counts as events that fall independently, as often as contributions do.
+def position_curve(half: Half, kinds: Floats, overall: float, cost: Floats) -> Curve:
+    """Thresholds of the table; `cost` [codes]: time of an event by kind.
 
-    Only sums by position are known, not the positions of one match's events.
+    A match counts as events that fall independently, as often as contributions do:
+    only sums by position are known, not the positions of one match's events.
     """
     cells = {place: sums for place, sums in half.positions.items() if 0 <= place[0] < len(kinds)}
     number = {place: index for index, place in enumerate(sorted(cells))}
     utility = {number[place]: c / o if o else _mean(place, kinds, overall) for place, (c, o) in cells.items()}
     counts = {number[place]: occurrences for place, (_, occurrences) in cells.items()}
     single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
-    curve = curve_of(utility, counts, single, {})
+    costs = {number[place]: float(cost[place[0]]) for place in cells}
+    curve = curve_of(utility, counts, single, {}, costs)
     lists = half.matches.held
     matches = sum(lists.values())
     length = sum(len(keys) * weight for keys, weight in lists.items()) / matches if matches else 1.0
-    lost = 1.0 - (1.0 - curve.lost) ** length
-    return Curve(curve.lower, curve.upper, curve.end, curve.share, lost, curve.false)
+    return replace(curve, lost=1.0 - (1.0 - curve.lost) ** length)
 
 
 def _mean(place: tuple[int, int], kinds: Floats, overall: float) -> float:

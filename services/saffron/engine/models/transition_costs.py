@@ -60,12 +60,12 @@ class TransitionCosts:
 
         min |X c - t|^2 + ridge * |D (c - mean)|^2, c >= 0, D being the lengths of X's columns.
         """
-        from scipy.linalg import cholesky, solve_triangular
-        from scipy.optimize import nnls
-
         cells = sorted(cell for cell, count in self.counts.items() if count > 0)
         if not cells or self.nanoseconds <= 0:
             return {}
+        from scipy.linalg import cholesky, solve_triangular
+        from scipy.optimize import nnls
+
         length = np.sqrt([float(self.products[cell, cell]) for cell in cells])
         gram = np.array([[float(self._product(one, other)) for other in cells] for one in cells])
         gram /= np.outer(length, length)

@@ -32,11 +32,14 @@ def probabilities(curve: Curve, share: float, utility: dict[int, float]) -> dict
 @pytest.mark.parametrize(("seed", "keys", "values"), [(1, 20, 1), (2, 20, 3), (3, 30, 30), (4, 300, 1000), (5, 2, 2)])
 def test_shares_and_losses_are_those_of_each_match(seed: int, keys: int, values: int) -> None:
     utility, counts, matches, abandoned = some(seed, keys=keys, values=values)
-    curve = curve_of(utility, counts, matches, abandoned)
+    cost = {key: 1.0 + key % 5 for key in counts if key % 7}
+    curve = curve_of(utility, counts, matches, abandoned, cost)
+    weighed = {key: count * cost.get(key, 1.0) for key, count in counts.items()}
     highest = 0.0
     for point, share in enumerate(curve.share.tolist()):
         gone = probabilities(curve, share, utility)
         assert twin.share(counts, gone) == pytest.approx(share)
+        assert twin.share(weighed, gone) == pytest.approx(curve.saved[point])
         assert curve.lost[point] == pytest.approx(twin.lost(matches, gone))
         highest = max(highest, twin.false(abandoned, gone, sum(matches.values())))
         assert curve.false[point] == pytest.approx(highest)
@@ -44,6 +47,8 @@ def test_shares_and_losses_are_those_of_each_match(seed: int, keys: int, values:
         gone = probabilities(curve, share, utility)
         assert twin.share(counts, gone) == pytest.approx(share)
         assert curve.at(share).lost == pytest.approx(twin.lost(matches, gone), abs=0.05)
+        assert curve.saving(share).saved == pytest.approx(share)
+        assert curve.saving(curve.at(share).saved).share == pytest.approx(share)
 
 
 def test_levels_are_few_and_the_ends_are_nothing_and_everything() -> None:
@@ -92,12 +97,16 @@ def test_losses_of_rates_are_those_of_each_match() -> None:
             "abandoned": [rng.choices(range(40), k=2) for _ in range(10)],
         }
     )
-    found = kind_rates(half, kinds, 5)
+    costs = np.array([1.0, 2.0, 3.0, 0.5, 1.0])
+    found = kind_rates(half, kinds, costs)
     assert found.frequency.sum() == pytest.approx(1.0)
+    weighed = {key: count * costs[kinds[key]] for key, count in half.occurrences.items()}
     highest = 0.0
     for point in range(257):
         cut = found.at(point / 256)
         gone = {key: float(cut.rates[kind]) for key, kind in kinds.items()}
+        assert cut.saved == pytest.approx(twin.share(weighed, gone))
+        assert found.saving(cut.saved).share == pytest.approx(cut.share)
         assert cut.lost == pytest.approx(twin.lost(half.matches.lists(), gone))
         highest = max(highest, twin.false(half.abandoned.lists(), gone, sum(half.matches.lists().values())))
         assert cut.false == pytest.approx(highest)
@@ -108,7 +117,7 @@ def test_positions_without_matches_go_first() -> None:
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 0, 10], [1, 1, 8, 80]], "matches": [[1, 2]] * 8})
     table = position_table(half.positions, 3)
     assert table[:2].ravel() == pytest.approx([0.8, 0.0, np.nan, 0.1], nan_ok=True)
-    curve = position_curve(half, np.full(3, np.nan), 0.2)
+    curve = position_curve(half, np.full(3, np.nan), 0.2, np.ones(3))
     assert curve.at(0.1).lost == 0.0
     assert curve.at(0.9).lost == pytest.approx(1 - (1 - 0.5) ** 2)
     assert curve.at(1.0).lost == 1.0

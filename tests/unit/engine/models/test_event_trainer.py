@@ -69,3 +69,27 @@ def test_better_features_lose_less() -> None:
     lost = {name: EventShedding(model, name).at(0.6).lost for name in ("gspice-h", "gspice-forest", "bl")}
     assert lost["gspice-h"] < 0.1 < lost["bl"]
     assert lost["gspice-forest"] < 0.1
+
+
+def test_what_costs_nothing_saves_nothing() -> None:
+    """An A takes 100 ns, a B 900, others nothing: dropping these frees no time, though it loses nothing."""
+    found, keys, rng = FeatureCounts("q", 1, SPEC.identity), FeatureKeys(SPEC), random.Random(5)
+    for _ in range(40):
+        happened = random_events(rng, rng.randrange(50, 300))
+        seen, number = np.unique(keys.keys(as_columns(happened)), return_counts=True)
+        time = sum({"A": 100, "B": 900}.get(event["type"], 0) for event in happened)
+        pair = [[int(key) for key in seen[:2]]]
+        occurrences = dict(zip(seen.tolist(), number.tolist(), strict=True))
+        row = {"occurrences": occurrences, "matches": pair, "features": keys.news(), "nanoseconds": time}
+        assert found.add({"query": "q", "query_version": 1, "spec": SPEC.identity, **row})
+    model = train_events(found, SPEC, (1, 0), {}, trees=False)
+    events = as_columns(random_events(rng, 5000))
+    features = FeatureKeys(SPEC).apply(events)
+    spent = np.array([100, 900, 0, 0])[features.rows()[:, 0]]
+    for name in ("gspice-h", "bl"):
+        shedding = EventShedding(model, name)
+        for share in (0.3, 0.6, 0.9):
+            cut = shedding.saving(share)
+            gone = shedding.dropped(features, events.seq, cut, seed=1)
+            assert cut.saved == pytest.approx(share)
+            assert spent[gone].sum() / spent.sum() == pytest.approx(share, abs=0.06)
