@@ -22,6 +22,7 @@ from saffron.engine.match.stream import Range
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain.program import is_uncertain
 from saffron.language.plan import MatchPlan, Output
+from saffron.language.shedding import NONE
 
 Ints = NDArray[np.int64]
 
@@ -48,7 +49,7 @@ def prepare(plan: MatchPlan, schema: Schema, *, merges: bool = True) -> Runs:
     `merges`: equivalent runs go on as one (N7).
     """
     if is_uncertain(plan, schema) or plan.output is Output.NON_OVERLAP:
-        return start(plan, schema, Strings(), slot=0, compiled=True, sheds=False, merges=merges)
+        return start(plan, schema, Strings(), slot=0, compiled=True, shed=NONE, merges=merges)
     return fastest(plan, schema, Strings(), merges=merges)
 
 

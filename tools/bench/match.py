@@ -21,12 +21,12 @@ from _workloads import WORKLOADS, Workload
 
 from saffron.engine.events import Block
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
-from saffron.engine.match.compressed.shape import is_collapsible
 from saffron.engine.match.fastest import fastest
 from saffron.engine.match.sequences import sequences
 from saffron.engine.match.stream import Range
 from saffron.engine.strings import Strings
 from saffron.language import compile_query
+from saffron.language.consistency import is_collapsible
 from saffron.language.plan import MatchPlan
 
 

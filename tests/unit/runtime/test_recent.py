@@ -1,0 +1,70 @@
+"""Why, asked of the newest blocks: what the schema and the other queries say is taken into account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from saffron.engine.events.codec import encode_block
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.why.as_dict import to_dict
+from saffron.engine.windows.operator import WindowingOperator
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.recent import Question, why_now
+from saffron.runtime.tags import BlockTag
+from saffron.runtime.topics import Topics, topic_specs
+
+TOPICS = Topics("t.")
+QUERY = "PATTERN SEQ(A a, B b) WHERE b.x > a.x WITHIN 1 second CONFIDENCE >= 0.1"
+EVENTS: list[dict[str, Any]] = [
+    {"type": "A", "ts": [10, 19], "x": 1},
+    {"type": "B", "ts": [10, 19], "x": 2},
+    {"type": "B", "ts": 30, "x": 0},
+]
+
+
+def schema(distribution: Any) -> dict[str, Any]:
+    time = {"type": ["integer", "array"], "x-time": {"distribution": distribution}}
+    return {
+        "type": "object",
+        "properties": {"type": {"enum": ["A", "B"]}, "ts": time, "x": {"type": "integer"}},
+    }
+
+
+def log_of(given: dict[str, Any]) -> MemoryLog:
+    """A log whose admitted events are these, in one block."""
+    log = MemoryLog(MemoryBroker(lambda: 0))
+    log.create_topics(topic_specs("t.", 1))
+    windowing = WindowingOperator(0, "events", from_json_schema(given))
+    windowing.ingest(batch_of_values([orjson.dumps(event) for event in EVENTS], None))
+    producer = log.producer()
+    for block in windowing.flush():
+        headers = BlockTag(0, -1, -1, False).headers()
+        producer.send(TOPICS.admitted_of("events"), 0, encode_block(block), headers=headers)
+    producer.flush(1.0)
+    return log
+
+
+@pytest.mark.filterwarnings("ignore:query warning")
+@pytest.mark.parametrize(
+    ("distribution", "told", "chance"),
+    [("uniform", True, 0.45), ("uniform", False, 0.45), ([1, 0, 0, 0, 0], True, 0.25), ([1, 0, 0, 0, 0], False, 0.45)],
+)
+def test_confidences_follow_the_schema_that_the_stream_was_given(distribution: Any, told: bool, chance: float) -> None:
+    """Ten instants each; all the weight in the first two of them: 1 of 4 times is in order."""
+    given = schema(distribution)
+    question = Question("q", QUERY, "events", "*", schema=given if told else None)
+    answer = why_now(log_of(given), TOPICS, "why", question)
+    rows = to_dict(answer.story)["events"]
+    assert rows[1]["event"] == {"seq": 1, "ts": [10, 19], "type": "B", "x": 2}
+    assert [(one["what"], one["confidence"]) for one in rows[1]["outcomes"]] == [
+        ("takes", pytest.approx(chance)),
+        ("matches", pytest.approx(chance)),
+    ]
+    (refused,) = rows[2]["outcomes"]
+    assert refused["refused_by"] == [{"variable": "b", "condition": "b.x > a.x", "values": "0 > 1"}]
+    assert answer.story.matches == 1
