@@ -32,6 +32,11 @@ def product(n: int, e: int, m: int, f: int) -> tuple[int, int]:
     return n * m, 0
 
 
+def times(n: int, e: int, m: int, y: int) -> tuple[int, int]:
+    """The sum that is the count (n, e) times the sum (m, y)."""
+    return (n * m, int(y)) if n != 0 and m != 0 else (0, 0)
+
+
 def scaled(n: int, e: int, m: int, f: int) -> tuple[int, int]:
     """The sum that is the count (n, e) times the number m * 2**f."""
     return (n * int(m), 2 * int(f)) if n != 0 and m != 0 else (0, 0)

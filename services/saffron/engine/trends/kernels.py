@@ -26,6 +26,7 @@ from saffron.engine.trends.kernels_cells import (
     zero,
 )
 from saffron.engine.trends.kernels_lists import extra_marks, gather_list, make_room
+from saffron.engine.trends.kernels_panes import extend, slot_of
 from saffron.engine.trends.kernels_tables import locate, renew
 from saffron.engine.trends.kernels_trees import fell, gather_tree, has_nodes, hold_back, plant
 from saffron.engine.trends.kernels_windows import close_until, enter, finish, open_window
@@ -62,6 +63,7 @@ from saffron.engine.trends.layout import (
     OPENERS,
     P_NEW_ORDER,
     P_ORDER,
+    PANED,
     SEEN,
     SINGLE,
     STARTS,
@@ -222,6 +224,23 @@ def take(i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: 
     return True
 
 
+def take_paned(i: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> bool:
+    """Let event i count in the pane that it lies in (`kernels_panes`); False for want of room."""
+    params, keys = wiring.params, store.keys
+    events = batch.states[i]
+    row = locate(i, events & params[OPENERS], events & params[STARTS], khi, wiring, store, batch)
+    if row < 0:
+        return bool(row == -1)
+    after = 1 + params[KEY_WIDTH]
+    slot = slot_of(row, after, khi, wiring, store)
+    extend(row, slot, i, wiring, store, batch)
+    if events & params[STARTS] != 0:
+        last = 1 + params[GROUP_WIDTH] + GROUP_LAST
+        enter(keys[row, after + AFTER_GROUP], batch.seq[i], store.head[KLO], khi, last, store)
+    store.head[TOUCHED] += 1
+    return True
+
+
 def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index) -> int:
     """Apply events begin..stop-1. Returns the number of the first one not applied: `stop`, or less if `NEED` is set."""
     head = store.head
@@ -235,8 +254,12 @@ def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store,
             return i
         if batch.states[i] > 0:
             khi = head[OPENED] - 1 if params[ON_OPEN] else point // head[STEP]
-            if khi >= head[KLO] and not take(i, khi, select, wiring, store, batch, index):
-                return i
+            if khi >= head[KLO]:
+                if params[PANED]:
+                    if not take_paned(i, khi, wiring, store, batch):
+                        return i
+                elif not take(i, khi, select, wiring, store, batch, index):
+                    return i
         if batch.states[i] >= 0:
             head[SEEN] = batch.seq[i]
     return stop

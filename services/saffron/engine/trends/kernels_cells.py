@@ -180,7 +180,7 @@ def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> No
 def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
     """Add what the event itself has for each measure, as often as it ends a trend."""
     numbers = store.sums.shape[1]
-    for a in range(1, numbers + store.sum_extremes.shape[1]):
+    for a in range(1, len(wiring.measures)):
         if wiring.measured[s, a]:
             column = wiring.measures[a, M_ATTRIBUTE]
             value = batch.attributes[column, i] if column >= 0 else 0.0

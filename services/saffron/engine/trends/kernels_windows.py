@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from saffron.engine.trends.kernels_cells import enter_numbers
 from saffron.engine.trends.kernels_final import finish_keys
+from saffron.engine.trends.kernels_panes import finish_panes, let_go
 from saffron.engine.trends.kernels_trees import clear_window
 from saffron.engine.trends.layout import (
     E_FIRST,
@@ -34,6 +35,7 @@ from saffron.engine.trends.layout import (
     ON_OPEN,
     OPENED,
     OUT,
+    PANED,
     ROOM,
     S_ENTRIES,
     S_FIRST,
@@ -86,6 +88,8 @@ def close(k: int, position: int, wiring: Wiring, store: Store, index: Index) -> 
         position = min(position, low + head[SPAN])
     if params[LATE]:
         finish_keys(k, slot, wiring, store)
+    if params[PANED]:
+        finish_panes(k, slot, wiring, store)
     entry = slots[slot, S_FIRST]
     while entry >= 0:
         if store.entry_numbers[entry, 0] > 0:
@@ -118,6 +122,8 @@ def close_until(point: int, position: int, wiring: Wiring, store: Store, index: 
     while head[KLO] < target:
         if head[KLO] > head[KHI]:
             head[KLO] = target
+            if params[PANED]:
+                let_go(store)
         elif close(head[KLO], position, wiring, store, index):
             head[KLO] += 1
         else:

@@ -53,7 +53,8 @@ ROOM = 11  # how much of it is needed
 SEEN = 12  # seq of the stream's last event
 SPAN = 13  # how long a window is, and how far apart windows begin: not in `params`, which kernels are made for
 STEP = 14
-HEAD_SIZE = 15
+LIVE = 15  # PANED: keys with a vertex in an open window
+HEAD_SIZE = 16
 
 NEED_NOTHING = 0
 NEED_KEYS = 1
@@ -79,7 +80,8 @@ BOTH = 10  # AND: the result is the pairs of trends of sides 0 and 1, side 2 bei
 MARKED = 11  # there are negatives
 STORED = 12  # attributes kept with a vertex
 ALL_MARKED = 13  # vertices carry all marks
-PARAMS_SIZE = 14
+PANED = 14  # windows share the matrices of panes (`kernels_panes`)
+PARAMS_SIZE = 15
 
 # ---- states [S, 13]
 IS_START = 0
@@ -155,6 +157,14 @@ P_NEW_ORDER = 2  # TIME STRICT: the same, of trends that end at the key's presen
 P_NEW_WINDOW = 3
 MARK_SIZE = 4
 
+# ---- panes [keys, K + 5], PANED: the pane whose matrix is in each slot, then
+PANE_MIDDLE = 0  # the first pane that is not in the front stack
+PANE_FRONT = 1  # the first pane of that stack that is asked for
+PANE_KNOWN = 2  # the pane for which slot K + 1 of the matrices holds the result, NO_WINDOW: none
+PANE_LISTED = 3  # whether the key is among those of PANE_ROW
+PANE_ROW = 4  # in row j: the j-th of LIVE keys
+PANE_SIZE = 5
+
 # ---- entries [n, 6]
 E_GROUP = 0
 E_FIRST = 1  # seq of the group's first vertex in the window
@@ -212,9 +222,10 @@ class Store(NamedTuple):
     head: Ints
     table: Smalls  # hash table of keys: row + 1, 0 for none; a power of two long
     keys: Ints
-    totals: Ints  # [keys, totals (and as many pending ones if strict), A, K]
+    totals: Ints  # [keys, totals (and as many pending ones if strict), A, K]; PANED: matrices [keys, K + 2, A, cells]
     total_scales: Smalls
-    total_extremes: Floats  # [keys, totals, B, K]
+    total_extremes: Floats  # [keys, totals, B, K]; PANED: one more, the last: 0 - time of the last end vertex
+    panes: Ints
     absent: Ints  # [keys, negatives, MARK_SIZE]
     latest: Ints  # [keys, negative totals, MARK_SIZE]
     group_table: Smalls
@@ -231,7 +242,7 @@ class Store(NamedTuple):
     count_scales: Smalls
     count_extremes: Floats  # [vertices, B, K]
     chosen: Flags  # [vertices] scratch: those that the event being taken may follow
-    sums: Ints  # [S, A, K] scratch: numbers of the event being taken
+    sums: Ints  # [S, A, K] scratch: numbers of the event being taken; PANED: [2 S + 1, A, 1]
     sum_scales: Smalls
     sum_extremes: Floats
     starts: Ints  # [S, 2] scratch: of negative states the latest start, its window

@@ -7,9 +7,10 @@ A *sum* is the pair (n, x), worth n * 2**(x >> 1), of either sign, |n| < 2**63; 
 fractions are exact too. The lowest bit of x is 1 once anything was rounded off: a sum is exact while x is even.
 
 Errors, where U = 2**-62 and everything is relative to the sum of the absolute values of the terms: `add`,
-`add_signed`, `product` and `scaled` err by at most U; `total` by at most U for each of its terms. Of quantities made
-from one another by d operations one after another the error is therefore below d * U (and `total`'s terms): a hundred
-million operations in a row are right to 1e-9 times a fortieth. Nothing is ever infinite: exponents are int32.
+`add_signed`, `product`, `times` and `scaled` err by at most U; `total` by at most U for each of its terms. Of
+quantities made from one another by d operations one after another the error is therefore below d * U (and `total`'s
+terms): a hundred million operations in a row are right to 1e-9 times a fortieth. Nothing is ever infinite: exponents
+are int32.
 
 The functions are plain: `source.core` compiles their text, random tests run it as Python. For the clause EXACT the
 loops run as Python with the functions of `exact` in place of these (the same names), over arrays of Python integers.
@@ -139,6 +140,15 @@ def product(n: int, e: int, m: int, f: int) -> tuple[int, int]:
         return 0, 0
     lead, over, _ = leading(n, m)  # 63 bits again if either is scaled, for then it has as many
     return lead, e + f + over
+
+
+def times(n: int, e: int, m: int, y: int) -> tuple[int, int]:
+    """The sum that is the count (n, e) times the sum (m, y)."""
+    if n == 0 or m == 0:
+        return 0, 0
+    lead, over, lost = leading(n, abs(m))
+    lost |= (y & 1) | (1 if e > 0 else 0)
+    return (-lead if m < 0 else lead), 2 * (e + (y >> 1) + over) + lost
 
 
 def scaled(n: int, e: int, m: int, f: int) -> tuple[int, int]:

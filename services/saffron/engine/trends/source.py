@@ -55,7 +55,7 @@ _PARTS = (
     kernels,
 )
 _IMPORTS = ("import math", "from typing import Any")
-_RARE = ("add_key", "close", "lengthen", "finish_keys", "finish_panes", "multiply", "open_window", "add_aligned")
+_RARE = ("add_key", "close", "lengthen", "finish_keys", "finish_panes", "compose", "open_window", "add_aligned")
 _NAMES_OF_TREES = (
     *("AFTER", "BEFORE", "BLOCK", "BLOCKS", "FAN", "FILLED", "FOUND", "GIVEN", "HEIGHT", "KEY", "LAST", "LISTS"),
     *("ROWS", "WORD"),
@@ -66,6 +66,7 @@ _STATE, _TOTAL = frozenset({"s"}), frozenset({"s", "total"})
 _VARIABLE = dict.fromkeys(("gather_vertex", "append", "start_sums", "gather_chosen", "is_positive", "finish"), _STATE)
 _VARIABLE |= dict.fromkeys(("gather_total", "accumulate", "zero"), _TOTAL)
 _VARIABLE |= dict.fromkeys(("measure_number", "measure_extreme", "gather_found", "add_entry", "extra_marks"), _STATE)
+_VARIABLE |= dict.fromkeys(("add_cell", "add_to_cell", "copy_to_cell"), frozenset({"x", "cell"}))
 """With more than a few states: parts that are the same for all of them are compiled once."""
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until", "rehash")

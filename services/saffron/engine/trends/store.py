@@ -32,6 +32,7 @@ from saffron.engine.trends.layout import (
     KHI,
     KLO,
     LIST_SIZE,
+    LIVE,
     M_LAST,
     MARK_SIZE,
     NO_WINDOW,
@@ -39,6 +40,8 @@ from saffron.engine.trends.layout import (
     ON_OPEN,
     OPENED,
     OWNED,
+    PANE_ROW,
+    PANE_SIZE,
     ROOM,
     S_FIRST,
     S_LAST,
@@ -68,7 +71,7 @@ def _smallest_arena(windows: int) -> int:
 
 SIDES = 3
 """Rows of scratch that AND needs at least."""
-_BY_KEY = ("keys", "totals", "total_scales", "total_extremes", "absent", "latest")
+_BY_KEY = ("keys", "totals", "total_scales", "total_extremes", "panes", "absent", "latest")
 _BY_VERTEX = ("marks", "counts", "count_scales", "count_extremes")
 _BY_SLOT = (
     "totals",
@@ -88,7 +91,7 @@ Rehash = Callable[[Smalls, Ints, int], None]
 class Sizes:
     """What a query's rows hold: slots for windows; numbers and extremes; totals (pending ones besides), lists,
     negatives and their totals a key; columns of marks and stored attributes a vertex. `unlimited`: EXACT. `fixed`:
-    the number of slots never changes."""
+    the number of slots never changes. `cells`: of the matrix of a pane, 0 where windows share none."""
 
     windows: int
     numbers: int
@@ -102,6 +105,7 @@ class Sizes:
     stored: int
     unlimited: bool
     fixed: bool
+    cells: int
 
     @property
     def lasting(self) -> dict[tuple[str, int], int]:
@@ -117,6 +121,11 @@ class Sizes:
             sizes |= {(f"{name}_numbers", 1): self.numbers, (f"{name}_scales", 1): self.numbers}
             sizes[f"{name}_extremes", 1] = self.extremes
         sizes |= {(name, 1): self.totals for name in ("totals", "total_scales", "total_extremes")}
+        if self.cells:
+            sizes |= {(f"total{part}", 3): self.cells for part in ("s", "_scales", "_extremes")}
+            sizes |= {(f"total{part}", 1): self.windows + 2 for part in ("s", "_scales", "_extremes")}
+            sizes |= {(f"sum{part}", 2): 1 for part in ("s", "_scales", "_extremes")}
+            sizes |= {("total_extremes", 2): self.extremes + 1, ("sum_extremes", 1): self.extremes + 1}
         sizes |= {("absent", 1): self.negatives, ("latest", 1): self.negative_totals}
         sizes |= {("marks", 1): self.marks, ("values", 0): self.stored}
         return {(f"store.{name}", axis): size for (name, axis), size in sizes.items()}
@@ -135,14 +144,18 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
     slots[:, [S_FIRST, S_LAST, S_SEQ]] = -1
     vertices = _smallest_arena(windows) if sizes.lists else 0
     entries, scratch = max(_SMALLEST, 2 * windows), max(len(wiring.states), SIDES)
+    by_key, slots_of_sums, more = (_SMALLEST, sizes.totals, windows), windows, 0
+    if sizes.cells:
+        by_key, slots_of_sums, more = (_SMALLEST, windows + 2, sizes.cells), 1, 1
+        scratch = 2 * len(wiring.states) + 1
 
-    def numbers(*shape: int) -> tuple[Ints, Smalls, Floats]:
-        """Numbers, their scales, extremes: [rows.., A (B), slots..]."""
+    def numbers(*shape: int, more: int = 0) -> tuple[Ints, Smalls, Floats]:
+        """Numbers, their scales, extremes, and `more` of those: [rows.., A (B), slots..]."""
         rows, rest = shape[:-1], (() if shape[-1] == 0 else (shape[-1],))
         return (
             np.zeros((*rows, sizes.numbers, *rest), dtype=wide),
             np.zeros((*rows, sizes.numbers, *rest), dtype=np.int32),
-            np.zeros((*rows, sizes.extremes, *rest), dtype=np.float64),
+            np.zeros((*rows, sizes.extremes + more, *rest), dtype=np.float64),
         )
 
     return Store(
@@ -151,7 +164,8 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
         np.zeros(
             (_SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists + sizes.trees), dtype=np.int64
         ),
-        *numbers(_SMALLEST, sizes.totals, windows),
+        *numbers(*by_key, more=more),
+        np.zeros((_SMALLEST, windows + PANE_SIZE if sizes.cells else 0), dtype=np.int64),
         np.zeros((_SMALLEST, sizes.negatives, MARK_SIZE), dtype=np.int64),
         np.zeros((_SMALLEST, sizes.negative_totals, MARK_SIZE), dtype=np.int64),
         np.zeros(2 * _SMALLEST, dtype=np.int32),
@@ -164,7 +178,7 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
         np.zeros((sizes.stored, vertices), dtype=np.float64),
         *numbers(vertices, windows),
         np.zeros(vertices, dtype=np.bool_),
-        *numbers(scratch, windows),
+        *numbers(scratch, slots_of_sums, more=more),
         np.zeros((scratch, 2), dtype=np.int64),
         np.zeros((_SMALLEST, O_WORDS + params[GROUP_WIDTH]), dtype=np.int64),
         *numbers(_SMALLEST, 0),
@@ -219,6 +233,7 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
     after = 1 + int(wiring.params[KEY_WIDTH])
     keys = store.keys[: head[KEYS]]
     live = np.flatnonzero(keys[:, after + AFTER_LAST] >= head[KLO])
+    listed = np.searchsorted(live, store.panes[: head[LIVE], PANE_ROW - PANE_SIZE :])
     groups, numbers = np.unique(keys[live, after + AFTER_GROUP], return_inverse=True)
     place = np.full(len(store.groups), -1, dtype=np.int64)
     place[groups] = np.arange(len(groups))
@@ -231,6 +246,7 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
         group_table=np.zeros(2 * _room(len(groups)), dtype=np.int32),
     )
     store.keys[: len(live), after + AFTER_GROUP] = numbers
+    store.panes[: len(listed), PANE_ROW - PANE_SIZE :] = listed
     head[KEYS], head[GROUPS] = len(live), len(groups)
     rehash(store.table, store.keys, len(live))
     rehash(store.group_table, store.groups, len(groups))

@@ -43,6 +43,7 @@ from saffron.engine.trends.layout import (
     NEXT,
     ON_OPEN,
     OPENERS,
+    PANED,
     PARAMS_SIZE,
     PARTITION,
     SIDE,
@@ -76,6 +77,7 @@ from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import AFTER, BEFORE
 from saffron.engine.trends.store import Sizes
 from saffron.language.plan import Strategy
+from saffron.language.shared_panes import shares_panes
 from saffron.language.trend_graphs import Total
 
 _STRATEGIES = {
@@ -128,6 +130,7 @@ def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
         stored=stored + waiting,
         unlimited=graphs.plan.exact,
         fixed=graphs.plan.window.opens is None,
+        cells=len(graphs.places) * (len(graphs.places) + 1) if shares_panes(graphs.plan) else 0,
     )
 
 
@@ -150,6 +153,7 @@ def _params(graphs: Graphs, stored: int) -> Ints:
     params[MARKED] = bool(plan.negatives)
     params[STORED] = stored
     params[ALL_MARKED] = graphs.needs_marks
+    params[PANED] = shares_panes(plan)
     return params
 
 
