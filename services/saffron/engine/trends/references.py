@@ -14,7 +14,7 @@ STORE = Reference(
     arrays_of(
         Store,
         {
-            2: "keys groups where slots entries entry_numbers entry_scales entry_extremes marks values starts "
+            2: "keys panes groups where slots entries entry_numbers entry_scales entry_extremes marks values starts "
             "out out_numbers out_scales out_extremes",
             3: "absent latest counts count_scales count_extremes sums sum_scales sum_extremes",
             4: "totals total_scales total_extremes",
