@@ -48,8 +48,8 @@ class Table:
     """The table of a tuple of arrays; who calls a kernel with it keeps the tuple. `compiled` False: no table."""
 
     def __init__(self, reference: Reference, *, compiled: bool = True) -> None:
-        kinds = [(as_dtype(array.dtype), array.ndim) for array in reference.arrays.values()]
-        self._places = [(_WORDS * number, dtype, axes) for number, (dtype, axes) in enumerate(kinds)]
+        kinds = [(name, as_dtype(array.dtype), array.ndim) for name, array in reference.arrays.items()]
+        self._places = [(_WORDS * number, *kind) for number, kind in enumerate(kinds)]
         self._compiled = compiled
         self._numbers = np.zeros(_WORDS * len(kinds), np.int64)
         self._last: tuple[NDArray[Any] | None, ...] = (None,) * len(kinds)
@@ -60,12 +60,11 @@ class Table:
             return arrays
         numbers = self._numbers
         if arrays:
-            for (at, dtype, axes), array, last in zip(self._places, arrays, self._last, strict=True):
+            for (at, name, dtype, axes), array, last in zip(self._places, arrays, self._last, strict=True):
                 if array is not last:
                     shape = array.shape
-                    assert array.dtype == dtype  # a kernel could not tell
-                    assert len(shape) == axes
-                    assert array.flags.c_contiguous
+                    same = array.dtype == dtype and len(shape) == axes and array.flags.c_contiguous
+                    assert same, f"{name}: a kernel could not tell"
                     numbers[at] = array.ctypes.data
                     for axis in range(axes):
                         numbers[at + 1 + axis] = shape[axis]
