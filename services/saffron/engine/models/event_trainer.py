@@ -59,7 +59,7 @@ def train_events(
     kinds = {key: vector[0] for key, vector in vectors.items()}
     cost = _cost_by_kind(counts, spec.codes)
     costs = {key: float(cost[kind]) for key, kind in kinds.items()}
-    crossed = all(half.matches.held for half in halves)
+    crossed = all(half.matches for half in halves)
     taught = [learn(half, vectors, spec, prior=prior, trees=trees) for half in halves] if crossed else []
     curves = {}
     for shedder, worth in _SHEDDERS.items():

@@ -23,6 +23,9 @@ class ListSample:
     held: dict[tuple[int, ...], int] = field(default_factory=dict)
     level: int = 0
 
+    def __len__(self) -> int:
+        return len(self.held)
+
     def add(self, keys: tuple[int, ...], weight: int) -> None:
         """Add to the weight of a list, if it is of the sample."""
         if keys in self.held or self._is_sampled(keys):
