@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 Bound = tuple[float, int]
-"""A key, and a seq below or above all."""
+"""A key, and a side below or above 0, where its entry is."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,6 @@ class Entry:
 
     word: int
     key: float
-    seq: int
     numbers: tuple[Fraction, ...]
     lows: tuple[float, ...]
 
@@ -30,17 +28,9 @@ class OrderedList:
 
     def aggregate(self, word: int, low: Bound, high: Bound, rows: int, lows: int) -> tuple[list[Fraction], list[float]]:
         """Sums and least values of the entries between two bounds."""
-        chosen = [entry for entry in self.entries if entry.word == word and low <= (entry.key, entry.seq) < high]
+        chosen = [entry for entry in self.entries if entry.word == word and low <= (entry.key, 0) < high]
         sums = [sum((entry.numbers[r] for entry in chosen), Fraction()) for r in range(rows)]
         return sums, [min((entry.lows[r] for entry in chosen), default=float("inf")) for r in range(lows)]
-
-    def keep(self, wanted: Callable[[Entry], bool]) -> None:
-        """Drop all other entries."""
-        self.entries = [entry for entry in self.entries if wanted(entry)]
-
-    def cut(self, word: int, low: Bound, high: Bound) -> None:
-        """Drop the entries between two bounds."""
-        self.keep(lambda entry: not (entry.word == word and low <= (entry.key, entry.seq) < high))
 
     def clear_slot(self, slot: int) -> None:
         """Zero the numbers of one window slot."""
@@ -55,4 +45,4 @@ class OrderedList:
 
     def prune(self) -> None:
         """Drop what counts in no window."""
-        self.keep(lambda entry: any(entry.numbers[: self.windows]))
+        self.entries = [entry for entry in self.entries if any(entry.numbers[: self.windows])]

@@ -19,9 +19,7 @@ from saffron.engine.trends.ordered import (
     HEIGHT,
     LAST,
     LISTS,
-    OLDEST,
     ROWS,
-    SEQ,
     USED,
     WINDOWS,
     WORD,
@@ -67,7 +65,7 @@ def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
 
     ints, smalls = wider(index.ints, rows, 0), wider(index.smalls, rows, 0)
     floats = wider(index.floats, len(index.floats) - 1, np.inf)
-    columns = [WORD, SEQ, OLDEST, LAST]
+    columns = [WORD, LAST]
     head[columns] += (head[columns] > 0) * (rows // old * windows - rows)
     head[[WINDOWS, COUNTS, ROWS]] = windows, head[COUNTS] // old * windows, rows // old * windows
     return index._replace(ints=ints, smalls=smalls, floats=floats)

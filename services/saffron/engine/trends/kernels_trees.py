@@ -174,7 +174,7 @@ def place_of(root: int, windows: int, index: Index) -> Any:
 def entered(root: int, at: int, own: int, key: float, last: int, windows: int, index: Index) -> Any:
     """The root with the entry whose numbers have been written, of windows up to `last`."""
     if root >= -LISTS:
-        return insert(root, own, key, 0, index)
+        return insert(root, own, key, index)
     index.meta[-root - LISTS - 1, FILLED] += 1
     index.floats[KEY, at] = key
     if index.head[WORD] > 0:

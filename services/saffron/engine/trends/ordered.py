@@ -4,10 +4,9 @@ A tree holds the vertices that one conditional transition leaves, of one key of 
 those in a range (`A.x < NEXT(A).x`: the keys below x) come in O(log n). Its handle is one int64, `root`, 0 for an empty
 tree: the caller keeps it, passes it to the functions of `ordered_tree` and stores what they return.
 
-An *entry* is ordered by (word, key, seq): `word` int64, only if the index is `worded`, for equalities; `key` a finite
-float64; `seq` the vertex's int64, only if the index `keeps` vertices apart, which deletion by seq needs. Without it,
-vertices with equal keys become one entry: a range query cannot tell, and few keys make a small tree. A *bound* is a
-place between entries, (word, key, seq) with seq BEFORE or AFTER all that have the key: [lo, hi] is lo BEFORE to hi
+An *entry* is ordered by (word, key): `word` int64, only if the index is `worded`, for equalities; `key` a finite
+float64. Vertices with equal keys become one entry: a range query cannot tell, and few keys make a small tree. A *bound*
+is a place between entries, (word, key, side) with side BEFORE or AFTER the key's entry: [lo, hi] is lo BEFORE to hi
 AFTER, (lo, hi) is lo AFTER to hi BEFORE; -inf and inf leave a side open.
 
 An entry's numbers, `rows` of them (see `numbers`): first counts, then sums, one row per aggregate and window slot; the
@@ -52,12 +51,10 @@ FOUND = 1  # the aggregates of a range
 WINDOWS = 0  # K
 COUNTS = 1  # rows that are counts
 ROWS = 2  # counts and sums
-WORD = 3  # the row of `ints` with words, with seqs, and of inner nodes with the least seq below; 0: there is none
-SEQ = 4
-OLDEST = 5
-HEIGHT = 6  # inner nodes above a leaf in the highest tree ever
-BLOCKS = 7  # blocks ever used; BLOCKS + length: 1 + first block of the list of free runs that long
-LAST = 8 + RUNS  # the row of `ints` with the last window of entries of lists; 0: there is one window at a time
+WORD = 3  # the row of `ints` with words; 0: there is none
+HEIGHT = 4  # inner nodes above a leaf in the highest tree ever
+BLOCKS = 5  # blocks ever used; BLOCKS + length: 1 + first block of the list of free runs that long
+LAST = BLOCKS + RUNS + 1  # the row of `ints` with the last window of entries of lists; 0: there is one window at a time
 FEW = LAST + 1  # entries that a list may have; none: there are only trees
 PATH = LAST + 2  # scratch: (block, child) of each inner node from the root
 HEAD_SIZE = PATH + 128
@@ -77,7 +74,7 @@ class Index(NamedTuple):
 
     head: Ints
     meta: Smalls
-    ints: Ints  # [rows and those of WORD, SEQ, OLDEST, LAST, entries]: n of each number first
+    ints: Ints  # [rows and those of WORD, LAST, entries]: n of each number first
     smalls: Smalls  # [rows + 1, entries]: e of each number, CHILD: of an entry of an inner node
     floats: Floats  # [lows + 1, entries]: lows, KEY
 
@@ -89,7 +86,6 @@ def new(
     sums: int = 0,
     lows: int = 0,
     worded: bool = False,
-    keeps: bool = False,
     number: Any = np.int64,
 ) -> Index:
     """An empty index: `counts` and `sums` rows, `lows`. `number`: the dtype of n, object for EXACT."""
@@ -98,7 +94,7 @@ def new(
     head[WINDOWS], head[COUNTS], head[ROWS], head[BLOCKS] = windows, counts, rows, 1
     head[FEW] = SHORT
     columns = rows
-    for column in (WORD,) * worded + (SEQ, OLDEST) * keeps + (LAST,) * (windows > 1):
+    for column in (WORD,) * worded + (LAST,) * (windows > 1):
         head[column] = columns
         columns += 1
     blocks = reserve(1)

@@ -23,7 +23,6 @@ from saffron.engine.trends import (
     layout,
     numbers,
     ordered,
-    ordered_cuts,
     ordered_few,
     ordered_nodes,
     ordered_removal,
@@ -33,34 +32,31 @@ from saffron.engine.trends import (
 
 _BEGIN = "# ---- template begins"
 _PARTS = (ordered_nodes, ordered_tree, ordered_removal, ordered_few)
-_ALL = (*_PARTS, ordered_cuts)
 PUBLIC = ("ready", "insert", "aggregate", "tend", "fell_tree")
 """What kernels call; the docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
-CUTS = ("lacks", "delete", "cut", "drop_before", "prune", "free_tree")
-"""What the index can do besides, compiled apart."""
 
 
 def plain(*, unlimited: bool = False) -> ModuleType:
     """The functions as Python; `unlimited`: over integers of any size."""
-    text = "\n".join(["from typing import Any", *map(text_of, _ALL if unlimited else (numbers, *_ALL))])
+    text = "\n".join(["from typing import Any", *map(text_of, _PARTS if unlimited else (numbers, *_PARTS))])
     return jit.load(text, helpers=(layout, ordered, exact) if unlimited else (layout, ordered), compiled=False)
 
 
 def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
-    """These by name, of PUBLIC or CUTS, for `jit.load(..., functions=...)`: other kernels call them as machine code.
+    """These by name, all of them signed, for `jit.load(..., functions=...)`: other kernels call them as machine code.
 
     The caller's source must hold the name of their `__module__`, a comment will do: it follows from their content, and
     machine code from the cache that calls the addresses of another version would crash.
     """
-    machine = _machine(_PARTS if set(names) <= set(PUBLIC) else _ALL)
+    machine = _machine()
     return {name: getattr(machine, name) for name in names}
 
 
 @cache
-def _machine(parts: tuple[ModuleType, ...]) -> ModuleType:
+def _machine() -> ModuleType:
     lines = ["from typing import Any"]
     signatures = _signatures()
-    for part in (numbers, *parts):
+    for part in (numbers, *_PARTS):
         for line in text_of(part).splitlines():
             if line.startswith("def "):
                 name = line[4 : line.index("(")]
@@ -88,14 +84,10 @@ def _signatures() -> Mapping[str, Any]:
         "total": types.UniTuple(i, 2)(i, i, i, types.int64[:, ::1], types.int32[:, ::1]),
         "sum_child": types.void(i, i, index),
         "divide_path": types.UniTuple(i, 2)(i, i, i, b, index),
-        "mend": i(i, i, i, index),
         "lacks": b(index),
-        "insert": i(i, *order, index),
+        "insert": i(i, i, f, index),
         "add_side": types.void(i, *order, b, index),
         "aggregate": types.void(i, *bounds, index),
-        "cut": i(i, *bounds, index),
-        "delete": i(i, *order, index),
-        "drop_before": i(i, i, index),
         "prune": i(i, i, index),
         "free_tree": types.void(i, index),
         "planted": i(i, i, index),

@@ -13,10 +13,8 @@ from saffron.engine.trends.ordered import (
     FAN,
     GIVEN,
     KEY,
-    OLDEST,
     ROOM,
     ROWS,
-    SEQ,
     USED,
     WORD,
     Index,
@@ -30,27 +28,25 @@ def first_of(node: int) -> Any:
     return (abs(node) - 1) * BLOCK
 
 
-def place(node: int, word: int, key: float, seq: int, index: Index) -> Any:
-    """Of a leaf, how many entries are less than (word, key, seq), where an entry without a seq has 0; of an inner node
+def place(node: int, word: int, key: float, side: int, index: Index) -> Any:
+    """Of a leaf, how many entries are less than (word, key, side), an entry itself being at side 0; of an inner node
     the number of the child in which that belongs: all but the first begin with their entry's order.
     """
     first = first_of(node)
     stop = first + index.meta[abs(node) - 1, USED]
     if node > 0:
         first += 1
-        seq += 1
+        side += 1
     at = first
     ints, floats = index.ints, index.floats
-    own, order = index.head[WORD], index.head[SEQ]
+    own = index.head[WORD]
     if own > 0:
         for j in range(first, stop):
             at += (ints[own, j] < word) | ((ints[own, j] == word) & (floats[KEY, j] < key))
     else:
         for j in range(first, stop):
             at += floats[KEY, j] < key
-    while at < stop and floats[KEY, at] == key and (own == 0 or ints[own, at] == word):
-        if (ints[order, at] if order > 0 else 0) >= seq:
-            break
+    if side > 0 and at < stop and floats[KEY, at] == key and (own == 0 or ints[own, at] == word):
         at += 1
     return at - first
 
@@ -202,10 +198,3 @@ def sum_child(child: int, at: int, index: Index) -> None:
     index.smalls[CHILD, at] = child
     clear_entry(at, index)
     add_run(first, stop, at, index)
-    above = index.head[OLDEST]
-    if above > 0:
-        below = above if child > 0 else index.head[SEQ]
-        oldest = index.ints[below, first]
-        for j in range(first + 1, stop):
-            oldest = min(oldest, index.ints[below, j])
-        index.ints[above, at] = oldest

@@ -17,9 +17,7 @@ from saffron.engine.trends.ordered import (
     GIVEN,
     HEIGHT,
     KEY,
-    OLDEST,
     PATH,
-    SEQ,
     USED,
     WORD,
     Index,
@@ -54,20 +52,20 @@ def height(node: int, index: Index) -> int:
     return high
 
 
-def descend(root: int, word: int, key: float, seq: int, index: Index) -> tuple[int, int, int, bool]:
-    """(depth, leaf, place in it, whether nothing comes behind it): where (word, key, seq) belongs, with its `PATH`."""
+def descend(root: int, word: int, key: float, side: int, index: Index) -> tuple[int, int, int, bool]:
+    """(depth, leaf, place in it, whether nothing comes behind it): where (word, key, side) belongs, with its `PATH`."""
     head = index.head
     depth = 0
     last = True
     node = root
-    p = place(node, word, key, seq, index)
+    p = place(node, word, key, side, index)
     while node > 0:
         head[PATH + 2 * depth] = node - 1
         head[PATH + 2 * depth + 1] = p
         last = last and p + 1 == index.meta[node - 1, USED]
         depth += 1
         node = child_at((node - 1) * BLOCK + p, index)
-        p = place(node, word, key, seq, index)
+        p = place(node, word, key, side, index)
     return depth, -node - 1, p, last
 
 
@@ -100,56 +98,49 @@ def divide_path(depth: int, child: int, extra: int, last: bool, index: Index) ->
     return 0, block + 1
 
 
-def ascend(depth: int, child: int, extra: int, seq: int, last: bool, index: Index) -> Any:
+def ascend(depth: int, child: int, extra: int, last: bool, index: Index) -> Any:
     """Bring the inner nodes of `PATH` up to date after an insertion: the child there, and one split off (0: none)."""
     head = index.head
     if extra != 0:
         depth, child = divide_path(depth, child, extra, last, index)
-    oldest = head[OLDEST]
     while depth > 0:
         depth -= 1
         block = head[PATH + 2 * depth]
         at = block * BLOCK + head[PATH + 2 * depth + 1]
         index.smalls[CHILD, at] = child
         add_given(at, index)
-        if oldest > 0:
-            index.ints[oldest, at] = min(index.ints[oldest, at], seq)
         child = block + 1
     return child
 
 
-def insert(root: int, word: int, key: float, seq: int, index: Index) -> Any:
+def insert(root: int, word: int, key: float, index: Index) -> Any:
     """The root of the tree with an entry of the numbers of GIVEN; see `lacks`."""
-    own, order = index.head[WORD], index.head[SEQ]
+    own = index.head[WORD]
     index.floats[KEY, GIVEN] = key
     if own > 0:
         index.ints[own, GIVEN] = word
-    if order > 0:
-        index.ints[order, GIVEN] = seq
-    else:
-        seq = 0
     if root == 0:
         block = allocate(1, index)
         index.meta[block, USED] = 1
         copy_entries(GIVEN, GIVEN + 1, block * BLOCK, index)
         return -(block + 1)
-    depth, block, p, last = descend(root, word, key, seq, index)
+    depth, block, p, last = descend(root, word, key, 0, index)
     at = block * BLOCK + p
-    same = order == 0 and p < index.meta[block, USED] and index.floats[KEY, at] == key
+    same = p < index.meta[block, USED] and index.floats[KEY, at] == key
     if same and (own == 0 or index.ints[own, at] == word):
         add_given(at, index)
         left, right = block, -1
     else:
         left, right, at = opened(block, p, last, index)
         copy_entries(GIVEN, GIVEN + 1, at, index)
-    return ascend(depth, -(left + 1), -(right + 1), seq, last, index)
+    return ascend(depth, -(left + 1), -(right + 1), last, index)
 
 
-def add_side(node: int, word: int, key: float, seq: int, upper: bool, index: Index) -> None:
+def add_side(node: int, word: int, key: float, side: int, upper: bool, index: Index) -> None:
     """Add what a subtree has on one side of a bound: from it on (`upper`), or below it."""
     while node != 0:
         first = first_of(node)
-        i = place(node, word, key, seq, index)
+        i = place(node, word, key, side, index)
         begin, stop = first, first + i
         if upper:
             begin, stop = first + i + (1 if node > 0 else 0), first + index.meta[abs(node) - 1, USED]
@@ -157,10 +148,10 @@ def add_side(node: int, word: int, key: float, seq: int, upper: bool, index: Ind
         node = child_at(first + i, index) if node > 0 else 0
 
 
-def aggregate(root: int, word: int, low: float, low_seq: int, high: float, high_seq: int, index: Index) -> None:
+def aggregate(root: int, word: int, low: float, low_side: int, high: float, high_side: int, index: Index) -> None:
     """The aggregates of the entries between two bounds of the word, into FOUND (see `ordered`)."""
     clear_entry(FOUND, index)
-    if root == 0 or low > high or (low == high and low_seq >= high_seq):
+    if root == 0 or low > high or (low == high and low_side >= high_side):
         return
     unbounded_low = low == -float("inf") and index.head[WORD] == 0
     unbounded_high = high == float("inf") and index.head[WORD] == 0
@@ -171,16 +162,16 @@ def aggregate(root: int, word: int, low: float, low_seq: int, high: float, high_
         i = -1
         j = used
         if node < 0 or not unbounded_low:
-            i = place(node, word, low, low_seq, index)
+            i = place(node, word, low, low_side, index)
         if node < 0 or not unbounded_high:
-            j = place(node, word, high, high_seq, index)
+            j = place(node, word, high, high_side, index)
         if node < 0 or i != j:
             add_run(first + i + (1 if node > 0 else 0), first + j, FOUND, index)
             if node < 0:
                 return
             if i >= 0:
-                add_side(child_at(first + i, index), word, low, low_seq, True, index)
+                add_side(child_at(first + i, index), word, low, low_side, True, index)
             if j < used:
-                add_side(child_at(first + j, index), word, high, high_seq, False, index)
+                add_side(child_at(first + j, index), word, high, high_side, False, index)
             return
         node = child_at(first + i, index)

@@ -55,7 +55,7 @@ def test_a_list_becomes_a_tree_of_the_same_entries_and_a_tree_that_shrinks_a_lis
         index.ints[:4, at] = 0 if at == GIVEN else -7  # in lists, closed windows' slots hold anything
         index.ints[[k % 4 for k in range(10, last + 1)], at] = n
         if at == GIVEN:
-            root = functions.insert(root, 0, key, 0, index)
+            root = functions.insert(root, 0, key, index)
         else:
             index.meta[block, USED] += 1
             index.floats[KEY, at], index.ints[index.head[LAST], at] = key, last

@@ -27,7 +27,6 @@ from saffron.engine.trends.ordered import (
     KEY,
     ROOM,
     RUNS,
-    SEQ,
     USED,
     WORD,
     Index,
@@ -37,11 +36,8 @@ from tests.reference.ordered import Bound, Entry, OrderedList
 INFINITY = float("inf")
 PARAMETERS = {
     "lacks": "index",
-    "insert": "root, word, key, seq, index",
-    "aggregate": "root, word, low, low_seq, high, high_seq, index",
-    "delete": "root, word, key, seq, index",
-    "cut": "root, word, low, low_seq, high, high_seq, index",
-    "drop_before": "root, seq, index",
+    "insert": "root, word, key, index",
+    "aggregate": "root, word, low, low_side, high, high_side, index",
     "prune": "root, slot, index",
     "free_tree": "root, index",
 }
@@ -51,7 +47,7 @@ PARAMETERS = {
 def functions(how: str) -> ModuleType:
     if how != "compiled":
         return ordered_code.plain(unlimited=how == "exact")
-    called = ordered_code.functions((*ordered_code.PUBLIC, *ordered_code.CUTS))
+    called = ordered_code.functions(tuple(PARAMETERS))
     lines = [f"# {called['insert'].__module__}"]  # named after what it is made from, as addresses are
     for name, taken in PARAMETERS.items():
         given = taken.replace("index", "index_in(index)")
@@ -73,7 +69,6 @@ class Shape:
         self.sums = self.windows * source.choice([0, 0, 1])
         self.lows = self.windows * source.choice([0, 0, 1])
         self.worded = source.random() < 0.5
-        self.keeps = source.random() < 0.6
 
     def index(self, how: str) -> Index:
         return ordered.new(
@@ -82,7 +77,6 @@ class Shape:
             sums=self.sums,
             lows=self.lows,
             worded=self.worded,
-            keeps=self.keeps,
             number=object if how == "exact" else np.int64,
         )
 
@@ -101,10 +95,10 @@ class Pair:
         self.spread = self.source.choice([3, 40, 10**6])
         self.rising = self.source.random() < 0.2
         self.big = self.source.random() < 0.4
-        self.seq = 0
+        self.number = 0
 
     def key(self) -> float:
-        return float(self.seq if self.rising else self.source.randrange(self.spread)) / 4
+        return float(self.number if self.rising else self.source.randrange(self.spread)) / 4
 
     def word(self) -> int:
         return self.source.randrange(-2, 2) if self.shape.worded else 0
@@ -130,12 +124,12 @@ class Pair:
             index.ints[r, GIVEN], index.smalls[r, GIVEN] = n, e
         lows = [INFINITY if empty[r] else float(self.source.randrange(99)) for r in range(shape.lows)]
         index.floats[: shape.lows, GIVEN] = lows
-        word, key, seq = self.word(), self.key(), self.seq
-        self.seq += 1
-        self.roots[t] = self.run.insert(self.roots[t], word, key, seq, index)
+        word, key = self.word(), self.key()
+        self.number += 1
+        self.roots[t] = self.run.insert(self.roots[t], word, key, index)
         values = [Fraction(n) * Fraction(2) ** int(e) for n, e in given[: shape.counts]]
         values += [Fraction(n) * Fraction(2) ** (int(x) >> 1) for n, x in given[shape.counts :]]
-        self.lists[t].entries.append(Entry(word, key, seq if shape.keeps else 0, tuple(values), tuple(lows)))
+        self.lists[t].entries.append(Entry(word, key, tuple(values), tuple(lows)))
 
     def bounds(self) -> tuple[Bound, Bound]:
         ends = [self.key(), self.key()]
@@ -161,27 +155,14 @@ class Pair:
         assert index.floats[: shape.lows, FOUND].tolist() == lows
 
     def remove(self, t: int) -> None:
-        what = self.source.choice(["delete", "cut", "drop", "prune", "free"])
+        what = self.source.choice(["prune", "free"])
         twin = self.lists[t]
-        if what == "delete" and twin.entries:
-            entry = self.source.choice(twin.entries)
-            self.roots[t] = self.run.delete(self.roots[t], entry.word, entry.key, entry.seq, self.index)
-            twin.cut(entry.word, (entry.key, entry.seq), (entry.key, entry.seq + 1))
-        elif what == "cut":
-            word = self.word()
-            low, high = self.bounds()
-            self.roots[t] = self.run.cut(self.roots[t], word, *low, *high, self.index)
-            twin.cut(word, low, high)
-        elif what == "drop" and self.shape.keeps:
-            seq = self.source.randrange(self.seq + 1)
-            self.roots[t] = self.run.drop_before(self.roots[t], seq, self.index)
-            twin.keep(lambda entry: entry.seq >= seq)
-        elif what == "prune":
+        if what == "prune":
             slot = self.source.randrange(self.shape.windows)
             self.roots[t] = self.run.prune(self.roots[t], slot, self.index)
             twin.clear_slot(slot)
             twin.prune()
-        elif what == "free" and self.source.random() < 0.3:
+        elif self.source.random() < 0.3:
             self.run.free_tree(self.roots[t], self.index)
             self.roots[t], twin.entries = 0, []
 
@@ -191,11 +172,11 @@ class Pair:
         for root, twin in zip(self.roots, self.lists, strict=True):
             if root != 0:
                 held = self.visit(int(root), counted)
-                assert len(held) == len({(e.word, e.key, e.seq) for e in twin.entries}) or not self.shape.keeps
-                assert held == sorted(held)
+                assert held == sorted(set(held))
+                assert {(entry.word, entry.key) for entry in twin.entries} <= set(held)
         assert counted[0] + free_blocks(self.index) == self.index.head[BLOCKS] <= len(self.index.meta)
 
-    def visit(self, node: int, counted: list[int]) -> list[tuple[int, float, int]]:
+    def visit(self, node: int, counted: list[int]) -> list[tuple[int, float]]:
         index = self.index
         block = abs(node) - 1
         counted[0] += int(index.meta[block, ROOM])
@@ -205,8 +186,7 @@ class Pair:
             return [each for at in entries for each in self.visit(int(index.smalls[CHILD, at]), counted)]
         nothing = np.zeros(index.ints.shape[1], np.int64)
         words = index.ints[index.head[WORD]] if self.shape.worded else nothing
-        seqs = index.ints[index.head[SEQ]] if self.shape.keeps else nothing
-        return [(int(words[at]), float(index.floats[KEY, at]), int(seqs[at])) for at in entries]
+        return [(int(words[at]), float(index.floats[KEY, at])) for at in entries]
 
 
 def free_blocks(index: Index) -> int:
@@ -257,17 +237,17 @@ def test_a_thousand_small_trees_are_small() -> None:
     for seq in range(10_000):
         while run.lacks(index):
             index = ordered.grown(index)
-        roots[seq % 1000] = run.insert(roots[seq % 1000], 0, float(seq * 7919 % 10_007), seq, index)
+        roots[seq % 1000] = run.insert(roots[seq % 1000], 0, float(seq * 7919 % 10_007), index)
     assert index.head[BLOCKS] * BLOCK <= 16 * 1000 + BLOCK * 1001
     assert index.head[HEIGHT] == 0
 
 
 def test_keys_that_only_rise_fill_their_nodes() -> None:
     run = functions("plain")
-    index: Any = ordered.new(1, 1, keeps=True)
+    index: Any = ordered.new(1, 1)
     root = 0
     for seq in range(2000):
         while run.lacks(index):
             index = ordered.grown(index)
-        root = run.insert(root, 0, float(seq), seq, index)
+        root = run.insert(root, 0, float(seq), index)
     assert index.head[BLOCKS] * BLOCK < 2000 * 1.2 + 64
