@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import orjson
@@ -70,21 +71,6 @@ class Strings:
         if not self._pins[value]:
             del self._pins[value]
 
-    def pin_constants(self, constants: Sequence[str | int | float]) -> NDArray[np.int64]:
-        """int64 [n] a query's constants as kernels read them: codes of strings, pinned; integers; bits of floats."""
-        codes = np.zeros(len(constants), np.int64)
-        for place, value in enumerate(constants):
-            if isinstance(value, float):
-                codes[place : place + 1].view(np.float64)[0] = value
-            else:
-                codes[place] = self.pin(value) if isinstance(value, str) else value
-        return codes
-
-    def unpin_constants(self, constants: Sequence[str | int | float]) -> None:
-        for value in constants:
-            if isinstance(value, str):
-                self.unpin(value)
-
     def mapping(self, name: str, column: Column) -> NDArray[np.int32]:
         """int32 [distinct + 1]: the column's own code -> ours; the last entry serves code -1, null."""
         known = self._maps.get(name)
@@ -136,3 +122,26 @@ class Strings:
 
     def _unused(self) -> list[int]:
         return [code for code, value in enumerate(self.values) if value is None]
+
+
+class Pinned:
+    """Constants of a query's kernels, whose strings keep their codes until `release`.
+
+    `codes`: of each list, int64 [n] as kernels read it: codes of strings; integers; bits of floats.
+    """
+
+    def __init__(self, strings: Strings, *constants: Sequence[str | int | float]) -> None:
+        self._strings = strings
+        self._constants = constants
+        self.codes = [np.array([self._coded(value) for value in one], np.int64) for one in constants]
+
+    def release(self) -> None:
+        """Nobody reads the codes any more."""
+        for value in chain.from_iterable(self._constants):
+            if isinstance(value, str):
+                self._strings.unpin(value)
+
+    def _coded(self, value: str | float) -> int:
+        if isinstance(value, float):
+            return int(np.float64(value).view(np.int64))
+        return self._strings.pin(value) if isinstance(value, str) else value

@@ -49,9 +49,10 @@ from saffron.engine.match.runs import LENGTH
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.selection.stored import Stored
 from saffron.engine.match.selection.timeouts import Timeouts
+from saffron.engine.match.shedding.keys import keep_keys
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, taken, type_bits
 from saffron.engine.match.windows import NEVER, Windows
-from saffron.engine.strings import Strings
+from saffron.engine.strings import Pinned, Strings
 
 Array = NDArray[np.generic]
 Chosen = slice | NDArray[np.intp]
@@ -97,13 +98,12 @@ class QueryRuns:
         self.timeouts = Timeouts(*program.tables[:2], windows=self.windows.own) if self.plan.timeouts else None
         self.decided: list[Entries] = []  # of the block at hand, before the query was paused in it
         self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
-        self.step_constants = strings.pin_constants(program.step_names.constants)
-        self.classify_constants = strings.pin_constants(program.classify_names.constants)
+        self._pinned = Pinned(strings, program.step_names.constants, program.classify_names.constants)
+        self.step_constants, self.classify_constants = self._pinned.codes
 
     def close(self) -> None:
         """Let go of what the operator's strings hold for this query."""
-        for names in (self.program.step_names, self.program.classify_names):
-            self.strings.unpin_constants(names.constants)
+        self._pinned.release()
 
     @property
     def found(self) -> NDArray[np.int64]:
@@ -333,6 +333,7 @@ class QueryRuns:
         write(TYPE, places, interned(part, "type", self.strings, chosen))
         write(UNTIL, places, until)
         write(SLOT, places, slots)
+        keep_keys(self.rows, part, places, chosen)
         for name in self.schema.kinds:
             write(f".{name}", places, interned(part, name, self.strings, chosen))
         if self.composed:

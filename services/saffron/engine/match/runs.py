@@ -103,7 +103,7 @@ def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: in
     length = segments[slot, LENGTH]
     if length == 0 or segments[slot, OLDEST] >= now:
         return length
-    base = segments[slot, BASE]
+    base = segments[slot, BASE] + segments[slot, BEGIN]
     kept = 0
     oldest = 1 << 62
     for lane in range(base, base + length):

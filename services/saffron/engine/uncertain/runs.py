@@ -12,10 +12,11 @@ from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.query import DTYPES, NULLS, column_name
 from saffron.engine.match.rows import SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
+from saffron.engine.match.shedding.keys import keep_keys
 from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
 from saffron.engine.match.windows import Windows
 from saffron.engine.passed import Table
-from saffron.engine.strings import Strings
+from saffron.engine.strings import Pinned, Strings
 from saffron.engine.uncertain.by_value import found_by_value
 from saffron.engine.uncertain.laws import law_table
 from saffron.engine.uncertain.passed import SHAPE, WORK
@@ -66,8 +67,8 @@ class UncertainRuns:
         self.rows = Rows(own | {f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()})
         self.keys = Keys(len(self.plan.key))
         self.touched = np.full(8, -1, np.int64)
-        self._search_constants = strings.pin_constants(program.search_names.constants)
-        self._classify_constants = strings.pin_constants(program.classify_names.constants)
+        self._pinned = Pinned(strings, program.search_names.constants, program.classify_names.constants)
+        self._search_constants, self._classify_constants = self._pinned.codes
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
         self._shape_table, self._work_table = (Table(one, compiled=program.compiled) for one in (SHAPE, WORK))
@@ -121,8 +122,7 @@ class UncertainRuns:
 
     def close(self) -> None:
         """Let go of what the operator's strings hold for this query."""
-        for names in (self.program.search_names, self.program.classify_names):
-            self.strings.unpin_constants(names.constants)
+        self._pinned.release()
 
     @property
     def found(self) -> Ints:
@@ -230,6 +230,7 @@ class UncertainRuns:
         write(UNTIL, places, self.windows.until(part.seq[chosen], latest))
         write(SLOT, places, slots)
         write(LATEST, places, latest)
+        keep_keys(self.rows, part, places, chosen)
         write(BITS, places, masks)
         types = part.columns.type
         laws = np.array([self._laws.get(name, 0) for name in types.values], np.int64)

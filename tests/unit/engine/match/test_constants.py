@@ -15,7 +15,7 @@ from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general.source import GeneralSource
 from saffron.engine.match.layout import Names
 from saffron.engine.match.source import StepSource
-from saffron.engine.strings import Strings
+from saffron.engine.strings import Pinned, Strings
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 
@@ -55,8 +55,9 @@ def test_the_text_of_kernels_has_no_constants(text: str) -> None:
 def test_constants_keep_their_values() -> None:
     strings = Strings()
     values: list[str | int | float] = ["word", 7, -0.5, math.inf, "word", -(2**63) + 1]
-    held = strings.pin_constants(values)
+    pinned = Pinned(strings, values)
+    (held,) = pinned.codes
     assert [strings.value(int(held[0])), strings.value(int(held[4]))] == ["word", "word"]
     assert [int(held[1]), int(held[5])] == [7, -(2**63) + 1]
     assert [real_at(held, 2), real_at(held, 3)] == [-0.5, np.inf]
-    strings.unpin_constants(values)
+    pinned.release()

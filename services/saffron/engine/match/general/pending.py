@@ -6,7 +6,7 @@ from typing import Any
 
 from saffron.engine.jit import jitable
 from saffron.engine.match.layout import CHAIN, DEADLINE_OF, FIRST_ROW, LAST_ROW, LEAD, LOW, MARK_OF, PART, SERIAL
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, OLDEST, START, move
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, START, expire
 
 STATE_ROW = FIRST_FEATURE
 PENDING_ROW = FIRST_FEATURE + 1
@@ -33,19 +33,9 @@ def close(
 ) -> int:
     """Drop a key's runs whose window is over at `now`, reporting matches (states from `pending` on); how many there are
     now. `found` has room for one a run."""
-    length = segments[slot, LENGTH]
     base = segments[slot, BASE] + segments[slot, BEGIN]
-    kept = 0
-    oldest = 1 << 62
-    for lane in range(base, base + length):
-        deadline = ints[DEADLINE, lane]
-        if deadline >= now:
-            if base + kept != lane:
-                move(floats, ints, heads, lane, base + kept)
-            oldest = min(oldest, deadline)
-            kept += 1
-        elif ints[STATE_ROW, lane] >= pending:
-            matches = report(ints, lane, found, matches, deadline)
-    segments[slot, LENGTH] = kept
-    segments[slot, OLDEST] = oldest
+    for lane in range(base, base + segments[slot, LENGTH]):
+        if ints[DEADLINE, lane] < now and ints[STATE_ROW, lane] >= pending:
+            matches = report(ints, lane, found, matches, ints[DEADLINE, lane])
+    expire(floats, ints, heads, segments, slot, now)
     return matches
