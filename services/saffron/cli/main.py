@@ -19,6 +19,7 @@ _COMMANDS = {
     "demo": "One command: everything up, a real data set, two queries, complex events on the screen.",
     "replay": "Run queries over files, without Kafka.",
     "enumerate": "List the matches of results of OUTPUT COMPRESSED.",
+    "warm": "Compile ahead what no query decides.",
     "explain": "Print the plan of a query.",
     "up": "Start a Kafka broker, the topics, and all services.",
     "down": "End everything that `up` started.",

@@ -38,6 +38,7 @@ from saffron.engine.stamp import stamp
 resolution.remember()
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
 _ALONE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _directory = Path("~/.cache/saffron/kernels").expanduser()
@@ -75,7 +76,7 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
     """
 
     def made(function: Function) -> Any:
-        dispatcher = numba.njit(**(_OPTIONS | options), pipeline_class=Kernel)(function)
+        dispatcher = numba.njit(**(_OPTIONS | _FROM_PYTHON | options), pipeline_class=Kernel)(function)
         dispatcher._cache = _Cache(function)
         dispatcher.compile = _no_collection()(dispatcher.compile)
         if signature is not None:
@@ -115,7 +116,15 @@ class _Waiting:
         self.compile()
         return self._dispatcher.get_call_template(arguments, keywords)
 
+    @property
+    def name(self) -> str:
+        function = self._dispatcher.py_func
+        return f"{function.__module__}.{function.__name__}"
+
     def compile(self) -> None:
+        """Now, if it still waits."""
+        if self not in _waiting:
+            return
         _waiting.remove(self)
         del self._dispatcher._compile_for_args, self._dispatcher.get_call_template
         self._dispatcher.compile(self._signature)
@@ -130,6 +139,12 @@ def prepare() -> None:
     that its stream never waits for one of them."""
     while _waiting:
         _waiting[0].compile()
+
+
+def unprepared() -> dict[str, Callable[[], None]]:
+    """What compiles, by name, each kernel with a signature that has not been called yet, and all parts for later."""
+    waiting: dict[str, Callable[[], None]] = {one.name: one.compile for one in _waiting}
+    return waiting | ({"parts": partial(_compile_parts, tuple(_parts))} if _parts else {})
 
 
 def inlined(function: Function) -> Any:

@@ -14,6 +14,7 @@ from saffron.errors import GapError, QueryError, SaffronError, SettingsError, Un
 COMMANDS = [
     "demo",
     "replay",
+    "warm",
     "explain",
     "enumerate",
     "up",

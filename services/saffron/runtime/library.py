@@ -1,0 +1,82 @@
+"""All kernels that no query decides, compiled ahead, on all cores: a first query then waits for its own alone.
+
+    python -m saffron.runtime.library KERNELS NUMBER OF
+
+is one of the processes that share the work; it writes a line for each piece that is done.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from saffron import engine
+from saffron.engine import jit
+from saffron.engine.events import batch_of_lines
+from saffron.engine.trends import ordered_code
+from saffron.errors import SaffronError
+from saffron.runtime.fused import Query
+from saffron.runtime.replay import Replay
+
+_EVENTS = b'{"type":"A","ts":1,"x":1.5,"k":"a"}\n{"type":"B","ts":2,"x":2,"k":"a"}\n'
+_QUERIES = (
+    "PATTERN SEQ(A a, B b) WITHIN 10 ms",
+    "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10 ms",
+)
+
+
+def pieces() -> Mapping[str, Callable[[], object]]:
+    """What compiles each part of the work, by name; the same in every process."""
+    for found in pkgutil.walk_packages(engine.__path__, f"{engine.__name__}."):
+        importlib.import_module(found.name)
+    return {**jit.unprepared(), "ordered index": ordered_code.functions, "first queries": _first_queries}
+
+
+def _first_queries() -> None:
+    """What is compiled for the types of its arguments: they are those of every query."""
+    for text in _QUERIES:
+        for merged in Replay([Query("first", text)]).results([batch_of_lines(_EVENTS)]):
+            list(merged.json())
+
+
+def compile_here(number: int = 0, of: int = 1) -> Iterator[str]:
+    """Compile every `of`-th piece from `number` on, in this process; their names when they are done."""
+    for place, (name, compiled) in enumerate(pieces().items()):
+        if place % of == number:
+            compiled()
+            yield name
+
+
+def compile_all(kernels: Path, told: Callable[[int, int], None], processes: int = os.cpu_count() or 1) -> None:
+    """Compile, or find in the cache, all kernels that no query decides. `kernels`: where those that are generated are
+    kept. `told`: how many pieces are done, of how many. SaffronError if a process fails.
+    """
+    jit.use_directory(kernels)
+    total = len(pieces())
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "saffron.runtime.library", str(kernels)]
+    running = [subprocess.Popen([*command, str(number), str(processes)], stdout=writer) for number in range(processes)]
+    os.close(writer)
+    told(0, total)
+    with os.fdopen(reader) as lines:
+        for done, _ in enumerate(lines, start=1):
+            told(done, total)
+    statuses = [one.wait() for one in running]
+    if any(statuses):
+        raise SaffronError("compiling kernels ahead failed (see above); queries compile them when they are added")
+
+
+def main() -> None:
+    """One of the processes."""
+    jit.use_directory(Path(sys.argv[1]))
+    for name in compile_here(int(sys.argv[2]), int(sys.argv[3])):
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""How long the first answer takes: the queries of the text cases, from their text to their first result.
+
+Each runs in a process of its own, which has the kernels that no query decides: once with no kernel of any query on
+disk, once with those that the first run left there. Results are counted, so that what compiles is known to have run.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import sys
+import tempfile
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from _table import arguments, median, report
+
+from saffron.engine import jit
+from saffron.engine.events import batch_of_lines
+from saffron.runtime import library
+from saffron.runtime.config import user_cache_directory
+from saffron.runtime.fused import Query
+from saffron.runtime.replay import Replay
+
+_ROOT = Path(__file__).parents[2]
+
+
+def first_answer(case: Any) -> tuple[float, float, int]:
+    """Seconds to a case's first result, those of the processor, and the number of all of its results."""
+    from tests.patterns.aggregates import known
+
+    batch = batch_of_lines(case.events())
+    texts = [*case.beside().items(), ("case", case.sections["query"])]
+    seconds, found = (0.0, 0.0), 0
+    with known(case.sections.get("aggregates", "").split()):
+        begun, begun_cpu = time.perf_counter(), time.thread_time()
+        for merged in Replay([Query(name, text) for name, text in texts]).results([batch]):
+            results = sum(map(len, merged.json()))
+            if found == 0:
+                seconds = time.perf_counter() - begun, time.thread_time() - begun_cpu
+            found += results
+    return *seconds, found
+
+
+def apart(case: Any) -> tuple[float, float, int]:
+    """The same in a process of its own."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        with os.fdopen(writer, "wb") as answer:
+            pickle.dump(first_answer(case), answer)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        told = answer.read()
+    os.waitpid(child, 0)
+    if not told:
+        raise SystemExit(f"{case.path.stem}: its process ended without an answer (see above)")
+    found: tuple[float, float, int] = pickle.loads(told)
+    return found
+
+
+def measured(case: Any) -> dict[str, Any]:
+    """The figures of a case."""
+    with tempfile.TemporaryDirectory() as kernels:
+        os.environ["SAFFRON_CACHE"] = kernels
+        (first, cpu, found), (again, _, _) = apart(case), apart(case)
+    return {
+        "case": case.path.stem,
+        "results": found,
+        "first ms": 1000 * first,
+        "cpu ms": 1000 * cpu,
+        "again ms": 1000 * again,
+    }
+
+
+def main() -> None:
+    chosen = arguments(__doc__ or "", only="*", shown=15)
+    sys.path.append(str(_ROOT))
+    from tests.patterns.test_cases import RUNNABLE
+
+    jit.use_directory(user_cache_directory() / "kernels")
+    list(library.compile_here())
+    gc.freeze()
+    cases = [case for case in RUNNABLE if any(fnmatch(case.path.stem, one) for one in chosen.only.split(","))]
+    if not cases:
+        raise SystemExit(f"no text case is called {chosen.only}")
+    rows = sorted((measured(case) for case in cases), key=lambda row: -row["first ms"])
+    times = [row["first ms"] for row in rows]
+    slow = sum(one > 2000 for one in times)
+    again = [row["again ms"] for row in rows]
+    title = (
+        f"{len(rows)} queries: median {median(times):,.0f} ms, worst {max(times):,.0f} ms, {slow} above 2 s; "
+        f"again: median {median(again):,.0f} ms, worst {max(again):,.0f} ms; the slowest:"
+    )
+    report(title, rows[: chosen.shown], chosen.json)
+
+
+if __name__ == "__main__":
+    main()
