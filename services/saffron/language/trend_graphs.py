@@ -100,20 +100,27 @@ class TrendGraphs:
 
     def together(self, number: int) -> frozenset[int]:
         """The transition, and those that it shares with what ends whose waiting (skip-till-next-match)."""
+        if not self._related[number]:
+            return frozenset((number,))
         found, newest = {number}, {number}
         while newest:
-            newest = {
-                other
-                for other, step in enumerate(self.steps)
-                if other not in found
-                and (found & set(step.ends) or any(other in self.steps[one].ends for one in found))
-            }
+            newest = set().union(*(self._related[one] for one in newest)) - found
             found |= newest
         return frozenset(found)
 
+    @cached_property
+    def _related(self) -> tuple[frozenset[int], ...]:
+        """By step: those whose waiting it ends, and those that end its own."""
+        found: list[set[int]] = [set() for _ in self.steps]
+        for number, step in enumerate(self.steps):
+            for end in step.ends:
+                found[number].add(end)
+                found[end].add(number)
+        return tuple(map(frozenset, found))
+
     def waits(self, number: int) -> bool:
         """Whether the transition ends the waiting of some, or is ended."""
-        return bool(self.steps[number].ends) or any(number in step.ends for step in self.steps)
+        return bool(self._related[number])
 
     def is_listed_at_last(self, s: int) -> bool:
         """Whether the vertices of an end state are chosen among when the window closes: behind them stands a NOT."""
