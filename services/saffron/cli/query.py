@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.client import Client, connection
+from saffron.cli.client import connection
 from saffron.cli.queries import QueryText, bind_text, read_schema, read_texts
-from saffron.cli.standing import Standing, next_version, read_standing, removed, stream_row, wait_for
-from saffron.control.checks import Refused, check_partitions
-from saffron.control.checks import check as checked
-from saffron.engine.composition import bind_together, makers_first
+from saffron.cli.query_changes import QueryRefused, existing, finish, in_makers_order, put, require_addable, wait_until
+from saffron.cli.standing import read_standing, removed, stream_row, wait_for
+from saffron.engine.composition import bind_together
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
-from saffron.errors import SaffronError
 from saffron.language import explain_text
 from saffron.language.shedding import AUTO, SHEDDERS, refusal
 from saffron.runtime.config import Settings
@@ -42,10 +38,6 @@ Shed = Annotated[
     ),
 ]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
-
-
-class QueryRefused(SaffronError):
-    """A query that is right but cannot be added as asked, or that a service has rejected."""
 
 
 @app.callback()
@@ -82,14 +74,14 @@ def add(
     texts, shedder = read_texts(files or [], text or []), _shedder(shed) or AUTO
     with connection(system.connected()) as client:
         standing = read_standing(client)
-        texts = _makers_first(texts)
+        texts = in_makers_order(texts)
         beside = {name: str(one.row["text"]) for name, one in standing.items()} | {one.name: one.text for one in texts}
-        names = [_require_addable(client, one, beside) for one in texts]
+        names = [require_addable(client, one, beside) for one in texts]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
-        added = [_put(client, name, "add", one.text, start, shedder) for name, one in zip(names, texts, strict=True)]
-        _await(client, added, "active", timeout, json)
+        added = [put(client, name, "add", one.text, start, shedder) for name, one in zip(names, texts, strict=True)]
+        wait_until(client, added, "active", timeout, json)
 
 
 @app.command()
@@ -148,7 +140,7 @@ def show(name: Name, *, system: options.System, json: options.AsJson = False) ->
         saffron query show rally
     """
     with connection(system.connected()) as client:
-        view = _existing(read_standing(client), name).view()
+        view = existing(read_standing(client), name).view()
     if json:
         console.print_json(view)
         return
@@ -183,7 +175,7 @@ def why(
     """
     with connection(system.connected()) as client:
         standing = read_standing(client)
-        text = str(_existing(standing, name).row["text"])
+        text = str(existing(standing, name).row["text"])
         stream = bind_text(text, None, name).plan.stream
         beside = {other: str(one.row["text"]) for other, one in standing.items()}
         row = stream_row(client, stream) or {}
@@ -244,13 +236,13 @@ def replace(
         raise typer.BadParameter("give one new text: a FILE or one -e")
     with connection(system.connected()) as client:
         standing = read_standing(client)
-        before = _existing(standing, name)
+        before = existing(standing, name)
         beside = {other: str(one.row["text"]) for other, one in standing.items()}
-        named = _require_addable(client, QueryText(name, texts[0].text), beside)
+        named = require_addable(client, QueryText(name, texts[0].text), beside)
         if named != name:
             raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
-        row = _put(client, name, "add", texts[0].text, start, shedder or before.shed)
-        _await(client, [row], "active", timeout, json)
+        row = put(client, name, "add", texts[0].text, start, shedder or before.shed)
+        wait_until(client, [row], "active", timeout, json)
 
 
 @app.command()
@@ -263,11 +255,11 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
         saffron query remove rally
     """
     with connection(system.connected()) as client:
-        row = _existing(read_standing(client), name).row
+        row = existing(read_standing(client), name).row
         client.put(client.topics.queries, name, None)
         console.step(f"waiting until every partition has dropped {name}")
         found = wait_for(client, [row], removed, timeout)
-        _finish(found, "removed", [one for one in found if not removed(one)], timeout, json)
+        finish(found, "removed", [one for one in found if not removed(one)], timeout, json)
 
 
 # ---------------------------------------------------------------- shared
@@ -275,37 +267,9 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
 
 def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
     with connection(settings) as client:
-        one = _existing(read_standing(client), name)
-        row = _put(client, name, op, one.row["text"], one.row["from"], one.shed)
-        _await(client, [row], wanted, timeout, json)
-
-
-def _makers_first(texts: Sequence[QueryText]) -> list[QueryText]:
-    """Under the names that they will have: queries after those whose results they read."""
-    named = {bind_text(one.text, None, one.name).plan.name: one.text for one in texts}
-    if len(named) < len(texts):
-        raise QueryRefused(f"two of the queries have the same name; the names are {', '.join(named)}")
-    order = makers_first(lambda text, schema, name: bind_text(text, schema, name).plan, named)
-    return [QueryText(name, named[name]) for name in order]
-
-
-def _require_addable(client: Client, one: QueryText, beside: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The query's name; QueryError or QueryRefused where it cannot be added. `beside`: texts of the others by name."""
-    try:
-        found = checked(one.text, one.name, lambda stream: stream_row(client, stream), beside)
-        row = stream_row(client, found.plan.stream)
-        assert row is not None  # `checked` refuses a query over a stream that is not there
-        check_partitions(found.plan, row, client.log.partitions)
-    except Refused as refused:
-        raise QueryRefused(f"{one.name}: {refused}") from refused
-    return found.name
-
-
-def _existing(standing: dict[str, Standing], name: str) -> Standing:
-    if name not in standing:
-        there = f"there are {', '.join(sorted(standing))}" if standing else "there is none"
-        raise QueryRefused(f"there is no query {name!r}; {there}")
-    return standing[name]
+        one = existing(read_standing(client), name)
+        row = put(client, name, op, one.row["text"], one.row["from"], one.shed)
+        wait_until(client, [row], wanted, timeout, json)
 
 
 def _shedder(given: str | None) -> str | None:
@@ -313,37 +277,6 @@ def _shedder(given: str | None) -> str | None:
     if given is not None and (why := refusal(given)):
         raise typer.BadParameter(why, param_hint="--shed")
     return given
-
-
-def _put(client: Client, name: str, op: str, text: str, start: str, shed: str) -> Mapping[str, Any]:
-    version = next_version(client, name)
-    row = {"name": name, "version": version, "op": op, "text": text, "from": start, "shed": shed}
-    client.put(client.topics.queries, name, row)
-    return row
-
-
-def _await(client: Client, rows: Sequence[Mapping[str, Any]], wanted: str, timeout: float, json: bool) -> None:
-    names = ", ".join(row["name"] for row in rows)
-    console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
-    found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected"), timeout)
-    _finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
-
-
-def _finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], timeout: float, json: bool) -> None:
-    console.done()
-    if json:
-        states = [{**one.row, "state": one.state if one in failed else wanted, "reason": one.reason} for one in found]
-        console.print_json([{part: one[part] for part in ("name", "version", "state", "reason")} for one in states])
-    for one in found:
-        name, reason = one.row["name"], f": {one.reason}" if one.reason else ""
-        if one not in failed:
-            console.say(f"{name}: {wanted}")
-        elif one.state == "rejected":
-            console.say(f"{name} was rejected{reason}")
-        else:
-            console.say(f"{name} is not {wanted} after {timeout:g} s but {one.state}{reason}")
-    if failed:
-        raise QueryRefused(f"{len(failed)} of {len(found)} not {wanted}; `saffron doctor` says what is wrong")
 
 
 def _reason(view: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 import typer
 
-from saffron.cli import query
+from saffron.cli import query, query_changes
 from saffron.cli.client import Client
 from saffron.cli.queries import QueryText
 from saffron.cli.standing import next_version, read_standing, removed, stream_row, wait_for
@@ -79,7 +79,7 @@ def test_versions_never_come_again(client: Client) -> None:
 
 def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
     add(client, "old")
-    row = query._put(client, "new", "add", TEXT, "now", "espice")
+    row = query_changes.put(client, "new", "add", TEXT, "now", "espice")
     assert row["shed"] == "espice"
     assert {name: one.view()["shed"] for name, one in read_standing(client).items()} == {"old": "auto", "new": "espice"}
     with pytest.raises(typer.BadParameter, match=r"there is no shedder 'espise'.* Did you mean 'espice'\?"):
@@ -105,26 +105,28 @@ def test_the_default_stream_is_there_without_an_entry(client: Client) -> None:
 
 
 def test_a_query_that_can_be_added_gives_its_name(client: Client) -> None:
-    assert query._require_addable(client, QueryText("file", TEXT)) == "file"
-    assert query._require_addable(client, QueryText("file", f"QUERY own {TEXT}")) == "own"
+    assert query_changes.require_addable(client, QueryText("file", TEXT)) == "file"
+    assert query_changes.require_addable(client, QueryText("file", f"QUERY own {TEXT}")) == "own"
 
 
 def test_a_wrong_query_is_refused_before_it_is_sent(client: Client) -> None:
     with pytest.raises(QueryError):
-        query._require_addable(client, QueryText("q", "PATTERN SEQ("))
-    with pytest.raises(query.QueryRefused, match=r"^q: there is no stream 'trades'; `saffron stream add trades`"):
-        query._require_addable(client, QueryText("q", f"{TEXT} FROM trades"))
+        query_changes.require_addable(client, QueryText("q", "PATTERN SEQ("))
+    with pytest.raises(
+        query_changes.QueryRefused, match=r"^q: there is no stream 'trades'; `saffron stream add trades`"
+    ):
+        query_changes.require_addable(client, QueryText("q", f"{TEXT} FROM trades"))
     client.put(client.topics.streams, "events", {**dict(stream_row(client, "events") or {}), "schema": SCHEMA})
     with pytest.raises(QueryError, match="symbol"):
-        query._require_addable(client, QueryText("q", TEXT))
+        query_changes.require_addable(client, QueryText("q", TEXT))
 
 
 @pytest.mark.parametrize("client", [3], indirect=True)
 def test_over_several_partitions_the_key_must_be_the_streams(client: Client) -> None:
-    with pytest.raises(query.QueryRefused, match="has 3 partitions and has no key"):
-        query._require_addable(client, QueryText("q", TEXT))
+    with pytest.raises(query_changes.QueryRefused, match="has 3 partitions and has no key"):
+        query_changes.require_addable(client, QueryText("q", TEXT))
     client.put(client.topics.streams, "events", {**dict(stream_row(client, "events") or {}), "key": "symbol"})
-    assert query._require_addable(client, QueryText("q", TEXT)) == "q"
+    assert query_changes.require_addable(client, QueryText("q", TEXT)) == "q"
 
 
 SCHEMA = {

@@ -1,0 +1,83 @@
+"""What the commands of `saffron query` do to the standing queries: checked, written, waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from saffron.cli import console
+from saffron.cli.client import Client
+from saffron.cli.queries import QueryText, bind_text
+from saffron.cli.standing import Standing, next_version, stream_row, wait_for
+from saffron.control.checks import Refused, check_partitions
+from saffron.control.checks import check as checked
+from saffron.engine.composition import makers_first
+from saffron.errors import SaffronError
+
+
+class QueryRefused(SaffronError):
+    """A query that is right but cannot be added as asked, or that a service has rejected."""
+
+
+def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
+    """Under the names that they will have: queries after those whose results they read."""
+    named = {bind_text(one.text, None, one.name).plan.name: one.text for one in texts}
+    if len(named) < len(texts):
+        raise QueryRefused(f"two of the queries have the same name; the names are {', '.join(named)}")
+    order = makers_first(lambda text, schema, name: bind_text(text, schema, name).plan, named)
+    return [QueryText(name, named[name]) for name in order]
+
+
+def require_addable(client: Client, one: QueryText, beside: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The query's name; QueryError or QueryRefused where it cannot be added. `beside`: texts of the others by name."""
+    try:
+        found = checked(one.text, one.name, lambda stream: stream_row(client, stream), beside)
+        row = stream_row(client, found.plan.stream)
+        assert row is not None  # `checked` refuses a query over a stream that is not there
+        check_partitions(found.plan, row, client.log.partitions)
+    except Refused as refused:
+        raise QueryRefused(f"{one.name}: {refused}") from refused
+    return found.name
+
+
+def existing(standing: Mapping[str, Standing], name: str) -> Standing:
+    """A standing query by name; QueryRefused where there is none."""
+    if name not in standing:
+        there = f"there are {', '.join(sorted(standing))}" if standing else "there is none"
+        raise QueryRefused(f"there is no query {name!r}; {there}")
+    return standing[name]
+
+
+def put(client: Client, name: str, op: str, text: str, start: str, shed: str) -> Mapping[str, Any]:
+    """Write the query's next version; the record."""
+    version = next_version(client, name)
+    row = {"name": name, "version": version, "op": op, "text": text, "from": start, "shed": shed}
+    client.put(client.topics.queries, name, row)
+    return row
+
+
+def wait_until(client: Client, rows: Sequence[Mapping[str, Any]], wanted: str, timeout: float, json: bool) -> None:
+    """Follow what the services say of these records until all are in the state that is wanted, and report."""
+    names = ", ".join(row["name"] for row in rows)
+    console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
+    found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected"), timeout)
+    finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
+
+
+def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], timeout: float, json: bool) -> None:
+    """Report what became of each; QueryRefused where one is not in the state that is wanted."""
+    console.done()
+    if json:
+        states = [{**one.row, "state": one.state if one in failed else wanted, "reason": one.reason} for one in found]
+        console.print_json([{part: one[part] for part in ("name", "version", "state", "reason")} for one in states])
+    for one in found:
+        name, reason = one.row["name"], f": {one.reason}" if one.reason else ""
+        if one not in failed:
+            console.say(f"{name}: {wanted}")
+        elif one.state == "rejected":
+            console.say(f"{name} was rejected{reason}")
+        else:
+            console.say(f"{name} is not {wanted} after {timeout:g} s but {one.state}{reason}")
+    if failed:
+        raise QueryRefused(f"{len(failed)} of {len(found)} not {wanted}; `saffron doctor` says what is wrong")
