@@ -57,6 +57,7 @@ class Decider:
 
     settings: Overload
     dropping: bool = False
+    _each: float | None = None
 
     def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, first: str) -> Decision:
         """`events`, `partial`: what may be dropped; `first`: which of them ("events" or "partial") where both may."""
@@ -65,12 +66,13 @@ class Decider:
         latency = at.queueing + at.flying + at.events * each
         threshold = settings.start * settings.bound
         self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
+        mean = self._smoothed(each, at)
         share = 0.0
-        if self.dropping and each > 0 and (first == "events" or not partial):
+        if self.dropping and mean > 0 and (first == "events" or not partial):
             share = drop_share(
                 backlog=at.waiting,
                 rate=at.rate,
-                capacity=1 / each,
+                capacity=1 / mean,
                 interval=settings.interval,
                 slack=max(0.0, threshold - at.flying),
             )
@@ -80,6 +82,14 @@ class Decider:
             alive = at.alive if keep is None else at.alive - at.droppable + keep
             share = max(share, _to_fit(at, detector.processing(alive), budget))
         return PASS if share == 0 and keep is None else Decision(share, keep)
+
+    def _smoothed(self, each: float, at: Situation) -> float:
+        """An event's time over the last half of an interval: a plan for an interval does not follow each burst."""
+        if self._each is None:
+            self._each = each
+        passed = at.events / at.rate if at.rate > 0 else 0.0
+        self._each += (each - self._each) * passed / (passed + self.settings.interval / 2)
+        return self._each
 
     def _budget(self, at: Situation) -> float:
         """How long the block may take."""

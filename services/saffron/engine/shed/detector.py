@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
 
 _SMOOTH = 0.1
+_MEMORY_MS = 200.0
+"""Of processing time, over which what was measured is remembered."""
 _FURTHEST = 16.0
 """What was measured corrects the functions by at most this factor, either way."""
 
@@ -39,7 +42,7 @@ class Detector:
     """Keeps the newest load of each reader, the latency functions in force, and how far they were off of late.
 
     f and g come from the model, by one function each for all that happens; what a reader measured on the same events
-    corrects them by a factor that follows slowly (an exponential mean over blocks). `times`: ns by query, likewise.
+    corrects them by a factor: time measured over time expected, of late. `times`: ns by query, of late.
     """
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -48,6 +51,8 @@ class Detector:
     times: dict[str, float] = field(default_factory=dict)
     _predicted: deque[tuple[int, float]] = field(default_factory=deque)
     _mean: float | None = None
+    _expected: float = _MEMORY_MS
+    _spent: float = _MEMORY_MS
 
     def observe(self, load: Mapping[str, Any]) -> None:
         """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
@@ -72,9 +77,12 @@ class Detector:
             expected += self._predicted.popleft()[1]
         mean = milliseconds / events
         self._mean = mean if self._mean is None else self._mean + _SMOOTH * (mean - self._mean)
-        if expected > 0 and self.model is not None and self.model.processing is not None:
-            ratio = min(_FURTHEST, max(1 / _FURTHEST, milliseconds / expected))
-            self.factor *= (ratio / self.factor) ** _SMOOTH
+        if self.model is None or self.model.processing is None:
+            return
+        kept = math.exp(-expected / _MEMORY_MS)
+        self._expected = kept * self._expected + expected
+        self._spent = kept * self._spent + milliseconds
+        self.factor = min(_FURTHEST, max(1 / _FURTHEST, self._spent / self._expected))
 
     @property
     def alive(self) -> int:

@@ -107,15 +107,15 @@ class Shedding:
         )
         state = self._outage.taken(now, queueing) if count else KEEP
         if state == KEEP:
-            self._forward(block, at, Decision())
-            return Shed(why="catch-up" if count else "pass")
-        if state == DROP:
-            self._forward(block, at, Decision(1.0))
-            return self._drop_all(block, queries)
-        decision = self._decide(at, queries)
-        self._forward(block, at, decision)
-        orders = () if decision.keep is None else self._orders(decision.keep, droppable, queries)
-        return self._shed(block, decision, orders, queries, queueing)
+            decision, shed = Decision(), Shed(why="catch-up" if count else "pass")
+        elif state == DROP:
+            decision, shed = Decision(1.0), self._drop_all(block, queries)
+        else:
+            decision = self._decide(at, queries)
+            orders = () if decision.keep is None else self._orders(decision.keep, droppable, queries)
+            shed = self._shed(block, decision, orders, queries, queueing)
+        self._forward(block, at, decision, self._kept(shed, queries))
+        return shed
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
@@ -139,9 +139,20 @@ class Shedding:
         }
         return self._means.choose(share, self._candidates(queries), partial)
 
-    def _forward(self, block: Block, at: Situation, decision: Decision) -> None:
+    def _forward(self, block: Block, at: Situation, decision: Decision, kept: float) -> None:
         left = at.alive if decision.keep is None else at.alive - at.droppable + decision.keep
-        self.detector.forwarded(block.next_seq, at.events * (1 - decision.share), left)
+        self.detector.forwarded(block.next_seq, at.events * kept, left)
+
+    def _kept(self, shed: Shed, queries: Queries) -> float:
+        """The share of the block's work that its mask leaves; queries weigh as much as they take."""
+        if shed.mask is None:
+            return 1.0
+        taken = {name: self._time(name) for name in queries.traits}
+        left = sum(taken[name] * _unmasked(shed.mask, queries.slots[name]) for name in taken)
+        return left / sum(taken.values())
+
+    def _time(self, name: str) -> float:
+        return max(self.detector.times.get(name, 1.0), 1e-9)
 
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
@@ -173,12 +184,11 @@ class Shedding:
     # ------------------------------------------------------------ events
 
     def _candidates(self, queries: Queries) -> dict[str, Candidate]:
-        times = self.detector.times
         return {
             name: Candidate(
                 lambda share, name=name: self.events.lost(name, queries.traits[name].by, share),  # type: ignore[misc]
                 self._worth(name, queries),
-                max(times.get(name, 1.0), 1e-9),
+                self._time(name),
             )
             for name in queries.by_events
         }
@@ -209,6 +219,11 @@ class Shedding:
         bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
         mask = np.full(len(block.columns), bits, np.uint64) if bits else None
         return Shed(mask, share=1.0, lost=dict.fromkeys(queries.at_all, 1.0), why="outage")
+
+
+def _unmasked(mask: Bits, slot: int) -> float:
+    """The share of events that a query keeps."""
+    return 1.0 if slot < 0 else float(1 - (mask >> np.uint64(slot) & np.uint64(1)).mean())
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:
