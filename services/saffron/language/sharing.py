@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from saffron.language.edge_index import Search
 from saffron.language.plan import Plan, Template, TrendPlan
+from saffron.language.shared_panes import shares_panes
 from saffron.language.trend_graphs import trend_graphs
 
 _FIELDS = {
@@ -77,12 +78,12 @@ def _windows_apart(one: TrendPlan, other: TrendPlan) -> str:
     low, high = sorted((first.slide, second.slide))
     if high % low:
         return "windows that begin at other times"
-    return "" if in_order(one) else "other windows: huge numbers would be rounded otherwise"
+    return "" if in_order(one) and in_order(other) else "other windows: huge numbers would be rounded otherwise"
 
 
 def in_order(plan: TrendPlan) -> bool:
     """Whether numbers of a window are added in the same order whatever other windows there are, or were."""
-    return plan.exact or Search.TREE not in trend_graphs(plan).searches
+    return plan.exact or not (shares_panes(plan) or Search.TREE in trend_graphs(plan).searches)
 
 
 def _bare(plan: TrendPlan) -> object:

@@ -41,6 +41,7 @@ def plan(text: str, name: str = "q") -> TrendPlan:
         (DOWN, DOWN.replace("10 s", "10 s SLIDE 5 s"), "other windows: huge numbers would be rounded otherwise"),
         (f"{DOWN} EXACT", DOWN.replace("10 s", "10 s SLIDE 5 s") + " EXACT", ""),
         (PLAIN, PLAIN.replace("10 s", "10 s SLIDE 5 s"), ""),
+        (PLAIN, PLAIN.replace("10 s", "10 s SLIDE 100 ms"), "other windows: huge numbers would be rounded otherwise"),
         (PLAIN, PLAIN.replace("10 s", "10 s SLIDE 4 s"), "windows that begin at other times"),
     ],
 )  # fmt: skip

@@ -219,6 +219,8 @@ def test_a_query_that_joins_later_waits_until_the_graph_holds_nothing() -> None:
         ("RETURN COUNT(*) PATTERN A+ WITHIN 10 EVENTS SLIDE 5 EVENTS", 1),
         (f"RETURN COUNT(*) {PATTERN} WITHIN 10 ms SLIDE 5 ms EXACT", 1),
         (f"RETURN COUNT(*) {PATTERN} WITHIN 10 ms SLIDE 5 ms", 2),  # a tree may have another shape, and round otherwise
+        ("RETURN COUNT(*) PATTERN A+ WITHIN 16 ms SLIDE 1 ms", 2),  # so may the stacks of panes
+        ("RETURN COUNT(*) PATTERN A+ WITHIN 16 ms SLIDE 1 ms EXACT", 1),
     ],
 )
 def test_a_query_joins_once_all_open_windows_are_as_it_would_have_them(text: str, graphs_at_last: int) -> None:
