@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,21 +33,22 @@ class Drops:
         self._nanoseconds = 0
         self._samples: list[tuple[int, int]] = []
 
-    def carry_out(self, standing: Mapping[str, QueryRuns], body: Mapping[str, Any]) -> None:
-        """Execute one order on the queries that run, and measure it if there was something to drop."""
+    def carry_out(self, standing: Mapping[str, QueryRuns], body: Mapping[str, Any]) -> Iterable[str]:
+        """Execute one order on the queries that run, measured if there was something to drop; of which queries."""
         order = read_order(body)
         live = sum(standing[name].live for name in order.queries if name in standing)
         began = self._stopwatch()
         dropped = keep_best(standing, order)
         nanoseconds = self._stopwatch() - began
         if not dropped.count:
-            return
+            return ()
         self.total += dropped.count
         for query, count in dropped.counts.items():
             self._counts[query] = self._counts.get(query, 0) + count
             self._losses[query] = self._losses.get(query, 0.0) + dropped.losses[query]
         self._nanoseconds += nanoseconds
         self._samples.append((live, nanoseconds))
+        return dropped.counts
 
     def masked(self, part: Range, slots: Mapping[str, int]) -> None:
         """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""

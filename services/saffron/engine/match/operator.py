@@ -15,6 +15,7 @@ from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
 from saffron.engine.match.observe import spent, told, transition_rows
 from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.shedding.feature_watch import FeatureWatch
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
 from saffron.engine.operator import History, State
@@ -68,9 +69,14 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         }
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
-        """Since the last call: transitions of runs (P2) by query and pair of states, and what drop orders took (P7)."""
+        """Since the last call: by query transitions of runs (P2), and features of events and matches (G2); what drop
+        orders took (P7)."""
         rows = [row for standing in self._standing.values() for row in transition_rows(standing)]
-        found = {"observations.transitions": rows, "observations.latency": self._drops.rows()}
+        found = {
+            "observations.transitions": rows,
+            "observations.features": self._features.rows(self._standing),
+            "observations.latency": self._drops.rows(),
+        }
         return {topic: rows for topic, rows in found.items() if rows}
 
     @property
@@ -86,9 +92,17 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
         self._drops = Drops(self._stopwatch, 0 if record is None else record["dropped"])
         self._strings = Strings() if record is None else Strings(record["strings"])
+        self._features = FeatureWatch(self._one_in)
+        if record is not None:
+            self._features.spec = record["features"]
 
     def _record(self) -> Mapping[str, Any]:
-        return {"dropped": self._drops.total, "before": self._before, "strings": self._strings.values}
+        return {
+            "dropped": self._drops.total,
+            "before": self._before,
+            "strings": self._strings.values,
+            "features": self._features.spec,
+        }
 
     def restore(self, state: State) -> None:
         """Take over a snapshot; all earlier state is forgotten."""
@@ -107,6 +121,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _begin(self, block: Block) -> None:
         self._block, self._made = block, []
+        self._features.begin_block(block)
         if not len(block.columns):
             for standing in self._standing.values():
                 if standing.runs is not None:
@@ -125,6 +140,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             return
         part = Range(block.columns, begin, stop)
         self._drops.masked(part, {name: one.slot for name, one in self._standing.items() if one.active is not None})
+        self._features.advance(part, self._standing)
         if self._composition is not None:
             self._made += self._composition.advance(part, block, self._before, lambda name: _opened(block, name, part))
             return
@@ -152,14 +168,17 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if runs is not None and unreported(runs):
             for part in fired(runs, standing.name, self.partition, self._block):
                 standing.results += len(part.results)
+                self._features.found(standing, part.results)
                 self._fired.append(part)
 
     # ---------------------------------------------------------------- controls
 
     def _control(self, control: Control, history: History | None) -> None:
         if control.kind == "keep":
-            self._drops.carry_out(self._droppable(), control.body)
+            for name in self._drops.carry_out(self._droppable(), control.body):
+                self._features.dropped(self._standing[name])
         super()._control(control, history)
+        self._features.control(control)
         self._compose()
 
     def _droppable(self) -> dict[str, QueryRuns]:

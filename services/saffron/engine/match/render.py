@@ -16,7 +16,7 @@ from saffron.engine.match.layout import DEADLINE_OF
 from saffron.engine.match.pieces import Pieces, cut, names
 from saffron.engine.match.query import QueryRuns, column_name
 from saffron.engine.match.returns import evaluator
-from saffron.engine.match.rows import SEQ, TIME, TS, TYPE
+from saffron.engine.match.rows import SEQ, TIME, TS, TYPE, Rows
 from saffron.engine.match.sequences import bound
 from saffron.engine.match.tails import Tails
 from saffron.engine.match.values import Stored, value_at
@@ -51,6 +51,16 @@ class Written(ABC):
 
     def __len__(self) -> int:
         return len(self.position)
+
+    @property
+    def stored(self) -> Rows:
+        """The events that places are places of."""
+        return self._runs.rows
+
+    def events_of(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """[n] how many events these entries have; [.] the places of all of them, entry by entry."""
+        counts, places = self._taken(chosen)
+        return counts.sum(axis=1), places
 
     def json(self, chosen: Ints) -> list[bytes]:
         """These entries as JSON objects."""

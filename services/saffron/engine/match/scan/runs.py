@@ -23,6 +23,7 @@ from saffron.engine.match.layout import (
 from saffron.engine.match.query import DTYPES, QueryRuns
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
 from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT
+from saffron.engine.match.shedding.keys import keep_keys
 from saffron.engine.match.stream import NO_SLOT, Range, interned, key_matrix
 
 Ints = NDArray[np.int64]
@@ -96,6 +97,7 @@ class ScanRuns(QueryRuns):
     def _keep(self, part: Range, chosen: Ints, slots: Ints, until: Ints, node_at: Ints) -> None:
         """Store the chosen events."""
         places = self.rows.append(len(chosen))
+        keep_keys(self.rows, part, places, chosen)
         for name, values in ((SLOT, slots), (NODE_AT, node_at), (TYPE, interned(part, "type", self.strings, chosen))):
             self.rows.write(name, places, values)
         for name, values in ((SEQ, part.seq), (TS, part.ts), (TIME, part.time), (UNTIL, until)):

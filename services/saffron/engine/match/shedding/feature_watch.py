@@ -1,0 +1,102 @@
+"""Features of events and matches (G2) of all queries of an operator, in a share of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.render import Written
+from saffron.engine.match.shedding.seen import Seen
+from saffron.engine.match.standing import Standing
+from saffron.engine.match.stream import Range
+from saffron.engine.match.timed_out import TimedOutRuns
+from saffron.engine.results import Part
+
+ONE_IN = 128
+"""Blocks of which one is watched, by the hash of its first position."""
+
+MOST_VECTORS = 1 << 18
+_MIX = 0x9E3779B97F4A7C15
+
+
+class FeatureWatch:
+    """The features of one partition's stream, as its blocks tell of them: keys beside events, the vectors behind keys.
+
+    `spec`: the identity of the features, from the record "features" or a checkpoint. `one_in`: see ONE_IN.
+    """
+
+    def __init__(self, one_in: int = ONE_IN) -> None:
+        self.spec = ""
+        self._one_in = one_in
+        self._on = False
+        self._vectors: dict[int, tuple[int, ...]] = {}
+        self._seen: dict[str, Seen] = {}
+
+    def begin_block(self, block: Block) -> None:
+        """A block comes."""
+        if len(self._vectors) > MOST_VECTORS:
+            self._vectors.clear()
+        self._vectors.update(block.features)
+        share = (block.first_seq * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // self._one_in
+        self._on = share and block.columns.key is not None
+
+    def control(self, control: Control) -> None:
+        """A control record comes."""
+        if control.kind == "features":
+            self._begin_anew(str(control.body["spec"]))
+        elif control.kind == "checkpoint" and control.body.get("features") is not None:
+            self._begin_anew(str(control.body["features"]))
+            for seen in self._seen.values():
+                seen.tell_again()
+        elif control.kind == "query" and control.body["op"] in ("add", "remove"):
+            self._seen.pop(str(control.body["name"]), None)
+
+    def _begin_anew(self, spec: str) -> None:
+        if spec != self.spec:
+            self.spec, self._seen = spec, {}
+
+    def advance(self, part: Range, standing: Mapping[str, Standing]) -> None:
+        """Events come; those that are dropped for a query, and what follows, tell it nothing."""
+        if part.columns.key is None:
+            return
+        for name, one in standing.items():
+            runs = one.active
+            if runs is None:
+                continue
+            gone = part.dropped(one.slot)
+            if gone is not None:
+                last = part.low + int(gone.nonzero()[0][-1])
+                self.dropped(one, int((part.columns.seq if runs.plan.window.events else part.columns.ts)[last]))
+            if self._on:
+                self._of(name, one).events(part)
+
+    def found(self, standing: Standing, part: Part) -> None:
+        """What a query reports."""
+        if self._on and isinstance(part, Written) and not isinstance(part, TimedOutRuns):
+            self._of(standing.name, standing).matches(part)
+
+    def dropped(self, standing: Standing, instant: int | None = None) -> None:
+        """Something was dropped for a query, at that instant of its window's clock; None: where it is."""
+        runs = standing.runs
+        if instant is None and isinstance(runs, QueryRuns):
+            instant = runs.clock
+        if instant is not None and runs is not None:
+            self._of(standing.name, standing).dropped(instant)
+
+    def _of(self, name: str, standing: Standing) -> Seen:
+        assert standing.runs is not None
+        if name not in self._seen:
+            self._seen[name] = Seen(standing.runs.plan.window)
+        return self._seen[name]
+
+    def rows(self, standing: Mapping[str, Standing]) -> list[Mapping[str, Any]]:
+        """Rows of `observations.features` since the last call."""
+        found: list[Mapping[str, Any]] = []
+        for name, seen in self._seen.items():
+            row = seen.row(self._vectors)
+            if row is not None and name in standing:
+                shared = {"query": name, "query_version": standing[name].version, "spec": self.spec}
+                found.append({**shared, **row})
+        return found

@@ -1,0 +1,21 @@
+"""Where in its window an event stands, as eSPICE asks (papers G9)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.language.plan import Window
+
+Ints = NDArray[np.int64]
+
+BINS = 10
+
+
+def position_bins(window: Window, instants: Ints) -> Ints:
+    """[n] the tenth of SLIDE in which each event stands, which gives its places in all windows that hold it; 0 for all
+    where windows begin with events. `instants`: times or, of EVENTS windows, positions."""
+    if window.slide is None:
+        return np.zeros(len(instants), np.int64)
+    bins: Ints = instants % window.slide * BINS // window.slide
+    return bins

@@ -1,0 +1,136 @@
+"""What a query's matches say of its events' features (papers G2), in blocks that are watched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.render import Written
+from saffron.engine.match.rows import SEQ, TS
+from saffron.engine.match.shedding.keys import KEY
+from saffron.engine.match.shedding.positions import BINS, position_bins
+from saffron.engine.match.stream import Range
+from saffron.language.plan import Window
+
+Ints = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Vectors = Mapping[int, tuple[int, ...]]
+
+MOST_LISTED = 256
+"""Matches that one row lists, each for as many as it says."""
+
+_ALL = 1 << 64
+_GOLDEN, _FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7ED558CCD)
+_HALF = np.uint64(32)
+
+
+class Seen:
+    """One query's counts since the last row. `window`: its window.
+
+    Events and matches are left out that lie within a window behind anything dropped for the query: what they would have
+    made is not known.
+    """
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._clean = -(2**62)  # from here on nothing was dropped whose absence matters
+        self._told: set[int] = set()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._keys: list[Keys] = []
+        self._bins: list[Ints] = []
+        self._matches: list[tuple[int, Ints, Ints]] = []  # what it was chosen by, keys and bins of its events
+        self._chosen_below = _ALL
+
+    def dropped(self, instant: int) -> None:
+        """An event, or a partial match, was dropped for the query at this instant."""
+        self._clean = max(self._clean, instant + self._window.size + 1)
+
+    def tell_again(self) -> None:
+        """Vectors that were told before may be asked for again."""
+        self._told.clear()
+
+    # ---------------------------------------------------------------- what comes
+
+    def events(self, part: Range) -> None:
+        """Events have come, of which none was dropped for the query if they are behind `dropped`."""
+        keys = part.columns.key
+        if keys is None:
+            return
+        instants = part.seq if self._window.events else part.ts
+        begin = int(np.searchsorted(instants, self._clean))
+        if begin < len(instants):
+            self._keys.append(keys[part.low + begin : part.high])
+            self._bins.append(position_bins(self._window, instants[begin:]))
+
+    def matches(self, found: Written) -> None:
+        """The query reports these."""
+        rows = found.stored
+        if KEY not in rows.columns or not len(found):
+            return
+        order = _mixed(found.position, np.arange(len(found)))
+        chosen = np.flatnonzero(order < np.uint64(min(self._chosen_below, _ALL - 1)))
+        counts, places = found.events_of(chosen)
+        instants = rows.columns[SEQ if self._window.events else TS][places].astype(np.int64)
+        keys, bins = rows.columns[KEY][places].astype(np.int64), position_bins(self._window, instants)
+        ends = np.cumsum(counts)
+        for index, begin, end in zip(chosen.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
+            if end > begin and instants[begin:end].min() >= self._clean and keys[begin:end].all():
+                self._matches.append((int(order[index]), keys[begin:end], bins[begin:end]))
+        while len(self._matches) > MOST_LISTED:
+            self._chosen_below //= 2
+            self._matches = [one for one in self._matches if one[0] < self._chosen_below]
+
+    # ---------------------------------------------------------------- what is told
+
+    def row(self, vectors: Vectors) -> dict[str, Any] | None:
+        """The fields of a row of `observations.features` that say what was counted since the last one; None: nothing.
+
+        `vectors`: those known, by key.
+        """
+        if not self._keys:
+            return None
+        occurred, counts = np.unique(np.concatenate(self._keys), return_counts=True)
+        weight = _ALL / self._chosen_below
+        found: dict[str, Any] = {
+            "occurrences": dict(zip(occurred.tolist(), counts.tolist(), strict=True)),
+            "matches": [keys.view(np.uint64).tolist() for _, keys, _ in self._matches],
+            "weight": weight,
+            "positions": self._positions(vectors, weight),
+            "features": self._news(vectors, occurred),
+        }
+        self._clear()
+        return found
+
+    def _news(self, vectors: Vectors, occurred: Keys) -> dict[int, list[int]]:
+        """The vectors of keys that have not been told yet."""
+        new = {key: list(vectors[key]) for key in occurred.tolist() if key not in self._told and key in vectors}
+        self._told.update(new)
+        return new
+
+    def _positions(self, vectors: Vectors, weight: float) -> list[list[int]]:
+        """[code of a kind, bin, contributions, occurrences], of the events whose kind is known."""
+        places: dict[tuple[int, int], list[float]] = {}
+        cells = [(np.concatenate(self._keys), np.concatenate(self._bins), 1, 1.0)]
+        cells += [(keys.view(np.uint64), bins, 0, weight) for _, keys, bins in self._matches]
+        for keys, bins, column, worth in cells:
+            distinct, which = np.unique(keys, return_inverse=True)
+            codes = np.array([vectors[key][0] if key in vectors else -1 for key in distinct.tolist()], np.int64)[which]
+            known = codes >= 0
+            cell, count = np.unique(codes[known] * BINS + bins[known], return_counts=True)
+            for place, number in zip(cell.tolist(), count.tolist(), strict=True):
+                places.setdefault(divmod(place, BINS), [0.0, 0.0])[column] += worth * number
+        return [[*place, round(sums[0]), round(sums[1])] for place, sums in sorted(places.items())]
+
+
+def _mixed(position: Ints, row: Ints) -> Keys:
+    """[n] a hash of each match."""
+    mixed = np.full(len(position), _GOLDEN)
+    for part in (position, row, position):
+        mixed = (mixed ^ part.view(np.uint64)) * _FACTOR
+        mixed ^= mixed >> _HALF
+    return mixed * _FACTOR

@@ -1,0 +1,127 @@
+"""What matches say of their events' features: against results, counted one by one."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.shedding.seen import MOST_LISTED
+from saffron.engine.models.feature_counts import FeatureCounts
+from saffron.language import compile_query
+from saffron.language.plan import MatchPlan
+from tests.unit.engine.match import cases
+from tests.unit.engine.match.shedding.test_keep import plans
+
+SPEC = "the features"
+VECTORS = {2**63 + key: (key % 3, key) for key in range(1, 7)}
+
+
+def operator(made: Mapping[str, MatchPlan], one_in: int = 1) -> MatchOperator:
+    return MatchOperator(partition=3, compiled=False, compiler=lambda text, *_: made[text], one_in=one_in)
+
+
+def keyed(blocks: Sequence[Block], keys: Mapping[int, int]) -> list[Block]:
+    """The blocks with the keys of their events, each vector with the first block."""
+    found = []
+    for number, block in enumerate(blocks):
+        own = np.array([keys[seq] for seq in block.columns.seq.tolist()], np.uint64)
+        features = VECTORS if number == 0 else {}
+        found.append(replace(block, columns=replace(block.columns, key=own), features=features))
+    return found
+
+
+def started(made: Mapping[str, MatchPlan], events: Sequence[Any], shed: str, masks: Any = None) -> list[Block]:
+    queries = [cases.query_control("add", name, slot=slot, shed=shed) for slot, name in enumerate(made)]
+    controls = [cases.schema_control(), Control(0, "features", {"spec": SPEC}), *queries]
+    opened = {name: cases.openers(plan, events) for name, plan in made.items()}
+    return cases.blocks(events, [4, 9], opened, controls, masks)
+
+
+def events_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
+    parts = [part if isinstance(part, list) else [part] for part in line["events"].values() if part is not None]
+    return [event for part in parts for event in part]
+
+
+@pytest.mark.parametrize("shed", ["pspice", "none"])
+def test_rows_are_what_results_and_events_say(shed: str) -> None:
+    rng = random.Random(7)
+    total = 0
+    for _ in range(22):
+        made = plans(rng, 2, written=shed == "none")
+        events = cases.stream(rng, 14)
+        keys = {event["seq"]: rng.choice(list(VECTORS)) for event in events}
+        run, found = operator(made), dict[str, list[Any]]()
+        for block in keyed(started(made, events, shed), keys):
+            for text in cases.results(run, [block]):
+                line = orjson.loads(text)
+                found.setdefault(line["query"], []).append(events_of(line))
+            state = run.snapshot()  # what is counted is not in it, keys of stored events are
+            fresh = operator(made)
+            fresh.restore(state)
+            fresh._features = run._features
+            run = fresh
+        rows = {row["query"]: row for row in run.observations().get("observations.features", [])}
+        occurred = Counter(keys.values())
+        for name in made:
+            row = rows[name]
+            wanted = Counter(tuple(sorted(keys[event["seq"]] for event in one)) for one in found.get(name, []))
+            total += wanted.total()
+            assert row["spec"] == SPEC
+            assert row["occurrences"] == occurred
+            assert row["features"] == {key: list(VECTORS[key]) for key in occurred}
+            if wanted.total() <= MOST_LISTED:
+                assert row["weight"] == 1
+                assert Counter(tuple(sorted(one)) for one in row["matches"]) == wanted
+                codes = Counter(VECTORS[key][0] for one in wanted.elements() for key in one)
+                said: Counter[int] = Counter()
+                for code, place, contributions, _ in row["positions"]:
+                    assert 0 <= place < 10
+                    said[code] += contributions
+                assert +said == codes
+            assert FeatureCounts(name, 1, SPEC).add(row)
+        assert "observations.features" not in run.observations()
+    assert total > 100
+
+
+def test_what_lies_within_a_window_behind_a_drop_is_left_out() -> None:
+    plan = compile_query("PATTERN SEQ(A a, B b) WITHIN 3 EVENTS", cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    made = {"q": plan}
+    events = [
+        {**event, "seq": n, "ts": n, "type": "AB"[n % 2]} for n, event in enumerate(cases.stream(random.Random(1), 16))
+    ]
+    keys = {n: 2**63 + 1 + n % 6 for n in range(16)}
+    masks = [0] * 16
+    masks[5] = 1  # window of 3: what begins at 9 or later is sure to miss nothing
+    run = operator(made)
+    for block in keyed(started(made, events, "pspice", masks), keys):
+        run.apply(block)
+    (row,) = run.observations()["observations.features"]
+    known = [*range(4), *range(9, 16)]  # the block in which the drop fell began with 4
+    assert row["occurrences"] == Counter(keys[n] for n in known)
+    wanted = [(n, n + 1) for n in (0, 2, 10, 12, 14)]
+    assert sorted(map(sorted, row["matches"])) == sorted(sorted(keys[n] for n in pair) for pair in wanted)
+
+
+def test_of_many_matches_some_stand_for_all() -> None:
+    plan = compile_query("PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 100 EVENTS", cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    made = {"q": plan}
+    events = [{**event, "seq": n, "ts": n, "type": "A"} for n, event in enumerate(cases.stream(random.Random(1), 12))]
+    keys = {n: 2**63 + 1 + n % 6 for n in range(12)}
+    run, matches = operator(made), 0
+    for block in keyed(started(made, events, "pspice"), keys):
+        matches += len(run.apply(block))
+    (row,) = run.observations()["observations.features"]
+    assert matches > 3000
+    assert MOST_LISTED / 4 < len(row["matches"]) <= MOST_LISTED
+    assert 0.8 * matches < row["weight"] * len(row["matches"]) < 1.25 * matches
