@@ -73,10 +73,10 @@ def is_collapsible(plan: MatchPlan) -> bool:
     Without a closure there are no more runs than a graph has nodes: where these must hold values of events further
     back, that is where conditions do not read neighbours, or the last event and one other, it is left to runs.
     """
-    if not plan.flat or plan.strategy is not Strategy.ANY or not all(_is_light(check.expr) for check in plan.checks):
+    if not plan.flat or plan.strategy is not Strategy.ANY or not all(_is_light(one.expr) for one in plan.conditions):
         return False
     return any(component.closure for component in plan.components) or all(
-        _is_of_neighbours(check.expr, len(plan.components) - 1) for check in plan.checks
+        _is_of_neighbours(one.expr, len(plan.components) - 1) for one in plan.conditions
     )
 
 
