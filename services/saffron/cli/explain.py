@@ -14,6 +14,7 @@ from saffron.cli.queries import bind_text, read_schema, read_texts
 from saffron.engine.composition import bind_together
 from saffron.language import explain_json, explain_svg, explain_text
 from saffron.language.sharing import sharing
+from saffron.language.shedding import AUTO, refusal
 
 
 def explain(
@@ -21,6 +22,7 @@ def explain(
     text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="How to print the plan.")] = "text",
     schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
+    shed: Annotated[str, typer.Option(metavar="NAME", help="Its shedder, on which its partial matches depend.")] = AUTO,
 ) -> None:
     """Print the plan: automaton, outline or template, conditions, strategy, window, key, complexity and why.
 
@@ -32,6 +34,8 @@ def explain(
 
         saffron explain -e 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour' --format svg > plan.svg
     """
+    if wrong := refusal(shed):
+        raise typer.BadParameter(wrong, param_hint="--shed")
     known = read_schema(schema) if schema else None
     texts = [(one.name, one.text) for one in read_texts(query or [], text or [])]
     together = list(bind_together(texts, known, bind_text))
@@ -41,9 +45,9 @@ def explain(
             console.say(warning)
         shares = sharing(plan, [other.plan for other in together if other is not bound])
         if format == "json":
-            shown = explain_json(plan) | ({"shares": shares} if shares else {})
+            shown = explain_json(plan, shed) | ({"shares": shares} if shares else {})
             sys.stdout.write(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode() + "\n")
         elif format == "text":
-            sys.stdout.write(explain_text(plan) + (f"\nshares\n  {shares}\n" if shares else "") + "\n")
+            sys.stdout.write(explain_text(plan, shed) + (f"\nshares\n  {shares}\n" if shares else "") + "\n")
         else:
             sys.stdout.write(explain_svg(plan) + "\n")
