@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.query import TrendQuery
@@ -103,44 +104,53 @@ class SharedGraph:
         lowest = low if known is None else max(low, known)
         return max(0, lowest) if window.events else lowest
 
+    def whole(self) -> tuple[object, ...] | None:
+        """What must be the same in two graphs that hold something, for one to serve the readers of both.
+
+        None where nothing is enough: it lacks events of its open windows, or what it is in depends on earlier ones.
+        """
+        if self.running is None or self.since is None or not self._in_order:
+            return None
+        low = self.running.low()
+        return (self.plan.window, low, self.running.openings()) if self.since < low else None
+
     def with_readers(self, other: SharedGraph, point: int) -> SharedGraph | None:
-        """One graph for the readers of both; None where that would change a result, or compile kernels once more."""
+        """Of two that hold nothing, one for the readers of both.
+
+        None where that would change a result, or compile kernels once more than without it.
+        """
         mine, others = self.begins(point), other.begins(point)
-        if mine is None or others is None:
-            return self._caught_up(other)
+        assert mine is not None
+        assert others is not None
         begin, plan = _common(mine, others, self, other), united(self.plan, other.plan)
         if begin is None or plan is None or len(measures_of(plan).all) > MOST_MEASURES:
             return None
-        readers = [*self.readers, *other.readers]
         for one, low in ((self, mine), (other, others)):
             if one.running is not None and low == begin and _serves(one.plan, plan):
-                return SharedGraph(one.plan, self.compiled, readers, running=one.running, since=one.since)
+                return one._for_both(self, other)
         if self.running is not None and other.running is not None:
             return None
-        made = SharedGraph(plan, self.compiled, readers)
+        made = SharedGraph(plan, self.compiled, [*self.readers, *other.readers])
         if isinstance(begin, int):
             made.low = begin
         else:
             made.openings = begin
         return made
 
-    def _caught_up(self, other: SharedGraph) -> SharedGraph | None:
-        """The one of two graphs that serves the readers of both, if both have seen all that is in open windows."""
-        if self.running is None or other.running is None or self.since is None or other.since is None:
-            return None
-        low = self.running.low()
-        if low != other.running.low() or low <= max(self.since, other.since):
-            return None
-        plan = united(self.plan, other.plan)
-        if plan is None or not in_order(plan) or self.running.openings() != other.running.openings():
-            return None
+    def instead_of(self, other: SharedGraph) -> SharedGraph | None:
+        """Of two that are alike and `whole`, the one that serves the readers of both, if there is one."""
         for one, beside in ((self, other), (other, self)):
-            if _serves(one.plan, plan) and beside.plan.window == plan.window:
-                readers = [*self.readers, *other.readers]
-                return SharedGraph(
-                    plan=one.plan, compiled=self.compiled, readers=readers, running=one.running, since=low - 1
-                )
+            if set(beside.plan.aggregates) <= set(one.plan.aggregates):
+                return one._for_both(self, other)
         return None
+
+    def _for_both(self, one: SharedGraph, other: SharedGraph) -> SharedGraph:
+        readers = [*one.readers, *other.readers]
+        return SharedGraph(self.plan, self.compiled, readers, running=self.running, since=self.since)
+
+    @cached_property
+    def _in_order(self) -> bool:
+        return in_order(self.plan)
 
 
 def _serves(plan: TrendPlan, asked: TrendPlan) -> bool:

@@ -121,11 +121,16 @@ class Together:
                 self._fold(candidates, block, begin)
 
     def _fold(self, candidates: Sequence[SharedGraph], block: Block, begin: int) -> None:
-        hosts: dict[Given, list[SharedGraph]] = {}
+        hosts: dict[object, list[SharedGraph]] = {}
+        point = _point(block, begin, events=candidates[0].plan.window.events)
         for graph in candidates:
-            beside = hosts.setdefault(_given(graph.readers[0], block, begin), [])
+            empty = graph.begins(point) is not None
+            known = None if empty else graph.whole()
+            if not empty and known is None:
+                continue  # it holds what only it can hold
+            beside = hosts.setdefault((_given(graph.readers[0], block, begin), known), [])
             for number, host in enumerate(beside):
-                made = host.with_readers(graph, _point(block, begin, events=graph.plan.window.events))
+                made = host.with_readers(graph, point) if empty else host.instead_of(graph)
                 if made is not None:
                     beside[number] = made
                     break
