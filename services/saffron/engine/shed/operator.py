@@ -39,6 +39,8 @@ class ShedderOperator:
     def __init__(self, partition: int, stream: str, overload: Overload | None = None) -> None:
         self.partition = partition
         self.stream = stream
+        self._watched: str | None = None
+        self._announced = False
         self._counter = 0
         self._next_seq = 0
         self._input: dict[str, int] = {"windows": -1, "models": 0}
@@ -124,6 +126,7 @@ class ShedderOperator:
     def watch(self, spec: FeatureSpec) -> None:
         """Blocks carry the keys of these features from the next one on, for models of events to learn from."""
         self._events.watch(spec)
+        self._watched, self._announced = spec.identity, False
 
     def observe(self, load: Mapping[str, Any]) -> str | None:
         """A message of `load` for this chain; returns why a forced order in it was refused, or None.
@@ -251,13 +254,22 @@ class ShedderOperator:
         """The block's controls with the own ones behind those at its first position."""
         head = sum(control.position == block.first_seq for control in block.controls)
         passed = [self._pass(control) for control in block.controls[:head]]
-        own = self._new_models(block.first_seq) + self._new_orders(block.first_seq)
+        own = (
+            self._new_models(block.first_seq) + self._new_orders(block.first_seq) + self._new_features(block.first_seq)
+        )
         return (*passed, *own, *(self._pass(control) for control in block.controls[head:]))
+
+    def _new_features(self, position: int) -> list[Control]:
+        """Of which specification the keys are that events carry from here on."""
+        if self._watched is None or self._announced:
+            return []
+        self._announced = True
+        return [Control(position, "features", {"spec": self._watched})]
 
     def _pass(self, control: Control) -> Control:
         if control.kind == "checkpoint":
             models = {query: list(version) for query, version in self._view.models.items()}
-            control = replace(control, body={**control.body, "models": models})
+            control = replace(control, body={**control.body, "models": models, "features": self._watched})
         self._view.apply(control)
         return control
 
