@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.int16]
 LEAF = -1
 MOST_DEPTH = 16
+MOST_ROWS = 20_000
 LEAST_EVENTS = 8
 TREES = 10
 """Trees of a forest, as in the paper."""
@@ -55,11 +56,22 @@ def train_tree(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> 
 
 
 def train_forest(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> Forest:
-    """Ten trees (scikit-learn's RandomForestRegressor), each of a random sample and of random fields at each node."""
+    """Ten trees (scikit-learn's RandomForestRegressor), each of a random sample of the events, not of their vectors."""
     from sklearn.ensemble import RandomForestRegressor
 
-    forest = RandomForestRegressor(n_estimators=TREES, max_features=0.5, n_jobs=1, **_grown(weight, seed))
-    return _flat(forest.fit(vectors, utility, sample_weight=weight).estimators_)
+    forest = RandomForestRegressor(n_estimators=TREES, n_jobs=1, **_grown(weight, seed))
+    rows, weight = copied(weight)
+    return _flat(forest.fit(vectors[rows], utility[rows], sample_weight=weight).estimators_)
+
+
+def copied(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Rows (indices) repeated as often as their weights say, about `MOST_ROWS` all together, and what each copy weighs.
+
+    A random sample then misses what is rare, as one of the events would, and not a third of all vectors.
+    """
+    copies = np.maximum(1, np.round(weight * min(1.0, MOST_ROWS / weight.sum()))).astype(np.int64)
+    rows = np.repeat(np.arange(len(weight)), copies)
+    return rows, (weight / copies)[rows]
 
 
 def _grown(weight: Floats, seed: int) -> dict[str, Any]:

@@ -1,19 +1,22 @@
 """The baselines that look at an event's kind only: E-BL of pSPICE and BL of gSPICE, which are one (papers P10, G9).
 
-A kind's utility is proportional to its repetition in the pattern (events of it in a match) and in the stream (its share
-of events). Kinds that no match needs go first; of the others a share inversely proportional to the utility is dropped,
-each event of a kind being as likely as any other.
+A kind's utility follows from its repetition in the pattern (events of it in a match) and in the stream (its share of
+events). The papers say "proportional to both"; one may read the product, by which rare kinds go first, or the events
+needed for each there is, by which frequent ones do. The baselines get the reading that loses less over all shares.
+Kinds that no match needs go first; of the others a share inversely proportional to the utility is dropped, each event
+of a kind being as likely as any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.feature_counts import WEIGHT, Half
+from saffron.engine.models.feature_counts import Half
+from saffron.engine.models.list_sample import Lists
 
 Floats = NDArray[np.float64]
 
@@ -90,19 +93,38 @@ def kind_rates(counts: Half, kinds: Mapping[int, int], cost: Floats) -> KindRate
     for key, count in counts.occurrences.items():
         frequency[kinds.get(key, codes - 1)] += count
     for key, parts in counts.contributions.items():
-        repetition[kinds.get(key, codes - 1)] += parts / WEIGHT
+        repetition[kinds.get(key, codes - 1)] += parts
     frequency /= max(1.0, float(frequency.sum()))
-    lists, abandoned = counts.matches.lists(), counts.abandoned.lists()
-    matches = max(1, sum(lists.values()))
-    utility = frequency * repetition * WEIGHT / matches
-    drawn = np.array([rates_at(point, frequency, utility) for point in np.linspace(0.0, 1.0, _POINTS)])
-    kept = 1.0 - drawn
-    lost, living = np.zeros(_POINTS), np.zeros(_POINTS)
+    repetition /= max(1, sum(counts.matches.lists().values()))
+    needed = np.divide(repetition, frequency, out=np.zeros(codes), where=frequency > 0)
+    readings = [_losing(counts, kinds, frequency, utility) for utility in (frequency * repetition, needed)]
+    best = min(readings, key=lambda rates: float(rates.lost.sum() + rates.false.sum()))
+    drawn, times = _drawn(best.frequency, best.utility), frequency * cost
+    return replace(best, saved=drawn @ times / times.sum()) if times.any() else best
+
+
+def _losing(counts: Half, kinds: Mapping[int, int], frequency: Floats, utility: Floats) -> KindRates:
+    """What these utilities lose, by shares of events; the time is not told."""
+    unknown, drawn = len(frequency) - 1, _drawn(frequency, utility)
+    kept, lists, abandoned = 1.0 - drawn, counts.matches.lists(), counts.abandoned.lists()
+    lost, living, matches = np.zeros(_POINTS), np.zeros(_POINTS), max(1, sum(lists.values()))
+    for codes, weight in _by_codes(lists, kinds, unknown).items():
+        lost += weight * (1.0 - kept[:, codes].prod(axis=1))
+    for codes, weight in _by_codes(abandoned, kinds, unknown).items():
+        living += weight * kept[:, codes[:-1]].prod(axis=1) * drawn[:, codes[-1]]
+    false = np.maximum.accumulate(living) / matches
+    return KindRates(frequency, utility, np.zeros(_POINTS), lost / matches, false)
+
+
+def _by_codes(lists: Lists, kinds: Mapping[int, int], unknown: int) -> dict[tuple[int, ...], int]:
+    """Weights by the codes of a list's keys, in its order."""
+    found: dict[tuple[int, ...], int] = {}
     for keys, weight in lists.items():
-        lost += weight * (1.0 - kept[:, [kinds.get(key, codes - 1) for key in keys]].prod(axis=1))
-    for keys, weight in abandoned.items():
-        own = kept[:, [kinds.get(key, codes - 1) for key in keys[:-1]]].prod(axis=1)
-        living += weight * own * drawn[:, kinds.get(keys[-1], codes - 1)]
-    times = frequency * cost
-    saved = drawn @ times / times.sum() if times.any() else np.zeros(_POINTS)
-    return KindRates(frequency, utility, saved, lost / matches, np.maximum.accumulate(living) / matches)
+        codes = tuple(kinds.get(key, unknown) for key in keys)
+        found[codes] = found.get(codes, 0) + weight
+    return found
+
+
+def _drawn(frequency: Floats, utility: Floats) -> Floats:
+    """[257, codes]: rates at each point."""
+    return np.array([rates_at(point, frequency, utility) for point in np.linspace(0.0, 1.0, _POINTS)])

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.forest import LEAST_EVENTS, MOST_DEPTH, TREES, train_forest, train_tree
+from saffron.engine.models.forest import LEAST_EVENTS, MOST_DEPTH, TREES, copied, train_forest, train_tree
 from saffron.engine.models.key_table import key_table
 from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
 
@@ -41,8 +41,10 @@ def test_trees_predict_to_the_bit_what_the_library_does(seed: int) -> None:
     least = LEAST_EVENTS / weight.sum()
     grown = {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": least, "random_state": seed}
     tree = DecisionTreeRegressor(**grown).fit(vectors, utility, sample_weight=weight)
-    forest = RandomForestRegressor(n_estimators=TREES, max_features=0.5, **grown)
-    forest.fit(vectors, utility, sample_weight=weight)
+    forest = RandomForestRegressor(n_estimators=TREES, **grown)
+    copies, weights = copied(weight)
+    forest.fit(vectors[copies], utility[copies], sample_weight=weights)
+    assert np.bincount(copies, weights) == pytest.approx(weight)
     unseen = np.random.default_rng(-seed % 99).integers(-2, 15, (5000, 6)).astype(np.int16)
     for ours, theirs in ((train_tree, tree), (train_forest, forest)):
         found = ours(vectors, utility, weight, seed)
