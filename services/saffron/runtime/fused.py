@@ -19,6 +19,7 @@ from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME
 from saffron.engine.match.drops import Stopwatch, no_time
+from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.results import Results, interleaved
 from saffron.engine.standing import Compiler
@@ -53,10 +54,12 @@ class Seconds:
 
 
 class Engines:
-    """The last hop: match queries and aggregate queries over the same blocks. `stopwatch`: ns, for `MatchOperator`."""
+    """The last hop: match and aggregate queries over the same blocks. `stopwatch`, `one_in`: of `MatchOperator`."""
 
-    def __init__(self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time) -> None:
-        self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch)
+    def __init__(
+        self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time, one_in: int = ONE_IN
+    ) -> None:
+        self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch, one_in=one_in)
         self.trends = TrendOperator(partition=partition, compiler=compiler)
 
     def apply(self, block: Block) -> Merged:

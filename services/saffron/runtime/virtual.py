@@ -141,7 +141,7 @@ class VirtualReplay(Replay):
 
     def _truth(self, chain: Chain, rest: Sequence[Block]) -> Found:
         """What the same engines find in the rest without shedding."""
-        engines = Engines(self._compile)
+        engines = Engines(self._compile, one_in=1)  # every block tells of its transitions and features
         engines.matcher.restore(chain.engines.matcher.snapshot())
         engines.trends.restore(chain.engines.trends.snapshot())
         found = Found(self.names)

@@ -22,6 +22,7 @@ Vectors = Mapping[int, tuple[int, ...]]
 MOST_LISTED = 256
 """Matches that one row lists, each for as many as it says."""
 
+_MOST_BLOCKS = 4096  # counted without being asked for a row: nobody does
 _ALL = 1 << 64
 _GOLDEN, _FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
@@ -62,6 +63,8 @@ class Seen:
         if keys is None:
             return
         instants = part.seq if self._window.events else part.ts
+        if len(self._keys) == _MOST_BLOCKS:
+            self._clear()
         begin = int(np.searchsorted(instants, self._clean))
         if begin < len(instants):
             self._keys.append(keys[part.low + begin : part.high])
