@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.edge_index import Search
+from saffron.language.edge_index import Search, edge_index
 from saffron.language.growth import growth
 from saffron.language.plan import MatchPlan, Strategy, TrendPlan, Window
-from saffron.language.trend_graphs import trend_graphs
+from saffron.language.trend_graphs import TrendGraphs, trend_graphs
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,15 @@ def _general_complexity(plan: MatchPlan) -> Complexity:
 
 def trend_complexity(plan: TrendPlan) -> Complexity:
     """Growth of the time with n, the events of one window and key. Trends are never built, however many there are."""
-    searches = set(trend_graphs(plan).searches)
+    graphs = trend_graphs(plan)
+    searches = set(graphs.searches)
     windows, shared = windows_of(plan.window), ""
     if windows != 1:
         shared = "; each event keeps an aggregate for each of its "
         shared += "windows, k of them" if windows is None else f"k = {windows} windows"
     k = "" if windows == 1 else "k "
     if Search.SCAN in searches:
-        reason = "a condition on adjacent events that no order of them serves: each event is compared with those before"
+        reason = f"{_why_scanned(graphs)}: each event is compared with those before"
         return Complexity("polynomial", f"O({k}n^2)", reason + shared)
     if Search.TREE in searches:
         reason = "each event finds its predecessors as a range of those before it, kept in order with their subtotals"
@@ -90,6 +91,22 @@ def trend_complexity(plan: TrendPlan) -> Complexity:
     if any(link.conditions for link in plan.template.transitions):
         reason = "each event has one predecessor to look at, or adds the running count of the states before it"
     return Complexity("linear", f"O({k}n)", reason + shared)
+
+
+def _why_scanned(graphs: TrendGraphs) -> str:
+    """What keeps transitions from totals and trees; those that share a state with such a one come last."""
+    for number, step in enumerate(graphs.steps):
+        if graphs.searches[number] is not Search.SCAN:
+            continue
+        if graphs.waits(number):
+            return "under skip-till-next-match, events wait until they are taken, one by one"
+        if step.transition.conditions and edge_index(step.transition).search is Search.SCAN:
+            return "a condition on adjacent events that no order of them serves"
+        if step.transition.conditions and step.negative is not None:
+            return "a condition on adjacent events inside a NOT"
+        if not all(map(graphs.is_instant, step.transition.absences)):
+            return "a NOT of several events between two others"
+    return "under TIME STRICT, a condition on events that are chosen among in another way too"
 
 
 def windows_of(window: Window) -> int | None:

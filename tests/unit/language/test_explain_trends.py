@@ -124,6 +124,22 @@ def test_drawings_hold_all_graphs_and_nothing_overlaps(query: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("A+ WHERE A.x + NEXT(A).x > 1 WITHIN 1 h", "a condition on adjacent events that no order of them serves"),
+        ("A+ WHERE skip-till-next-match { A.x > NEXT(A).x } WITHIN 1 h", "under skip-till-next-match, events wait"),
+        ("SEQ(A, NOT SEQ(B b, C c), D) WITHIN 1 h", "a NOT of several events between two others"),
+        ("SEQ(A, NOT SEQ(B b, C c)) WHERE b.x < c.x WITHIN 1 h", "a condition on adjacent events inside a NOT"),
+        ("SEQ(A+, NOT SEQ(B b, C c)) WHERE A.x < NEXT(A).x WITHIN 1 h TIME STRICT", "under TIME STRICT"),
+    ],
+)
+def test_why_predecessors_are_scanned(query: str, reason: str) -> None:
+    found = trend_complexity(trend(f"PATTERN {query} RETURN COUNT(*)"))
+    assert found.bound == "O(n^2)"
+    assert found.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
     ("pattern", "tail", "bound"),
     [
         ("A+", "WITHIN 1 h", "O(n)"),
