@@ -13,13 +13,9 @@ from saffron.cli.queries import QueryText, bind_text, read_schema, read_texts
 from saffron.cli.query_changes import QueryRefused, existing, finish, in_makers_order, put, require_addable, wait_until
 from saffron.cli.standing import read_standing, removed, stream_row, wait_for
 from saffron.engine.composition import bind_together
-from saffron.engine.why.as_dict import to_dict
-from saffron.engine.why.telling import TOLD
-from saffron.engine.why.words import lines
 from saffron.language import explain_text
 from saffron.language.shedding import AUTO, SHEDDERS, refusal
 from saffron.runtime.config import Settings
-from saffron.runtime.recent import Question, why_now
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -158,7 +154,9 @@ def why(
     asked: Annotated[
         str, typer.Argument(metavar="KEY|ID", help="A key as ATTR=VALUE (or '*'), or the beginning of a result's id.")
     ],
-    events: Annotated[int, typer.Option(min=1, help="How many of the key's newest events to tell of.")] = TOLD,
+    events: Annotated[
+        int | None, typer.Option(min=1, help="How many of the key's newest events to tell of; 40 if not given.")
+    ] = None,
     *,
     system: options.System,
     json: options.AsJson = False,
@@ -173,13 +171,19 @@ def why(
 
         saffron query why rally 9f2c41d7
     """
+    # Here, for they bring kernels along, which no other command of this file needs.
+    from saffron.engine.why.as_dict import to_dict
+    from saffron.engine.why.telling import TOLD
+    from saffron.engine.why.words import lines
+    from saffron.runtime.recent import Question, why_now
+
     with connection(system.connected()) as client:
         standing = read_standing(client)
         text = str(existing(standing, name).row["text"])
         stream = bind_text(text, None, name).plan.stream
         beside = {other: str(one.row["text"]) for other, one in standing.items()}
         row = stream_row(client, stream) or {}
-        question = Question(name, text, stream, asked, events, beside, row.get("schema"))
+        question = Question(name, text, stream, asked, events or TOLD, beside, row.get("schema"))
         answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
     if json:
         console.print_json(to_dict(answer.story))
