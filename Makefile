@@ -8,7 +8,7 @@ STAMP := $(VENV)/.stamp$(addprefix -,$(notdir $(PYTHON)))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format unit nightly mutants patterns contracts e2e bench clean
+.PHONY: help setup demo test simulated check format unit nightly mutants patterns contracts e2e bench clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -22,9 +22,12 @@ $(STAMP): requirements.lock pyproject.toml tools/setup/setup.sh tools/setup/uv.l
 demo: setup ## a real data set through every service; complex events on the screen
 	@$(BIN)/saffron demo
 
-test: check ## everything that must pass before a change lands: check, then all tests
-	@$(PYTEST) -q -n 2 -m "not kafka"
+test: setup ## everything that must pass before a change lands: check and all tests
+	@$(MAKE) --no-print-directory -j 2 check simulated
 	@$(PYTEST) -q -n 2 --dist loadfile -m kafka
+
+simulated: setup ## all tests that need no broker
+	@$(PYTEST) -q -n 2 -m "not kafka"
 
 check: setup ## formatting, lint, strict types, import walls
 	@$(BIN)/ruff format --check .
