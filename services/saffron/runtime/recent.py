@@ -124,8 +124,9 @@ def _told(question: Question, blocks: list[Block], partition: int) -> Told:
     texts = {name: text for name, text in question.beside.items() if name != question.query}
     others = standing_plans(_plan, texts, schema, question.stream)
     plan = matches_only(bound(_plan, question.text, schema, question.query, others))
-    jit.use_directory(user_cache_directory() / "kernels")
     bound_to, makers = read_beside(plan, schema, others, texts, _plan, partition=partition)
+    if makers is not None:  # they are run as in a service
+        jit.use_directory(user_cache_directory() / "kernels")
     return Told(plan, bound_to, blocks, makers)
 
 
