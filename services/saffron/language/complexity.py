@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from saffron.language.edge_index import Search, edge_index
 from saffron.language.growth import growth
 from saffron.language.plan import MatchPlan, Strategy, TrendPlan, Window
+from saffron.language.shared_panes import shares_panes
 from saffron.language.trend_graphs import TrendGraphs, trend_graphs
 
 
@@ -80,7 +81,9 @@ def trend_complexity(plan: TrendPlan) -> Complexity:
     if windows != 1:
         shared = "; each event keeps an aggregate for each of its "
         shared += "windows, k of them" if windows is None else f"k = {windows} windows"
-    k = "" if windows == 1 else "k "
+    if shares_panes(plan):
+        shared = f"; its pane keeps that once for all {windows} windows, whose results are products of panes"
+    k = "" if windows == 1 or shares_panes(plan) else "k "
     if Search.SCAN in searches:
         reason = f"{_why_scanned(graphs)}: each event is compared with those before"
         return Complexity("polynomial", f"O({k}n^2)", reason + shared)

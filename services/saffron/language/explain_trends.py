@@ -11,6 +11,7 @@ from saffron.language.edge_index import EdgeIndex
 from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line
 from saffron.language.formulas import amount, formula, window_line
 from saffron.language.plan import TrendPlan
+from saffron.language.shared_panes import shares_panes
 from saffron.language.template_words import Graph, between, dependencies, found_by, graphs, marks_of, state_names
 
 
@@ -69,6 +70,8 @@ def _panes_line(plan: TrendPlan) -> str:
     pane, windows = _pane(plan), windows_of(plan.window)
     if pane is None or windows is None:
         return "none: an event lies in each window that is open when it comes"
+    if shares_panes(plan):
+        return f"{amount(plan.window, plan.window.slide or 0)} each; an event counts once, in its pane"
     number = plan.window.size // pane
     lies = "1 window" if windows == 1 else f"{windows} windows"
     return f"{amount(plan.window, pane)} each, {number} to a window; an event lies in {lies}"

@@ -97,6 +97,12 @@ def test_who_waits_for_whom_under_skip_till_next_match() -> None:
     assert "  panes    50 events each, 2 to a window; an event lies in 2 windows\n" in text
 
 
+def test_windows_that_share_panes_say_so() -> None:
+    text = explain_text(trend("PATTERN A+ WITHIN 1 h SLIDE 1 min RETURN COUNT(*)"))
+    assert "  panes    1 minute each; an event counts once, in its pane\n" in text
+    assert "once for all 60 windows" in " ".join(text.split())
+
+
 def test_windows_that_events_open_have_no_panes() -> None:
     assert "  panes    none: an event lies in each window that is open when it comes\n" in explain_text(trend(OPENED))
     assert explain_json(trend(OPENED))["panes"] == {"size": None, "windows": None}
@@ -144,6 +150,10 @@ def test_why_predecessors_are_scanned(query: str, reason: str) -> None:
     [
         ("A+", "WITHIN 1 h", "O(n)"),
         ("A+", "WITHIN 1 h SLIDE 10 min", "O(k n)"),
+        ("A+", "WITHIN 1 h SLIDE 1 min", "O(n)"),
+        ("SEQ(A+, NOT B, C)", "WITHIN 1 h SLIDE 1 min", "O(k n)"),
+        ("A+", "WHERE skip-till-next-match WITHIN 1 h SLIDE 1 min", "O(k n)"),
+        ("A+", "WITHIN 1 h SLIDE 1 min TIME STRICT", "O(k n)"),
         ("A+", "WITHIN 1 h OPEN ON B", "O(k n)"),
         ("A+", "WHERE strict-contiguity { A.x + NEXT(A).x > 1 } WITHIN 1 h", "O(n)"),
         ("SEQ(A, NOT SEQ(B b, C c), D)", "WHERE b.x < c.x WITHIN 1 h", "O(n^2)"),
