@@ -70,8 +70,8 @@ def test_what_each_clause_does_to_a_search(query: str, search: str) -> None:
 
 def test_explain_says_where_the_engine_looks() -> None:
     seen: Counter[Search] = Counter()
-    for made in map(case, range(80_000, 80_300)):
+    for made in map(case, range(80_000, 80_200)):
         if isinstance(made, Case):
             assert said(made.plan) == kept(made.plan), str(made)
             seen.update(said(made.plan))
-    assert min(seen[search] for search in Search) > 20, seen
+    assert min(seen[search] for search in Search) > 10, seen

@@ -27,7 +27,7 @@ from tests.unit.engine.trends.build import block_of, query_control, schema_contr
 from tests.unit.engine.trends.language import CONTROLS, KINDS, SCHEMA, Case, case
 
 NAMES = "abcdef"
-SEEDS, CHUNK = 120, 40
+SEEDS, CHUNK = 80, 40
 _WINDOW = re.compile(r"WITHIN (\d+) (ms|EVENTS)(?: SLIDE (\d+) (?:ms|EVENTS))?")
 
 
