@@ -25,7 +25,7 @@ WHERE skip-till-next-match {{ [symbol] AND a.sector = 'Financials' AND a.price <
 WITHIN 10 minutes"""
 WORKLOADS = (("rally: every quote matters", RALLY), ("watch: few quotes matter", WATCH))
 TREND = """RETURN sector, COUNT(*), SUM(Quote.prev) PATTERN Quote+ WHERE [symbol] AND Quote.price > NEXT(Quote).price
-GROUP BY sector HAVING COUNT(*) > {0} WITHIN 10 minutes"""
+GROUP BY sector HAVING COUNT(*) > 10{0} WITHIN 10 minutes"""
 TEXTS = 10
 """Different texts of a workload; beyond that many, queries differ by name only."""
 SOME = 100_000
