@@ -147,12 +147,11 @@ def unprepared() -> dict[str, Callable[[], None]]:
     return waiting | ({"parts": partial(_compile_parts, tuple(_parts))} if _parts else {})
 
 
-def inlined(function: Function) -> Any:
-    """Decorator of a part of kernels: compiled into each caller, and called by nobody else.
-
-    It makes no arrays, so nothing counts references.
+def inlined(function: Function, *, always: bool = True) -> Any:
+    """Decorator of a part of kernels: compiled with its callers, and called by nobody else. It makes no arrays, so
+    nothing counts references. `always` False: it is seldom called, and one copy of it is enough for a kernel.
     """
-    return numba.njit(**_OPTIONS, **_ALONE, forceinline=True, _nrt=False, pipeline_class=Part)(function)
+    return numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=Part)(function)
 
 
 def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Function]:

@@ -40,8 +40,8 @@ store_in, batch_in, index_in = reader(STORE), reader(BATCH), reader(INDEX)
 class ByReference:
     """The loops made for one query (`source.special`), which get its arrays by address: as the loops themselves."""
 
-    def __init__(self, made: ModuleType) -> None:
-        self._advance, self._close_until, self.rehash = made.advance, made.close_until, made.rehash
+    def __init__(self, made: ModuleType, rehash: Any) -> None:
+        self._advance, self._close_until, self.rehash = made.advance, made.close_until, rehash
         self._store, self._batch, self._index = Table(STORE), Table(BATCH), Table(INDEX)
 
     def advance(

@@ -10,7 +10,7 @@ import ast
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -69,7 +69,7 @@ _VARIABLE |= dict.fromkeys(("measure_number", "measure_extreme", "gather_found",
 _VARIABLE |= dict.fromkeys(("add_cell", "add_to_cell", "copy_to_cell"), frozenset({"x", "cell"}))
 """With more than a few states: parts that are the same for all of them are compiled once."""
 _BEGIN = "# ---- template begins"
-_ENTRY_POINTS = ("advance", "close_until", "rehash")
+_ENTRY_POINTS = ("advance", "close_until")
 _MATRIX = types.float64[:, ::1]
 _SELECT = types.void(
     types.int64, types.int64, types.int64, types.int64, _MATRIX, _MATRIX, types.int64[::1], types.boolean[::1]
@@ -154,13 +154,21 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
     if not compiled:
         trees = ordered_code.plain(unlimited=False)
         names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
-        names["part"] = lambda function: function
+        names["part"] = names["rare"] = lambda function: function
+        names["rehash"] = core().rehash
         return jit.load(text, helpers=(references,), functions=names, compiled=False)
-    functions: dict[str, Any] = {"part": _part}
+    functions: dict[str, Any] = {"part": _part, "rare": partial(_part, always=False)}
     if len(wiring.trees):
         functions |= ordered_code.functions()
         text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
-    return references.ByReference(jit.load(text, helpers=(references,), functions=functions))
+    return references.ByReference(jit.load(text, helpers=(references,), functions=functions), _rehash())
+
+
+@cache
+def _rehash() -> Any:
+    """As machine code, which is the same for every query."""
+    lines = ["from __future__ import annotations", "@kernel()", ast.unparse(_functions()["rehash"]), ""]
+    return jit.load("\n".join(lines)).rehash
 
 
 class _Frozen:
@@ -183,9 +191,9 @@ def _written(one: _Frozen) -> str:
     return written_for(one.wiring, one.shapes)
 
 
-def _part(function: Any) -> Any:
+def _part(function: Any, *, always: bool = True) -> Any:
     """Decorator of a part of kernels, compiled once whatever literals it is called with: inlining sees to them."""
-    part = jit.inlined(function)
+    part = jit.inlined(function, always=always)
     typed = part.get_call_template
 
     def unliteral(arguments: Sequence[Any], keywords: Any) -> Any:
@@ -206,8 +214,9 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     lines = [*_IMPORTS]
     for function in maker.made:
         # Kernels make no arrays: without reference counts and with every hot part inlined they are much faster.
-        rare = function.name in _ENTRY_POINTS or function.name.rpartition("_")[0] in _RARE
-        lines += ["@kernel()" if rare else "@part", ast.unparse(function), ""]
+        rare = function.name.rpartition("_")[0] in _RARE
+        mark = "@kernel()" if function.name in _ENTRY_POINTS else "@rare" if rare else "@part"
+        lines += [mark, ast.unparse(function), ""]
     return "\n".join(lines)
 
 
