@@ -1,4 +1,4 @@
-"""An aggregate query as a reader of a graph: which numbers of its results are the query's, and what it makes of them."""
+"""An aggregate query as a reader of a graph: which numbers are its own, and what it makes of them."""
 
 from __future__ import annotations
 
