@@ -28,6 +28,7 @@ Row = dict[str, Any]
 SIZES = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
 SCANNED = 100_000
 BUILT = 2**27
+WINDOWS = (1, 2, 4, 10, 60)
 GROUPS = (1, 10, 100, 1_000, 10_000)
 SELECTIVITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 SPAN = 100_000
@@ -118,6 +119,19 @@ def by_groups(runs: int) -> Iterator[Row]:
         found = measured(schema, columns, one_window("A+", "A.v > NEXT(A).v", SPAN, " GROUP BY key"), runs)
         del found["lines"]
         yield {"groups": groups, **found}
+
+
+def by_windows(runs: int) -> Iterator[Row]:
+    """Overlapping windows, one beginning each second: an event lies in k of them; of one key and of a thousand."""
+    for windows in WINDOWS:
+        row: Row = {"windows of an event": windows}
+        for keys in (1, 1_000):
+            schema, columns = uniform(SPAN + 1, keys)
+            for name, condition in (("no predicate", "[key]"), ("falling", "[key] AND A.v > NEXT(A).v")):
+                text = f"RETURN COUNT(*) PATTERN A+ WHERE {condition} WITHIN {windows} seconds SLIDE 1 second"
+                found = measured(schema, columns, text, runs)
+                row |= {f"{name}, {keys} keys, events/s": found["events/s"]}
+        yield row
 
 
 def two_steps(runs: int) -> Iterator[Row]:
@@ -214,6 +228,7 @@ def main() -> None:
         "events a window": lambda: by_size(chosen.runs),
         "selectivity": lambda: by_selectivity(chosen.runs),
         "groups": lambda: by_groups(chosen.runs),
+        "overlapping windows": lambda: by_windows(chosen.runs),
         "two steps": lambda: two_steps(chosen.runs),
         "Varpulis": lambda: varpulis(Path(chosen.varpulis), chosen.runs) if chosen.varpulis else iter(()),
     }

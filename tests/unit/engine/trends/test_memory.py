@@ -42,7 +42,7 @@ def blocks(text: str, number: int, size: int, keys_per_ms: int) -> Iterator[Bloc
 @pytest.mark.parametrize(
     "text",
     [
-        "RETURN k, COUNT(*) PATTERN A+ GROUP BY k WITHIN 10 ms SLIDE 5 ms",
+        "RETURN k, COUNT(*) PATTERN A+ GROUP BY k WITHIN 10 ms SLIDE 1 ms",
         "RETURN k, COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x GROUP BY k WITHIN 10 ms",
         "RETURN COUNT(*) PATTERN SEQ(A a, A b) WHERE a.k != NEXT(b).k WITHIN 300 EVENTS SLIDE 100 EVENTS",
     ],
