@@ -85,6 +85,7 @@ class Chain:
         *,
         partition: int,
         disorder: int,
+        one_in: int = ONE_IN,
     ) -> None:
         self.seconds = Seconds()
         self.windowing = WindowingOperator(
@@ -96,7 +97,7 @@ class Chain:
             checkpoint_every=NO_CHECKPOINTS,
             compiler=compiler,
         )
-        self.engines = Engines(compiler, partition=partition)
+        self.engines = Engines(compiler, partition=partition, one_in=one_in)
         started = time.perf_counter()
         for query in queries:
             wanted = {"version": 1, "op": "add", "text": query.text, "from": "now", "shed": query.shed}

@@ -17,6 +17,7 @@ from saffron.engine.composition import bind_together, makers_first
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_values
+from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError
 from saffron.language import Bound, bind
@@ -61,6 +62,7 @@ class Replay:
         self._results: Counter[str] = Counter()
         self._peak = 0
         self._reading = 0.0
+        self._one_in = ONE_IN
 
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
@@ -77,7 +79,7 @@ class Replay:
         schema = self.schema = self.schema or infer_schema(head)
         queries = self._bound(schema)
         self._chains = [
-            Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder)
+            Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder, one_in=self._one_in)
             for partition in range(self.partitions)
         ]
         return itertools.chain(head, source)

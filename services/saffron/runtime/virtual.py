@@ -67,6 +67,7 @@ class VirtualReplay(Replay):
         if self.partitions > 1:
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
+        self._one_in = 1  # every block tells of its transitions and features
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None
 
@@ -141,7 +142,7 @@ class VirtualReplay(Replay):
 
     def _truth(self, chain: Chain, rest: Sequence[Block]) -> Found:
         """What the same engines find in the rest without shedding."""
-        engines = Engines(self._compile, one_in=1)  # every block tells of its transitions and features
+        engines = Engines(self._compile)
         engines.matcher.restore(chain.engines.matcher.snapshot())
         engines.trends.restore(chain.engines.trends.snapshot())
         found = Found(self.names)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
-_POINTS = 65
-Floats = NDArray[np.float64]
+from saffron.engine.shed.loss_curve import LossCurve
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A query. `lost`: share of its matches lost where a share of its events is dropped. `worth`: its weight times its
-    matches an event. `cost`: its part of the processing time."""
+    """A query that may lose events. `worth`: its weight times its matches an event. `cost`: what of the processing time
+    it takes, above 0. `length`: events a match."""
 
-    lost: Callable[[float], float]
+    curve: LossCurve
     worth: float
     cost: float
+    length: float = 1.0
+
+    def left(self, share: float) -> float:
+        """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
+        meet them, since those that a match needs begin and advance them too."""
+        return float((1 - share) * (1 - self.curve.at(share)) ** (1 / self.length))
 
 
 def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]:
@@ -31,39 +32,16 @@ def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]
     if len(queries) == 1:
         return dict.fromkeys(queries, share)
     pieces = [
-        (slope, name, begin, end) for name, query in sorted(queries.items()) for slope, begin, end in _pieces(query)
+        (query.worth * slope / query.cost, name, begin, end)
+        for name, query in queries.items()
+        for slope, begin, end in query.curve.pieces
     ]
-    pieces.sort(key=lambda piece: piece[:3])
     left = share * sum(query.cost for query in queries.values())
     shares = dict.fromkeys(queries, 0.0)
-    for _, name, begin, end in pieces:
+    for _, name, begin, end in sorted(pieces, key=lambda piece: piece[:3]):
         if left <= 0:
             break
-        cost = queries[name].cost
-        taken = min(end - begin, left / cost) if cost > 0 else end - begin
+        taken = min(end - begin, left / queries[name].cost)
         shares[name] += taken
-        left -= taken * cost
+        left -= taken * queries[name].cost
     return {name: min(1.0, one) for name, one in shares.items()}
-
-
-def _pieces(query: Candidate) -> list[tuple[float, float, float]]:
-    """(loss for the time saved, begin, end) of each piece of the hull, in order."""
-    at = np.linspace(0.0, 1.0, _POINTS)
-    lost = np.array([query.lost(float(one)) for one in at])
-    hull = [0]
-    for point in range(1, _POINTS):
-        while len(hull) > 1 and _above(at, lost, hull[-2], hull[-1], point):
-            hull.pop()
-        hull.append(point)
-    pieces = []
-    for one, other in pairwise(hull):
-        width = at[other] - at[one]
-        slope = query.worth * (lost[other] - lost[one]) / max(query.cost * width, 1e-12)
-        pieces.append((float(slope), float(at[one]), float(at[other])))
-    return pieces
-
-
-def _above(at: Floats, lost: Floats, one: int, middle: int, other: int) -> bool:
-    """Whether the middle point is on or above the line between the two others."""
-    width = at[other] - at[one]
-    return bool(lost[middle] * width >= lost[one] * (at[other] - at[middle]) + lost[other] * (at[middle] - at[one]))

@@ -49,7 +49,7 @@ PASS = Decision()
 
 @dataclass
 class Decider:
-    """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis).
+    """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis). `mean`: an event's ms.
 
     Events begin to be dropped when the block's latency reaches `start` of the bound, and cease when it is below half of
     that; in between the share follows the backlog, and falls to 0 by itself when the load does.
@@ -57,10 +57,11 @@ class Decider:
 
     settings: Overload
     dropping: bool = False
-    _each: float | None = None
+    mean: float | None = None
 
-    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, first: str) -> Decision:
-        """`events`, `partial`: what may be dropped; `first`: which of them ("events" or "partial") where both may."""
+    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, most: float) -> Decision:
+        """`events`, `partial`: what may be dropped. `most`: where both may, the greatest share of the work that is
+        planned to be saved by events; beyond it they go only where no partial matches are left to."""
         settings = self.settings
         each = detector.processing(at.alive)
         latency = at.queueing + at.flying + at.events * each
@@ -68,7 +69,7 @@ class Decider:
         self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
         mean = self._smoothed(each, at)
         share = 0.0
-        if self.dropping and mean > 0 and (first == "events" or not partial):
+        if self.dropping and mean > 0:
             share = drop_share(
                 backlog=at.waiting,
                 rate=at.rate,
@@ -76,6 +77,7 @@ class Decider:
                 interval=settings.interval,
                 slack=max(0.0, threshold - at.flying),
             )
+            share = min(share, most) if partial else share
         budget = self._budget(at)
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
@@ -85,11 +87,11 @@ class Decider:
 
     def _smoothed(self, each: float, at: Situation) -> float:
         """An event's time over the last half of an interval: a plan for an interval does not follow each burst."""
-        if self._each is None:
-            self._each = each
+        if self.mean is None:
+            self.mean = each
         passed = at.events / at.rate if at.rate > 0 else 0.0
-        self._each += (each - self._each) * passed / (passed + self.settings.interval / 2)
-        return self._each
+        self.mean += (each - self.mean) * passed / (passed + self.settings.interval / 2)
+        return self.mean
 
     def _budget(self, at: Situation) -> float:
         """How long the block may take."""

@@ -23,11 +23,12 @@ from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.feature_keys import FeatureKeys, Features
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.engine.shed.chance import chance
+from saffron.engine.shed.loss_curve import LossCurve
 from saffron.language.shedding import AUTO
 
 CHOICE = ("gspice-h", "gspice-forest", "gspice-tree", "espice")
 """What auto chooses from; of equals the first."""
-_EVENTS_A_MATCH = 3.0
+EVENTS_A_MATCH = 3.0
 """Where neither a model says what a drop loses."""
 
 Marks = NDArray[np.bool_]
@@ -43,6 +44,7 @@ class EventDrops:
     _keys: dict[str, FeatureKeys] = field(default_factory=dict)
     _features: dict[str, Features] = field(default_factory=dict)
     _shedding: dict[tuple[str, str], EventShedding] = field(default_factory=dict)
+    _curves: dict[tuple[str, str], LossCurve] = field(default_factory=dict)
 
     def use(self, models: Mapping[str, EventModel]) -> None:
         """The models in force by query."""
@@ -51,6 +53,7 @@ class EventDrops:
             return
         self.models = dict(models)
         self._shedding = {place: one for place, one in self._shedding.items() if place[0] not in changed}
+        self._curves.clear()
         self._follow()
 
     def watch(self, spec: FeatureSpec) -> None:
@@ -85,12 +88,17 @@ class EventDrops:
         identity = self._watched.identity
         return self._features[identity].keys, self._keys[identity].news()
 
-    def lost(self, query: str, by: str, share: float, events_a_match: float = _EVENTS_A_MATCH) -> float:
+    def lost(self, query: str, by: str, share: float) -> float:
         """The share of matches lost where this share of events is dropped for a query."""
         shedding = self._of(query, by, share)
-        if shedding is None:
-            return float(1.0 - (1.0 - share) ** events_a_match)
-        return shedding.at(share).lost
+        return float(1.0 - (1.0 - share) ** EVENTS_A_MATCH) if shedding is None else shedding.at(share).lost
+
+    def curve(self, query: str, by: str) -> LossCurve:
+        """The same at all shares."""
+        found = self._curves.get((query, by))
+        if found is None:
+            found = self._curves[query, by] = LossCurve.of(lambda share: self.lost(query, by, share))
+        return found
 
     def marks(self, columns: Columns, query: str, by: str, share: float) -> Marks:
         """[n] whether each event of the block that was applied last goes."""

@@ -1,37 +1,71 @@
-"""Which means of shedding goes first where both are allowed: the one that loses less for the time to be saved."""
+"""How much to save by dropping events, and how much by dropping partial matches, where both are allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.partial_curve import PartialCurve
 
-EVENTS, PARTIAL = "events", "partial"
-_CLEARLY = 0.8
-"""The other means takes over where it loses less than this share of what the present one loses."""
+_STEPS = 32
+_GRAIN = 32
+_SMOOTH = 0.05
+"""A split follows what was found last by this share, so that means do not take turns."""
+
+
+@dataclass(frozen=True)
+class Droppable:
+    """A query whose partial matches may go; `curve` None: nothing is known of them."""
+
+    curve: PartialCurve | None
+    worth: float
 
 
 @dataclass
 class Means:
-    """Remembers what went first last, so that two means that lose alike do not take turns."""
+    """`events`: the greatest share of the work that is saved by dropping events; what is missing, partial matches save.
 
-    first: str = PARTIAL
+    0 is partial matches only, 1 events only. It is what loses least at the share that is to be saved now.
+    """
 
-    def choose(
-        self, share: float, events: Mapping[str, Candidate], partial: Mapping[str, tuple[PartialCurve | None, float]]
-    ) -> str:
-        """`share`: of the time, to be saved. `events`: queries that may lose events. `partial`: queries that may lose
-        partial matches, with their curves (None: unknown) and their worth (weight times matches an event)."""
-        if not events or not partial:
-            self.first = EVENTS if events else PARTIAL
-            return self.first
-        shares = allocate(events, share)
-        by_events = sum(one.worth * one.lost(shares[name]) for name, one in events.items())
-        by_partial = sum(worth * (share if curve is None else curve.at(share)) for curve, worth in partial.values())
-        losses = {EVENTS: by_events, PARTIAL: by_partial}
-        other = PARTIAL if self.first == EVENTS else EVENTS
-        if losses[other] < _CLEARLY * losses[self.first]:
-            self.first = other
-        return self.first
+    events: float | None = None
+    _known: dict[int, float] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Models have changed."""
+        self._known.clear()
+
+    def split(self, share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
+        """`share`: of the time, to be saved."""
+        place = max(1, round(share * _GRAIN))
+        if place not in self._known:
+            self._known[place] = best_split(place / _GRAIN, events, partial)
+        found = self._known[place]
+        self.events = found if self.events is None else self.events + _SMOOTH * (found - self.events)
+        return self.events
+
+
+def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
+    """The share to be saved by events that loses least of all matches, by weight; of equals the least.
+
+    What partial matches save, they save of what events have left: left by events * (1 - partial) = 1 - share.
+    """
+    best = (np.inf, 0.0)
+    total = sum(one.cost for one in events.values())
+    for by_events in np.linspace(0.0, share, _STEPS + 1).tolist():
+        shares = allocate(events, by_events)
+        left = sum(one.cost * one.left(shares[name]) for name, one in events.items()) / total
+        rest = max(0.0, 1 - (1 - share) / left) if left > 0 else 0.0
+        loss = 0.0
+        for name in {**events, **partial}:
+            kept = 1 - events[name].curve.at(shares[name]) if name in events else 1.0
+            if name in partial:
+                curve = partial[name].curve
+                kept *= 1 - (rest if curve is None else curve.at(rest))
+            loss += (events[name] if name in events else partial[name]).worth * (1 - kept)
+        if loss < best[0] - 1e-12:
+            best = (loss, by_events)
+    return best[1]

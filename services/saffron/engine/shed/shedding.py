@@ -16,9 +16,8 @@ from saffron.engine.shed.arrivals import Arrivals
 from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import Decider, Decision, Situation
 from saffron.engine.shed.detector import Detector
-from saffron.engine.shed.drop_share import drop_share
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.means import Means
+from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
+from saffron.engine.shed.means import Droppable, Means
 from saffron.engine.shed.outage import DROP, KEEP, Outage
 from saffron.engine.shed.partial import Worths
 from saffron.engine.shed.settings import Overload
@@ -86,6 +85,7 @@ class Shedding:
         self._outage = Outage(self.settings)
         self._worths = Worths(self.settings.seed)
         self._means = Means()
+        self._by: tuple[object, ...] = ()
 
     def plan(self, block: Block, queueing: float, now: float, queries: Queries) -> Shed:
         """What to do with the next block, whose oldest event has waited `queueing`."""
@@ -119,25 +119,21 @@ class Shedding:
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
-        first = self._first(at, queries) if events and partial else ("events" if events else "partial")
-        return self._decider.decide(at, self.detector, events=events, partial=partial, first=first)
+        most = self._most(at, queries) if events and partial else 1.0
+        return self._decider.decide(at, self.detector, events=events, partial=partial, most=most)
 
-    def _first(self, at: Situation, queries: Queries) -> str:
-        each = self.detector.processing(at.alive)
-        share = _LEAST_SHARE
-        if each > 0:
-            settings = self.settings
-            slack = settings.start * settings.bound
-            planned = drop_share(
-                backlog=at.waiting, rate=at.rate, capacity=1 / each, interval=settings.interval, slack=slack
-            )
-            share = max(share, planned)
+    def _most(self, at: Situation, queries: Queries) -> float:
+        """Where both may go: what is best saved by dropping events of what is to be saved now."""
         self._use(queries)
+        each = self._decider.mean or self.detector.processing(at.alive)
+        if each <= 0:
+            return 0.0
+        share = max(_LEAST_SHARE, 1.0 - 1.0 / (at.rate * each) if at.rate > 0 else 0.0)
         partial = {
-            name: (self._worths.curve(name, queries.traits[name].by), self._worth(name, queries))
+            name: Droppable(self._worths.curve(name, queries.traits[name].by), self._worth(name, queries))
             for name in queries.by_partial
         }
-        return self._means.choose(share, self._candidates(queries), partial)
+        return self._means.split(share, self._candidates(queries), partial)
 
     def _forward(self, block: Block, at: Situation, decision: Decision, kept: float) -> None:
         left = at.alive if decision.keep is None else at.alive - at.droppable + decision.keep
@@ -156,6 +152,10 @@ class Shedding:
 
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
+        known = (*(one.version for one in queries.models.values()), *map(id, self.events.models.values()))
+        if known != self._by:
+            self._by = known
+            self._means.forget()
 
     def _weight(self, name: str, queries: Queries) -> float:
         return self.settings.weights.get(name, queries.traits[name].weight)
@@ -186,9 +186,10 @@ class Shedding:
     def _candidates(self, queries: Queries) -> dict[str, Candidate]:
         return {
             name: Candidate(
-                lambda share, name=name: self.events.lost(name, queries.traits[name].by, share),  # type: ignore[misc]
+                self.events.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
                 self._time(name),
+                queries.models[name].states - 1.0 if name in queries.models else EVENTS_A_MATCH,
             )
             for name in queries.by_events
         }

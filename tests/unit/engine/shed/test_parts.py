@@ -13,7 +13,8 @@ from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
 from saffron.engine.shed.chance import chance, exempt
 from saffron.engine.shed.drop_share import drop_share
-from saffron.engine.shed.means import EVENTS, PARTIAL, Means
+from saffron.engine.shed.loss_curve import SHARES, LossCurve
+from saffron.engine.shed.means import Droppable, Means, best_split
 from saffron.engine.shed.outage import DROP, KEEP, NORMAL, Outage
 from saffron.engine.shed.partial import Worths
 from saffron.engine.shed.partial_curve import PartialCurve, partial_curve
@@ -105,8 +106,7 @@ def test_whole_spans_are_exempt() -> None:
 def test_shares_save_what_is_wanted_at_the_least_loss(queries: list[tuple[float, float, float]], share: float) -> None:
     """Losses are powers of the share: convex ones bend, concave ones are all or nothing."""
     given_ = {
-        f"q{i}": Candidate(lambda s, power=power: s**power, worth, cost)  # type: ignore[misc]
-        for i, (power, worth, cost) in enumerate(queries)
+        f"q{i}": Candidate(LossCurve(SHARES**power), worth, cost) for i, (power, worth, cost) in enumerate(queries)
     }
     shares = allocate(given_, share)
     total = sum(one.cost for one in given_.values())
@@ -175,21 +175,35 @@ def test_names_say_what_a_partial_match_is_worth() -> None:
 # ------------------------------------------------------------ which means
 
 
-def candidate(lost: float, worth: float = 1.0) -> Candidate:
-    return Candidate(lambda share: lost * share, worth, 1.0)
+def candidate(power: float, worth: float = 1.0) -> Candidate:
+    return Candidate(LossCurve(SHARES**power), worth, 1.0)
 
 
-def curve(lost: float) -> PartialCurve:
-    return PartialCurve(np.array([0.0, 1.0]), np.array([0.0, lost]))
+def droppable(power: float) -> Droppable:
+    return Droppable(PartialCurve(SHARES, SHARES**power), 1.0)
 
 
-def test_what_loses_less_goes_first_and_stays_until_the_other_is_clearly_better() -> None:
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize(("events", "partial"), [(1.0, 3.0), (3.0, 1.0), (2.0, 2.0), (0.3, 0.5)])
+def test_what_is_saved_is_split_so_that_the_least_is_lost(share: float, events: float, partial: float) -> None:
+    def lost(by_events: float) -> float:
+        left = (1 - by_events) * (1 - by_events**events)
+        rest = max(0.0, 1 - (1 - share) / left) if left else 0.0
+        return float(1 - (1 - by_events**events) * (1 - rest**partial))
+
+    split = best_split(share, {"q": candidate(events)}, {"q": droppable(partial)})
+    assert lost(split) <= min(lost(one) for one in np.linspace(0, share, 17).tolist()) + 0.02
+
+
+def test_a_split_is_approached() -> None:
     means = Means()
-    assert means.choose(0.5, {"q": candidate(0.2)}, {"q": (curve(0.9), 1.0)}) == EVENTS
-    assert means.choose(0.5, {"q": candidate(1.0)}, {"q": (curve(0.9), 1.0)}) == EVENTS
-    assert means.choose(0.5, {"q": candidate(1.0)}, {"q": (curve(0.5), 1.0)}) == PARTIAL
-    assert means.choose(0.5, {"q": candidate(1.0)}, {}) == EVENTS
-    assert means.choose(0.5, {}, {"q": (None, 1.0)}) == PARTIAL
+    free, dear = {"q": candidate(8.0)}, {"q": droppable(0.1)}
+    first = means.split(0.5, free, dear)
+    assert first > 0.4
+    means.forget()
+    after = [means.split(0.5, {"q": candidate(0.1)}, {"q": droppable(8.0)}) for _ in range(100)]
+    assert after[0] == pytest.approx(0.95 * first, abs=0.03)
+    assert after[-1] < 0.01
 
 
 # ------------------------------------------------------------ queries

@@ -1,0 +1,53 @@
+"""What dropping events loses, as a curve that queries and means can be compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SHARES: Floats = np.linspace(0.0, 1.0, 65)
+
+
+@dataclass(frozen=True)
+class LossCurve:
+    """`lost` [65]: the share of matches lost at each of `SHARES` of events dropped, rising."""
+
+    lost: Floats
+
+    @classmethod
+    def of(cls, lost: Callable[[float], float]) -> LossCurve:
+        """The curve of a function."""
+        return cls(np.maximum.accumulate([lost(share) for share in SHARES.tolist()]))
+
+    def at(self, share: float) -> float:
+        """Linear between points."""
+        return float(np.interp(share, SHARES, self.lost))
+
+    @cached_property
+    def pieces(self) -> tuple[tuple[float, float, float], ...]:
+        """(slope, begin, end) of each piece of the lower convex hull, in order."""
+        hull = [0]
+        for point in range(1, len(SHARES)):
+            while len(hull) > 1 and self._above(hull[-2], hull[-1], point):
+                hull.pop()
+            hull.append(point)
+        return tuple(
+            (
+                float((self.lost[other] - self.lost[one]) / (SHARES[other] - SHARES[one])),
+                float(SHARES[one]),
+                float(SHARES[other]),
+            )
+            for one, other in pairwise(hull)
+        )
+
+    def _above(self, one: int, middle: int, other: int) -> bool:
+        """Whether the middle point is on or above the line between the two others."""
+        left, right = SHARES[middle] - SHARES[one], SHARES[other] - SHARES[middle]
+        return bool(self.lost[middle] * (left + right) >= self.lost[one] * right + self.lost[other] * left)
