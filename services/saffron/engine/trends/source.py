@@ -55,7 +55,10 @@ _PARTS = (
     kernels,
 )
 _IMPORTS = ("import math", "from typing import Any")
-_RARE = ("add_key", "close", "lengthen", "finish_keys", "finish_panes", "compose", "open_window", "add_aligned")
+_RARE = (
+    *("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned"),
+    *("finish_panes", "compose", "through", "load", "make_one", "product", "times"),
+)
 _NAMES_OF_TREES = (
     *("AFTER", "BEFORE", "BLOCK", "BLOCKS", "FAN", "FILLED", "FOUND", "GIVEN", "HEIGHT", "KEY", "LAST", "LISTS"),
     *("ROWS", "WORD"),
@@ -68,6 +71,9 @@ _VARIABLE |= dict.fromkeys(("gather_total", "accumulate", "zero"), _TOTAL)
 _VARIABLE |= dict.fromkeys(("measure_number", "measure_extreme", "gather_found", "add_entry", "extra_marks"), _STATE)
 _VARIABLE |= dict.fromkeys(("add_cell", "add_to_cell", "copy_to_cell"), frozenset({"x", "cell"}))
 """With more than a few states: parts that are the same for all of them are compiled once."""
+_ONCE = {"through": frozenset({"slot", "begins"}), "load": frozenset({"slot", "first"}), "compose": frozenset({"left"})}
+_ONCE |= {"make_one": frozenset({"slot"})}
+"""Parts that are compiled once, whatever they are called with."""
 _BEGIN = "# ---- template begins"
 _ENTRY_POINTS = ("advance", "close_until")
 _MATRIX = types.float64[:, ::1]
@@ -206,7 +212,7 @@ def _part(function: Any, *, always: bool = True) -> Any:
 def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     """The source of the loops for a query of this wiring, whose arrays have these sizes for good."""
     constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
-    variable = _VARIABLE if len(wiring.states) > _FEW else {}
+    variable = _ONCE | (_VARIABLE if len(wiring.states) > _FEW else {})
     maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants, variable=variable))
     for name in _ENTRY_POINTS:
         maker.entry(name)
