@@ -47,6 +47,7 @@ from saffron.engine.trends.prepare import nothing, prepare, ranked
 from saffron.engine.trends.returns import Rows, kinds_of
 from saffron.engine.trends.saved import restored, saved
 from saffron.engine.trends.shed import Shed
+from saffron.engine.trends.sizes import Sizes
 from saffron.engine.trends.wiring import sizes_of, wiring_of
 from saffron.language.plan import TrendPlan
 
@@ -99,7 +100,7 @@ class TrendQuery:
         """No trees yet; () for a query that never has any."""
         return forest.planted(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
 
-    def _sizes(self) -> store.Sizes:
+    def _sizes(self) -> Sizes:
         return sizes_of(self.graphs, self._measures, self._needs.stored)
 
     def _table(self, *saved: Any) -> Strings:

@@ -75,7 +75,7 @@ from saffron.engine.trends.layout import (
 from saffron.engine.trends.limits import windows_of
 from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import AFTER, BEFORE
-from saffron.engine.trends.store import Sizes
+from saffron.engine.trends.sizes import Sizes
 from saffron.language.plan import Strategy
 from saffron.language.shared_panes import shares_panes
 from saffron.language.trend_graphs import Total
