@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
+from saffron.engine.match.shedding.positions import position_bins
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.feature_keys import FeatureKeys, Features
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.engine.shed.chance import chance
 from saffron.engine.shed.loss_curve import LossCurve
+from saffron.engine.shed.traits import Traits
+from saffron.language.plan import Window
 from saffron.language.shedding import AUTO
 
 CHOICE = ("gspice-h", "gspice-forest", "gspice-tree", "espice")
@@ -100,13 +103,15 @@ class EventDrops:
             found = self._curves[query, by] = LossCurve.of(lambda share: self.lost(query, by, share))
         return found
 
-    def marks(self, columns: Columns, query: str, by: str, share: float) -> Marks:
+    def marks(self, columns: Columns, query: str, traits: Traits, share: float) -> Marks:
         """[n] whether each event of the block that was applied last goes."""
-        shedding = self._of(query, by, share)
+        shedding = self._of(query, traits.by, share)
         features = None if shedding is None else self._features.get(shedding.model.spec.identity)
         if shedding is None or features is None:
             return chance(self.seed, columns.seq) < share
-        return shedding.dropped(features, columns.seq, shedding.at(share), self.seed)
+        window = Window(traits.slide or 1, traits.counts, traits.slide, None)
+        places = position_bins(window, columns.seq if traits.counts else columns.ts)
+        return shedding.dropped(features, columns.seq, shedding.at(share), self.seed, places)
 
     def _of(self, query: str, by: str, share: float) -> EventShedding | None:
         model = self.models.get(query)

@@ -210,10 +210,10 @@ class Shedding:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
         mask, lost = np.zeros(len(seq), np.uint64), {}
         for name, share in allocate(self._candidates(queries), decision.share).items():
-            by = queries.traits[name].by
-            marks = self.events.marks(block.columns, name, by, share) & ~kept
+            traits = queries.traits[name]
+            marks = self.events.marks(block.columns, name, traits, share) & ~kept
             mask[marks] |= np.uint64(1 << queries.slots[name])
-            lost[name] = self.events.lost(name, by, share) * float(1 - kept.mean())
+            lost[name] = self.events.lost(name, traits.by, share) * float(1 - kept.mean())
         return Shed(mask if mask.any() else None, orders, decision.share, lost, "shed")
 
     def _drop_all(self, block: Block, queries: Queries) -> Shed:

@@ -17,11 +17,14 @@ from saffron.language.shedding import AUTO, NONE, SHEDDERS
 @dataclass(frozen=True)
 class Traits:
     """`shedder`: of SHEDDERS, as its record asks. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
-    results are sums over what passes, which dropped events make wrong rather than fewer."""
+    results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
+    where they begin with events; of positions if `counts`, else ms."""
 
     shedder: str = AUTO
     weight: float = 1.0
     aggregate: bool = False
+    slide: int | None = None
+    counts: bool = False
 
     @property
     def by(self) -> str:
@@ -45,4 +48,5 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
     except (KeyError, SaffronError):
         return Traits(shedder)
-    return Traits(shedder, bound.weight, not isinstance(bound.plan, MatchPlan))
+    window = bound.plan.window
+    return Traits(shedder, bound.weight, not isinstance(bound.plan, MatchPlan), window.slide, window.events)

@@ -267,3 +267,9 @@ def test_a_start_with_a_backlog_is_an_outage() -> None:
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Overload(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_record_says_where_windows_begin() -> None:
+    sliding = traits_of({"name": "q", "text": "PATTERN SEQ(A a, B b) WITHIN 60 EVENTS SLIDE 20 EVENTS"})
+    assert (sliding.slide, sliding.counts) == (20, True)
+    assert traits_of({"name": "q", "text": MATCH}).slide is None

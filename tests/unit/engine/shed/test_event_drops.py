@@ -1,0 +1,122 @@
+"""Which events go: by the model of their query, drawn where there is none, however the stream is cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind
+from saffron.engine.events.tables import slice_columns
+from saffron.engine.models.event_model import EventModel
+from saffron.engine.models.event_trainer import train_events
+from saffron.engine.models.feature_counts import FeatureCounts
+from saffron.engine.models.feature_keys import FeatureKeys
+from saffron.engine.models.features import FeatureSpec
+from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.traits import Traits
+
+SPEC = FeatureSpec(known=(("A",), ("B",), ("X",)), frequency_edges=())
+BY_EVENTS = ("gspice-h", "bl", "e-bl", "auto")
+
+
+def stream(count: int = 4000) -> Columns:
+    """Two thirds of the events are of a type that no match needs."""
+    seq = np.arange(count, dtype=np.int64)
+    codes = np.random.default_rng(1).choice(3, count, p=[1 / 6, 1 / 6, 2 / 3]).astype(np.int32)
+    return Columns(seq, seq * 10, seq * 10, Column(Kind.STRING, codes, ("A", "B", "X")), {})
+
+
+def kinds(columns: Columns) -> NDArray[np.int64]:
+    return columns.type.data.astype(np.int64)
+
+
+def model(columns: Columns) -> EventModel:
+    """Every A and every B is in some match."""
+    found = FeatureKeys(SPEC).apply(columns)
+    keys, counts = np.unique(found.keys, return_counts=True)
+    of = {kind: int(found.keys[columns.type.data == kind][0]) for kind in (0, 1)}
+    row = {
+        "query": "q",
+        "query_version": 1,
+        "spec": SPEC.identity,
+        "occurrences": dict(zip(keys.tolist(), counts.tolist(), strict=True)),
+        "matches": [[of[0], of[1]]] * 600,
+        "features": dict(zip(found.distinct.tolist(), map(tuple, found.vectors.tolist()), strict=True)),
+    }
+    counted = FeatureCounts("q", 1, SPEC.identity)
+    for half in (0, 1):
+        counted.add(row, half)
+    return train_events(counted, SPEC, (1, 1), {}, trees=False)
+
+
+@pytest.mark.parametrize("shedder", BY_EVENTS)
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_what_no_match_needs_goes_first(shedder: str, share: float) -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.use({"q": model(columns)})
+    drops.apply(columns)
+    gone = drops.marks(columns, "q", Traits(shedder), share)
+    assert gone.mean() == pytest.approx(share, abs=0.03)
+    needed = gone[kinds(columns) < 2].mean()
+    assert needed == pytest.approx(max(0.0, (share - 2 / 3) / (1 / 3)), abs=0.06)
+    first, second = (gone[kinds(columns) == kind].mean() for kind in (0, 1))
+    assert drops.lost("q", shedder, share) == pytest.approx(1 - (1 - first) * (1 - second), abs=0.05)
+    assert drops.curve("q", shedder).at(share) == pytest.approx(drops.lost("q", shedder, share), abs=0.05)
+
+
+@pytest.mark.parametrize("shedder", [*BY_EVENTS, "espice", "gspice-forest"])
+def test_events_are_drawn_where_no_model_says_more(shedder: str) -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.apply(columns)
+    gone = drops.marks(columns, "q", Traits(shedder), 0.3)
+    assert gone.mean() == pytest.approx(0.3, abs=0.03)
+    assert abs(gone[kinds(columns) < 2].mean() - 0.3) < 0.05
+
+
+@pytest.mark.parametrize("shedder", BY_EVENTS)
+def test_what_goes_does_not_depend_on_how_the_stream_is_cut(shedder: str) -> None:
+    columns = stream()
+    whole, parts = EventDrops(3), EventDrops(3)
+    for drops in (whole, parts):
+        drops.use({"q": model(columns)})
+    whole.apply(columns)
+    found = []
+    for begin, end in ((0, 7), (7, 1000), (1000, 4000)):
+        part = slice_columns(columns, begin, end)
+        parts.apply(part)
+        found.append(parts.marks(part, "q", Traits(shedder), 0.7))
+    assert np.array_equal(np.concatenate(found), whole.marks(columns, "q", Traits(shedder), 0.7))
+
+
+def test_a_model_that_does_not_fit_the_stream_or_is_withdrawn_is_not_used() -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.use({"q": model(columns)})
+    drops.use({})
+    drops.apply(columns)
+    assert drops.lost("q", "bl", 0.5) == 1 - 0.5**3
+    other = replace(model(columns), spec=replace(SPEC, kinds=("symbol",)))
+    drops.use({"q": other})
+    drops.apply(columns)
+    assert drops.marks(columns, "q", Traits("bl"), 0.3).mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_watched_keys_are_told_once_and_again_behind_a_checkpoint() -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    assert drops.watched() is None
+    drops.watch(SPEC)
+    told = []
+    for anew in (False, False, True):
+        drops.apply(columns, anew=anew)
+        watched = drops.watched()
+        assert watched is not None
+        assert len(watched[0]) == len(columns)
+        told.append(len(watched[1]))
+    assert told == [3, 0, 3]
