@@ -112,6 +112,14 @@ def test_losses_of_rates_are_those_of_each_match() -> None:
         assert cut.false == pytest.approx(highest)
 
 
+def test_of_two_kinds_that_a_match_needs_the_frequent_one_goes_first() -> None:
+    half = Half()
+    half.add({"occurrences": {1: 90, 2: 10}, "matches": [[1, 2]] * 10})
+    found = kind_rates(half, {1: 0, 2: 1}, np.ones(3))
+    assert found.at(0.3).rates[0] > 3 * found.at(0.3).rates[1]
+    assert found.at(0.3).lost < 0.4
+
+
 def test_positions_without_matches_go_first() -> None:
     half = Half()
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 0, 10], [1, 1, 8, 80]], "matches": [[1, 2]] * 8})
