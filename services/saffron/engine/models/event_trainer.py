@@ -54,20 +54,19 @@ def train_events(
     Shares of matches lost are those of each half's matches under what the other half taught, where both have matches.
     """
     whole, vectors = counts.whole(), _fitting(counts.vectors, spec)
-    learned = learn(whole, vectors, spec, prior=prior, trees=trees)
-    halves = counts.halves
-    kinds = {key: vector[0] for key, vector in vectors.items()}
     cost = _cost_by_kind(counts, spec.codes)
+    kinds = {key: vector[0] for key, vector in vectors.items()}
     costs = {key: float(cost[kind]) for key, kind in kinds.items()}
-    crossed = all(half.matches for half in halves)
-    taught = [learn(half, vectors, spec, prior=prior, trees=trees) for half in halves] if crossed else []
+    learned, *taught = (
+        learn(half, vectors, spec, prior=prior, trees=trees) for half in (whole, *_crossed(counts.halves))
+    )
     curves = {}
     for shedder, worth in _SHEDDERS.items():
         values = worth(learned, whole, vectors)
         if values is None:
             continue
         curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
-        others = [_tried(worth, taught[1 - index], half, vectors) for index, half in enumerate(halves) if crossed]
+        others = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], counts.halves, strict=False)]
         curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
     positions = position_table(whole.positions, spec.codes)
     if positions.shape[1]:
@@ -157,6 +156,11 @@ _SHEDDERS: Mapping[str, Worth] = {
     BY_TREE: lambda learned, half, vectors: _by_forest(learned.tree, learned, half, vectors),
     BY_FOREST: lambda learned, half, vectors: _by_forest(learned.forest, learned, half, vectors),
 }
+
+
+def _crossed(halves: tuple[Half, Half]) -> tuple[Half, ...]:
+    """The halves if each can be tried on the other: both have matches."""
+    return halves if all(half.matches for half in halves) else ()
 
 
 def _cost_by_kind(counts: FeatureCounts, codes: int) -> Floats:

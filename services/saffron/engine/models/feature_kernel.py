@@ -20,6 +20,25 @@ def _count(kind, by, counts, frequency_bin, numbers, pane_key):  # type: ignore[
     pane_key[0] ^= numbers[1 + kind, before] ^ numbers[1 + kind, after]
 
 
+@inlined
+def _leave(ring_kind, mask, cursor, counts, frequency_bin, numbers, pane_key):  # type: ignore[no-untyped-def]
+    """The oldest event leaves the pane."""
+    _count(ring_kind[cursor[HEAD] & mask], -1, counts, frequency_bin, numbers, pane_key)
+    cursor[HEAD] += 1
+    cursor[HELD] -= 1
+
+
+@inlined
+def _bin(value, edges, attribute, count):  # type: ignore[no-untyped-def]
+    """How many edges are not above the value; that of null lies behind all."""
+    if np.isnan(value):
+        return count + 1
+    found = 0
+    for e in range(count):
+        found += edges[attribute, e] <= value
+    return found
+
+
 @kernel(
     int64(
         int32[::1], int64[::1], float64[:, ::1], int16[:, ::1],  # events: kind, ts, attributes, conditions
@@ -44,17 +63,11 @@ def advance(  # type: ignore[no-untyped-def]
     vector = vectors[vectors.shape[0] - 1]  # the last row is room to work in
     for i in range(start, len(kind)):
         while cursor[HELD] > 0 and not by_events and ring_ts[cursor[HEAD] & mask] < ts[i] - length:
-            _count(ring_kind[cursor[HEAD] & mask], -1, counts, frequency_bin, numbers, pane_key)
-            cursor[HEAD] += 1
-            cursor[HELD] -= 1
+            _leave(ring_kind, mask, cursor, counts, frequency_bin, numbers, pane_key)
         vector[0] = kind[i]
         key = pane_key[0] ^ numbers[0, kind[i]]
         for a in range(values.shape[0]):
-            value, bin_ = values[a, i], edge_count[a] + 1
-            if not np.isnan(value):
-                bin_ = 0
-                for e in range(edge_count[a]):
-                    bin_ += edges[a, e] <= value
+            bin_ = _bin(values[a, i], edges, a, edge_count[a])
             vector[content + a] = bin_
             key ^= numbers[content + a, bin_]
         for c in range(truths.shape[0]):
@@ -78,9 +91,7 @@ def advance(  # type: ignore[no-untyped-def]
         keys[i] = key
         slots[i] = table[at]
         if by_events and cursor[HELD] == length:
-            _count(ring_kind[cursor[HEAD] & mask], -1, counts, frequency_bin, numbers, pane_key)
-            cursor[HEAD] += 1
-            cursor[HELD] -= 1
+            _leave(ring_kind, mask, cursor, counts, frequency_bin, numbers, pane_key)
         place = (cursor[HEAD] + cursor[HELD]) & mask
         ring_kind[place] = kind[i]
         ring_ts[place] = ts[i]
