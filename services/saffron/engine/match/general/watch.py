@@ -35,8 +35,8 @@ from saffron.engine.match.runs import DEADLINE
 Ints = NDArray[np.int64]
 Cells = dict[tuple[int, int], int]
 
-ONE_IN = 128
-"""Blocks of which one is watched, by the hash of its first instant: there a query takes up to twice as long."""
+ONE_IN = 256
+"""Blocks of which one is watched, by the hash of its first instant: there a query takes two to three times as long."""
 
 FORKED, DIED = -2, -1
 """Besides states: successors of runs beyond one for each event, and runs that ended with nothing."""
@@ -84,7 +84,7 @@ class Watch:
 
     def begin_block(self, pool: Pool, clock: int, now: int) -> None:
         """A block begins with an event at `now`, the one before was at `clock`."""
-        self.on = (now * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // self.one_in
+        self.on = ((now + 1) * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // self.one_in
         self.pass_time(pool, clock, now)
 
     def pass_time(self, pool: Pool, clock: int, now: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Written
 from saffron.engine.match.shedding.seen import Seen
@@ -14,9 +15,6 @@ from saffron.engine.match.stream import Range
 from saffron.engine.match.timed_out import TimedOutRuns
 from saffron.engine.results import Part
 
-ONE_IN = 128
-"""Blocks of which one is watched, by the hash of its first position."""
-
 MOST_VECTORS = 1 << 18
 _MIX = 0x9E3779B97F4A7C15
 
@@ -24,7 +22,7 @@ _MIX = 0x9E3779B97F4A7C15
 class FeatureWatch:
     """The features of one partition's stream, as its blocks tell of them: keys beside events, the vectors behind keys.
 
-    `spec`: the identity of the features, from the record "features" or a checkpoint. `one_in`: see ONE_IN.
+    `spec`: the identity of the features, from the record "features" or a checkpoint. `one_in`: of so many blocks one is watched, by the hash of its first position.
     """
 
     def __init__(self, one_in: int = ONE_IN) -> None:
@@ -39,7 +37,7 @@ class FeatureWatch:
         if len(self._vectors) > MOST_VECTORS:
             self._vectors.clear()
         self._vectors.update(block.features)
-        share = (block.first_seq * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // self._one_in
+        share = ((block.first_seq + 1) * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // self._one_in
         self._on = share and block.columns.key is not None
 
     def control(self, control: Control) -> None:

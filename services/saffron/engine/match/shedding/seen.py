@@ -76,7 +76,7 @@ class Seen:
         if KEY not in rows.columns or not len(found):
             return
         order = _mixed(found.position, np.arange(len(found)))
-        chosen = np.flatnonzero(order < np.uint64(min(self._chosen_below, _ALL - 1)))
+        chosen = self._choose(order)
         counts, places = found.events_of(chosen)
         instants = rows.columns[SEQ if self._window.events else TS][places].astype(np.int64)
         keys, bins = rows.columns[KEY][places].astype(np.int64), position_bins(self._window, instants)
@@ -84,7 +84,13 @@ class Seen:
         for index, begin, end in zip(chosen.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
             if end > begin and instants[begin:end].min() >= self._clean and keys[begin:end].all():
                 self._matches.append((int(order[index]), keys[begin:end], bins[begin:end]))
-        while len(self._matches) > MOST_LISTED:
+
+    def _choose(self, order: Keys) -> Ints:
+        """Of matches with these hashes those to be listed; so many that all that are listed are not too many."""
+        while True:
+            chosen = np.flatnonzero(order < np.uint64(min(self._chosen_below, _ALL - 1)))
+            if len(chosen) + len(self._matches) <= MOST_LISTED:
+                return chosen
             self._chosen_below //= 2
             self._matches = [one for one in self._matches if one[0] < self._chosen_below]
 
