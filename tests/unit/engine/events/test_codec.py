@@ -61,6 +61,24 @@ def assert_same(left: Columns, right: Columns) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 500])
 @pytest.mark.parametrize("dropped", [False, True])
+def test_keys_of_features_travel_with_the_vectors_behind_them(n: int, dropped: bool) -> None:
+    rng = random.Random(n)
+    keys = np.array([rng.randrange(2**63) for _ in range(n)], dtype=np.uint64)
+    original = block(replace(columns(n, 7, dropped=dropped), key=keys), features={2**63 - 1: (0, 3), 5: ()})
+    found = decode_block(encode_block(original))
+    assert_same(found.columns, original.columns)
+    assert found.columns.key is not None
+    assert found.columns.key.tolist() == keys.tolist()
+    assert found.features == original.features == peek_header(encode_block(original)).features
+    assert decode_block(encode_block(block(columns(n)))).columns.key is None
+    parts = [slice_columns(original.columns, 0, n // 2), replace(slice_columns(original.columns, n // 2, n), key=None)]
+    together = concat_columns(parts).key
+    assert together is not None
+    assert together.tolist() == [*keys[: n // 2].tolist(), *[0] * (n - n // 2)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+@pytest.mark.parametrize("dropped", [False, True])
 def test_round_trip(n: int, dropped: bool) -> None:
     original = block(
         columns(n, 7, dropped=dropped),
