@@ -22,7 +22,8 @@ _MIX = 0x9E3779B97F4A7C15
 class FeatureWatch:
     """The features of one partition's stream, as its blocks tell of them: keys beside events, the vectors behind keys.
 
-    `spec`: the identity of the features, from the record "features" or a checkpoint. `one_in`: of so many blocks one is watched, by the hash of its first position.
+    `spec`: the identity of the features, from the record "features" or a checkpoint. `one_in`: of so
+    many blocks one is watched, by the hash of its first position.
     """
 
     def __init__(self, one_in: int = ONE_IN) -> None:
