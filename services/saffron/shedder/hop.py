@@ -90,7 +90,7 @@ class ShedderHop:
         self._blocked_at = None
         while self.queue and not flush:
             block = self.queue[0].block
-            if not self.credits.admits(block.next_seq - block.first_seq, now_ms):
+            if not self._admits(block, now_ms):
                 self._blocked_at = now_ms
                 break
             blocks.append(self._forward(self.queue.popleft(), now_ms))
@@ -118,11 +118,23 @@ class ShedderHop:
 
     # ------------------------------------------------------------ inside
 
+    def _admits(self, block: Block, now_ms: int) -> bool:
+        events = block.next_seq - block.first_seq
+        if not self.credits.admits(events, now_ms):
+            return False
+        return events == 0 or self.operator.may_go(self.credits.in_flight(now_ms))
+
     def _forward(self, waiting: Waiting, now_ms: int) -> Block:
         record = waiting.record
         self.waits.append(max(0, now_ms - record.timestamp))
         self._appended.append(record.timestamp)
-        admitted = self.operator.apply(waiting.block, now_ms=now_ms, offset=record.offset, appended_ms=record.timestamp)
+        admitted = self.operator.apply(
+            waiting.block,
+            now_ms=now_ms,
+            offset=record.offset,
+            appended_ms=record.timestamp,
+            in_flight=self.credits.in_flight(now_ms),
+        )
         self.credits.forwarded(admitted.next_seq)
         reader = [waiting.reader.claim, waiting.reader.counter]
         return replace(admitted, input={**admitted.input, "reader": reader})

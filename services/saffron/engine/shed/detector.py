@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
+from saffron.engine.shed.pace import Pace
 
 _SMOOTH = 0.1
-_MEMORY_MS = 200.0
-"""Of processing time, over which what was measured is remembered."""
-_FURTHEST = 16.0
-"""What was measured corrects the functions by at most this factor, either way."""
 
 
 @dataclass(frozen=True)
@@ -42,47 +37,50 @@ class Detector:
     """Keeps the newest load of each reader, the latency functions in force, and how far they were off of late.
 
     f and g come from the model, by one function each for all that happens; what a reader measured on the same events
-    corrects them by a factor: time measured over time expected, of late. `times`: ns by query, of late.
+    corrects them by a factor (`Pace`); of several readers, which work side by side, the slowest counts. `times`: ns by
+    query, of late.
     """
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
-    factor: float = 1.0
     times: dict[str, float] = field(default_factory=dict)
-    _predicted: deque[tuple[int, float]] = field(default_factory=deque)
-    _mean: float | None = None
-    _expected: float = _MEMORY_MS
-    _spent: float = _MEMORY_MS
+    _paces: dict[str, Pace] = field(default_factory=dict)
 
     def observe(self, load: Mapping[str, Any]) -> None:
         """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
         counts = load.get("partial_matches")
+        service = str(load.get("service", ""))
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
-            self.partial_matches[str(load.get("service", ""))] = whole
+            self.partial_matches[service] = whole
         for query, own in load.get("nanoseconds", {}).items():
             before = self.times.get(query, float(own))
             self.times[query] = before + _SMOOTH * (own - before)
         position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
-        if type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
-            self._measured(position, nanoseconds / 1e6, events)
+        if self.partial_matches.get(service) == {}:
+            self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
+        elif type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
+            pace = self._paces.setdefault(service, Pace())
+            pace.measured(position, nanoseconds / 1e6, events, corrects=self._function is not None)
 
     def forwarded(self, next_seq: int, events: float, partial_matches: int) -> None:
         """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
-        self._predicted.append((next_seq, events * self.uncorrected(partial_matches)))
+        for pace in self._paces.values():
+            pace.forwarded(next_seq, events * self.uncorrected(partial_matches))
 
-    def _measured(self, position: int, milliseconds: float, events: int) -> None:
-        expected = 0.0
-        while self._predicted and self._predicted[0][0] <= position:
-            expected += self._predicted.popleft()[1]
-        mean = milliseconds / events
-        self._mean = mean if self._mean is None else self._mean + _SMOOTH * (mean - self._mean)
-        if self.model is None or self.model.processing is None:
-            return
-        kept = math.exp(-expected / _MEMORY_MS)
-        self._expected = kept * self._expected + expected
-        self._spent = kept * self._spent + milliseconds
-        self.factor = min(_FURTHEST, max(1 / _FURTHEST, self._spent / self._expected))
+    def flying(self, beyond: int) -> float:
+        """ms of work that was forwarded, behind this position, and is not known to be done."""
+        return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
+
+    @property
+    def overshoot(self) -> float:
+        """ms by which readers took longer than expected between two reports, at most, of late."""
+        return max((pace.overshoot for pace in self._paces.values()), default=0.0)
+
+    @property
+    def is_blind(self) -> bool:
+        """Nothing says yet how long an event takes."""
+        return not self._paces and self._function is None
 
     @property
     def alive(self) -> int:
@@ -108,12 +106,12 @@ class Detector:
 
     def uncorrected(self, partial_matches: float) -> float:
         """f(n) in ms an event; before a model is there, the mean that readers measured."""
-        function = self.model.processing if self.model else None
-        return (self._mean or 0.0) if function is None else function(partial_matches) / 1e6
+        function = self._function
+        return self._mean if function is None else function(partial_matches) / 1e6
 
     def processing(self, partial_matches: float) -> float:
         """f(n) in ms an event, corrected."""
-        return self.uncorrected(partial_matches) * self.factor
+        return self.uncorrected(partial_matches) * self._factor
 
     def shedding(self, partial_matches: float) -> float:
         """g(n) in ms; 0 before it is known."""
@@ -122,11 +120,28 @@ class Detector:
 
     def affordable(self, milliseconds: float, at_most: int) -> int:
         """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
-        function = self.model.processing if self.model else None
+        function = self._function
         if function is None:
-            mean = self._mean or 0.0
+            mean = self._mean
             return at_most if mean <= milliseconds else int(at_most * max(0.0, milliseconds) / mean)
-        return function.inverse(milliseconds * 1e6 / self.factor, at_most)
+        return function.inverse(milliseconds * 1e6 / self._factor, at_most)
+
+    @property
+    def overshoot(self) -> float:
+        """By how many ms what was done of late took longer than expected, at most: what the safety buffer is for."""
+        return max((pace.overshoot for pace in self._paces.values()), default=0.0)
+
+    @property
+    def _function(self) -> LatencyFunction | None:
+        return self.model.processing if self.model else None
+
+    @property
+    def _factor(self) -> float:
+        return max((pace.factor for pace in self._paces.values()), default=1.0)
+
+    @property
+    def _mean(self) -> float:
+        return max((pace.mean or 0.0 for pace in self._paces.values()), default=0.0)
 
 
 def _ms(function: LatencyFunction | None, partial_matches: int) -> float | None:

@@ -29,6 +29,9 @@ from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.engine.shed.view import View
 from saffron.errors import InputError
 
+_AHEAD = 0.1
+"""Of the bound: work that may be in flight."""
+
 NO_UTILITY: Mapping[str, Any] = {"utility": [], "bin": 1, "per_ms": 0.0}
 """What a drop order carries while no model of its query is in force: all partial matches are worth the same."""
 
@@ -91,19 +94,21 @@ class ShedderOperator:
         load: Mapping[str, Any] | None = None,
         offset: int | None = None,
         appended_ms: float | None = None,
+        in_flight: int = 0,
     ) -> Block:
         """The output block for the next input block (the shell has checked its claim and counter).
 
         `offset`: of the block in `windows` (without a log: counted up). `appended_ms`: when the broker appended it,
         from which the queueing latency is taken; None: no wait. `load`: a message for `observe`, if one came since.
-        The output's claim is 0: the shell stamps its own.
+        `in_flight`: events forwarded before it that its readers have not done yet. The output's claim is 0: the shell
+        stamps its own.
         """
         if load is not None:
             self.observe(load)
         waited = 0 if appended_ms is None else max(0, now_ms - appended_ms)
         self._estimate = self._detector.estimate(float(waited))
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
-        self._decided = self._decide(block, float(waited), now_ms)
+        self._decided = self._decide(block, float(waited), now_ms, in_flight)
         admitted = replace(
             self._marked(block, self._decided.mask),
             claim=0,
@@ -117,6 +122,15 @@ class ShedderOperator:
         self._counts["events"] += len(block.columns)
         self._count_shed(admitted)
         return admitted
+
+    def may_go(self, in_flight: int) -> bool:
+        """Whether the bound lets a block follow so many events in flight: what cannot be called back is no more than a
+        tenth of the bound is worth, and a single block while nobody knows what an event is worth."""
+        if self._shedding is None or in_flight == 0 or not self.has_queries:
+            return True
+        if self._detector.is_blind:
+            return False
+        return self._detector.flying(self._next_seq - in_flight) <= _AHEAD * self._shedding.settings.bound
 
     def arrived(self, events: int, appended_ms: float) -> None:
         """A block of so many events was appended to `windows` and waits; in order, each before it is applied."""
@@ -215,7 +229,7 @@ class ShedderOperator:
 
     # ------------------------------------------------------------ inside
 
-    def _decide(self, block: Block, waited: float, now_ms: float) -> Shed:
+    def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
         self._events.use({query: model for query, model in self._offered.events.items() if self._fits(model)})
         self._events.apply(block.columns, anew=any(control.kind == "checkpoint" for control in block.controls))
         if self._shedding is None:
@@ -227,7 +241,7 @@ class ShedderOperator:
             {name: slot for name, (_, slot) in running.items()},
             models,
         )
-        decided = self._shedding.plan(block, waited, now_ms, queries)
+        decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
         self._losses.add(len(block.columns), running, self._detector.by_query(), decided.lost)
         return decided
 

@@ -87,8 +87,9 @@ class Shedding:
         self._means = Means()
         self._by: tuple[object, ...] = ()
 
-    def plan(self, block: Block, queueing: float, now: float, queries: Queries) -> Shed:
-        """What to do with the next block, whose oldest event has waited `queueing`."""
+    def plan(self, block: Block, queueing: float, now: float, queries: Queries, in_flight: int = 0) -> Shed:
+        """What to do with the next block, whose oldest event has waited `queueing`. `in_flight`: events before it that
+        were forwarded and are not done."""
         count = len(block.columns)
         if self.arrivals.known < count:
             self.arrivals.arrived(count, now - queueing)
@@ -98,7 +99,7 @@ class Shedding:
         droppable = {name: alive.get(name, 0) for name in queries.by_partial}
         at = Situation(
             queueing=queueing,
-            flying=0.0,
+            flying=self.detector.flying(block.first_seq - in_flight),
             events=count,
             rate=self.arrivals.rate(now),
             waiting=waiting,
