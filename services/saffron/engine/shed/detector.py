@@ -73,11 +73,6 @@ class Detector:
         return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
 
     @property
-    def overshoot(self) -> float:
-        """ms by which readers took longer than expected between two reports, at most, of late."""
-        return max((pace.overshoot for pace in self._paces.values()), default=0.0)
-
-    @property
     def is_blind(self) -> bool:
         """Nothing says yet how long an event takes."""
         return not self._paces and self._function is None

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 _SMOOTH = 0.1
 _MEMORY_MS = 200.0
 """Of processing time, over which what was measured is remembered."""
-_OVERSHOOT_MS = 2000.0
-"""The same, for what took longer than expected."""
 _FURTHEST = 16.0
 """What was measured corrects what was expected by at most this factor, either way."""
 _HALF_LIFE_MS = 2_000.0
@@ -26,7 +24,6 @@ class Pace:
 
     factor: float = 1.0
     mean: float | None = None
-    overshoot: float = 0.0
     overshoot: float = 0.0
     _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_MOST_BLOCKS))
     _expected: float = _MEMORY_MS
@@ -55,8 +52,6 @@ class Pace:
         self.mean = mean if self.mean is None else self.mean + _SMOOTH * (mean - self.mean)
         if not corrects or expected <= 0:
             return
-        over = milliseconds - expected * self.factor
-        self.overshoot = max(over, self.overshoot * math.exp(-expected / _OVERSHOOT_MS))
         over = milliseconds - expected * self.factor
         self.overshoot = max(over, self.overshoot * 0.5 ** (milliseconds / _HALF_LIFE_MS))
         kept = math.exp(-expected / _MEMORY_MS)
