@@ -32,6 +32,7 @@ _COMMANDS = {
     "doctor": "What is wrong, and the fix.",
     "config": "Settings: values, and where they come from.",
     "bench": "The project's own benchmarks.",
+    "experiment": "The papers' overload experiments.",
 }
 """Command -> what it does; module `saffron.cli.COMMAND` holds it, as `app` (a group) or as a function of its name."""
 

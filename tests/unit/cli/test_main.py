@@ -25,6 +25,7 @@ COMMANDS = [
     "run",
     "doctor",
     "bench",
+    "experiment",
 ]
 COMMANDS += [f"stream {name}" for name in ("add", "list")] + ["config show"]
 COMMANDS += [f"query {name}" for name in ("add", "check", "list", "show", "pause", "resume", "replace", "remove")]

@@ -1,0 +1,48 @@
+"""`saffron experiment`: the papers' overload experiments, which live in tools/experiments of a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from saffron.errors import InputError
+
+_TOOLS = Path(__file__).parents[3] / "tools"
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+
+
+@app.command("experiment")
+def experiment(
+    name: Annotated[str | None, typer.Argument(help="Which experiment; without a name they are listed.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each; medians are printed.")] = 3,
+    only: Annotated[str, typer.Option(metavar="NAMES", help="These shedders, comma separated, not the paper's.")] = "",
+    json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw them into this file (SVG), the paper's dashed.")] = None,
+) -> None:
+    """Run an experiment of pSPICE or gSPICE on a virtual clock: complex events missed, by shedder, beside the paper's.
+
+    A stated cost of a check stands in for machines slower than this engine: it is chosen so that the engine alone is
+    busy for a minute, and rates are multiples of its capacity. The truth is the same run without shedding.
+
+    Examples:
+
+        saffron experiment
+
+        saffron experiment p-q1 --plot p-q1.svg
+
+        saffron experiment g-q1 --only gspice-h,bl --seeds 1
+    """
+    if not (_TOOLS / "experiments").is_dir():
+        raise InputError(f"there are no experiments at {_TOOLS}: run this command from a checkout of the project")
+    options = {"--json": json, "--plot": plot, "--only": only or None, "--seeds": seeds}
+    command = [sys.executable, "-m", "experiments", *([name] if name else [])]
+    command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
+    found = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": str(_TOOLS)})
+    raise typer.Exit(found.returncode)

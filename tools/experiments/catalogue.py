@@ -1,0 +1,128 @@
+"""The papers' experiments: what is run over which stream, what is varied, and what the paper's figure says.
+
+Figures of the papers are false negatives in per cent, read off where the text names them; our data are others (see
+`sets`), so that shapes and ratios compare, and absolute numbers where match probability and rate are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from experiments.run import Load
+from experiments.sets import MOVED, moved, real, synthetic
+
+from saffron.runtime.virtual_pace import Rate
+
+_QUERIES = Path(__file__).parent / "queries"
+RATES = (1.2, 1.4, 1.6, 1.8, 2.0)
+PARTIAL = ("pspice", "pspice--", "pm-bl", "e-bl")
+EVENTS = ("gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of what is varied, and the load there: made for a seed, in a folder for what is generated."""
+
+    value: float
+    load: Callable[[int, Path], Load]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """`varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}."""
+
+    name: str
+    about: str
+    varied: str
+    points: Sequence[Point]
+    shedders: Sequence[str]
+    paper: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+
+
+def text(name: str, **values: float) -> str:
+    """A query of `queries/` with its parameters filled in."""
+    found = (_QUERIES / f"{name}.saf").read_text("utf-8")
+    for parameter, value in values.items():
+        found = found.replace(f"${parameter}", str(value))
+    return found
+
+
+def _over(
+    queries: Mapping[str, str], stream: Callable[[int, Path], Path], rate: float, **costs: float
+) -> Callable[[int, Path], Load]:
+    stated = {name: costs.get(name, 1.0) for name in queries}
+    return lambda seed, folder: Load(queries, stream(seed, folder), Rate(rate, relative=True), stated)
+
+
+def _data(name: str) -> Callable[[int, Path], Path]:
+    return lambda seed, folder: real(name)
+
+
+def _synthetic(name: str, events: int = 60_000) -> Callable[[int, Path], Path]:
+    return lambda seed, folder: synthetic(name, events, seed, folder)
+
+
+def _moved(seed: int, folder: Path) -> Path:
+    return moved(MOVED, folder)
+
+
+def _windows(query: str, sizes: Sequence[int], rate: float = 1.2) -> list[Point]:
+    name = query.removeprefix("pspice_")
+    return [Point(size, _over({name: text(query, WINDOW=size)}, _data("stock"), rate)) for size in sizes]
+
+
+def _rates(queries: Mapping[str, str], stream: Callable[[int, Path], Path]) -> list[Point]:
+    return [Point(rate, _over(queries, stream, rate)) for rate in RATES]
+
+
+def _on_rates(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
+    """One of gSPICE's, at all rates."""
+    yield Experiment(name, f"{about}: rates", "rate", _rates({"g": text(query)}, stream), EVENTS)
+
+
+def _pair(ratio: float) -> Callable[[int, Path], Load]:
+    both = {"q1": text("pspice_q1", WINDOW=6000), "q2": text("pspice_q2", WINDOW=8000)}
+    return _over(both, _data("stock"), 1.2, q1=1.0, q2=ratio)
+
+
+EXPERIMENTS = [
+    Experiment(
+        "p-q1", "pSPICE Q1, sequence: windows (events), 120 %", "window",
+        _windows("pspice_q1", (1000, 2000, 3000, 4000, 6000, 10000)), PARTIAL,
+    ),
+    Experiment(
+        "p-q1-rate", "pSPICE Q1 where about 30 % of partial matches complete: rates", "rate",
+        _rates({"q1": text("pspice_q1", WINDOW=8000)}, _data("stock")), PARTIAL,
+        {"pspice": {1.2: 18.5, 2.0: 60}, "pm-bl": {1.2: 29, 2.0: 86}, "e-bl": {1.2: 49, 2.0: 94}},
+    ),
+    Experiment(
+        "p-q2", "pSPICE Q2, sequence with repetition: windows (events), 120 %", "window",
+        _windows("pspice_q2", (2000, 3000, 4000, 6000, 8000, 12000)), PARTIAL,
+    ),
+    Experiment(
+        "p-q3", "pSPICE Q3, striker and n defenders, 120 %", "n",
+        [Point(n, _over({"q3": text("pspice_q3", N=n)}, _data("soccer"), 1.2)) for n in (2, 3, 4, 5, 6)], PARTIAL,
+    ),
+    Experiment(
+        "p-q4", "pSPICE Q4, n buses late at one stop, 120 %", "n",
+        [Point(n, _over({"q4": text("pspice_q4", N=n, WINDOW=2000)}, _data("bus"), 1.2)) for n in (3, 4, 7, 8, 10)],
+        PARTIAL,
+    ),
+    Experiment(
+        "p-tau", "pSPICE Q1 and Q2 together, a check of Q2 costing so many times one of Q1, 120 %", "cost ratio",
+        [Point(ratio, _pair(ratio)) for ratio in (1, 2, 4, 8, 12, 16)], PARTIAL,
+        {"pspice": {16: 23}, "pspice--": {16: 37.5}},
+    ),
+    *_on_rates("g-q1", "gSPICE Q1, sequence, D1", "gspice_q1", _synthetic("D1")),
+    *_on_rates("g-q2", "gSPICE Q2, Kleene, D1", "gspice_q2", _synthetic("D1")),
+    *_on_rates("g-q3", "gSPICE Q3, disjunction, D5", "gspice_q3", _synthetic("D5")),
+    *_on_rates("g-q4", "gSPICE Q4, stock sequence", "gspice_q4", _moved),
+    *_on_rates("g-q5", "gSPICE Q5, stock with NOT", "gspice_q5", _moved),
+    *_on_rates("g-q6", "gSPICE Q6, soccer with ANY", "gspice_q6", _data("soccer")),
+    Experiment(
+        "g-distribution", "gSPICE Q1 over D1 to D4 (3: uniform types), 140 %", "set",
+        [Point(i + 1, _over({"g": text("gspice_q1")}, _synthetic(f"D{i + 1}"), 1.4)) for i in range(4)], EVENTS,
+    ),
+]  # fmt: skip
