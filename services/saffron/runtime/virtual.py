@@ -31,8 +31,8 @@ from saffron.runtime.virtual_server import Server
 from saffron.runtime.virtual_training import Trained, train
 from saffron.runtime.virtual_truth import Found, compared
 
-TRAINING_EVENTS = 1_024
-"""Events of a block while training: small enough for many samples."""
+TRAINING_EVENTS, TRAINING_BLOCKS = 1_024, 128
+"""Events of a block while training, at most; and how many blocks there should be, so that there are samples enough."""
 
 Records = Sequence[tuple[bytes, bytes]]
 
@@ -78,7 +78,8 @@ class VirtualReplay(Replay):
         blocks = list(chain.blocks(source))
         total = blocks[-1].next_seq if blocks else 0
         share = int(total * self._run.train)
-        pieces = list(recut(blocks, [*range(TRAINING_EVENTS, share, TRAINING_EVENTS), share]))
+        each = max(1, min(TRAINING_EVENTS, share // TRAINING_BLOCKS))
+        pieces = list(recut(blocks, [*range(each, share, each), share]))
         server = Server(chain.engines, _slots(chain))
         trained = self.trained = self._train(chain, server, [one for one in pieces if one.next_seq <= share])
         arrivals = self._run.rate.arrivals(total - share, trained.capacity)
@@ -124,7 +125,7 @@ class VirtualReplay(Replay):
     def _learning(self, blocks: Sequence[Block]) -> Learning:
         """The features that a shedder of events learns from, chosen by a sample of the training share."""
         plans = [plan for plan in self.plans if isinstance(plan, MatchPlan)]
-        sample = [block.columns for block in blocks[: SAMPLE // TRAINING_EVENTS]]
+        sample = [block.columns for block in blocks if block.next_seq <= max(SAMPLE, blocks[0].next_seq)]
         if self._run.models or not plans or not sample or self._run.shedder not in (AUTO, *BY_EVENTS):
             return Learning(None, self._run.shedder)
         assert self.schema is not None

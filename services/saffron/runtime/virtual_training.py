@@ -23,7 +23,7 @@ _FEATURES = "observations.features"
 
 @dataclass(frozen=True)
 class Sample:
-    """One block: its counts, the ns that were measured, partial matches alive behind it, and what was observed."""
+    """One block: its counts, the ns that were measured, partial matches alive in its middle, and what was observed."""
 
     work: Work
     measured: int
@@ -45,13 +45,15 @@ def train(
 ) -> Trained:
     """Apply the blocks, and learn from them. `stated`: ns a check by query; None: fitted to measured times."""
     samples: list[Sample] = []
+    before = 0
     for block in blocks:
         began = time.thread_time_ns()
         _, work = server.apply(block)
         measured = time.thread_time_ns() - began
         matcher = server.engines.matcher
         alive = sum(matcher.statistics()["partial_matches"].values())
-        samples.append(Sample(work, measured, alive, matcher.observations()))
+        samples.append(Sample(work, measured, (before + alive) // 2, matcher.observations()))
+        before = alive
     if not any(sample.work.events for sample in samples):
         raise InputError("no events to train on: raise --train, or give more events")
     cost: Cost = StatedCost(stated) if stated is not None else fit([(one.work, one.measured) for one in samples])

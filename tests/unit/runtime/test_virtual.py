@@ -36,8 +36,8 @@ def stream(events: int, seed: int = 0) -> RawBatch:
     return batch_of_values([orjson.dumps({"type": k, "ts": 1000 * i, "x": x}) for i, (k, x) in enumerate(rows)])
 
 
-def shed(shedder: str, rate: str = "1.8x", texts: tuple[str, ...] = (ABC,), **run: Any) -> VirtualReplay:
-    settings_ = VirtualRun(Overload(100.0), Rate.of(rate), shedder, truth=True, stated={"": 20_000.0}, **run)
+def shed(shedder: str, rate: str = "2x", texts: tuple[str, ...] = (ABC,), **run: Any) -> VirtualReplay:
+    settings_ = VirtualRun(Overload(1000.0), Rate.of(rate), shedder, truth=True, stated={"": 150_000.0}, **run)
     return VirtualReplay([Query(f"q{i}", text) for i, text in enumerate(texts)], settings_)
 
 
@@ -124,7 +124,7 @@ def test_the_bound_breaks_without_shedding_and_holds_with_it() -> None:
     unshed, by_partial = shed("none"), shed("pspice")
     every, some = ids(unshed), ids(by_partial)
     before, after = unshed.figures(), by_partial.figures()
-    assert before["event_latency_ms"]["p999"] > 100 > after["event_latency_ms"]["p999"]
+    assert before["event_latency_ms"]["p999"] > 1000 > after["event_latency_ms"]["p999"]
     assert (before["recall"], before["precision"]) == (1.0, 1.0)
     assert set(some) < set(every), "partial matches make no false match"
     assert after["recall"] == pytest.approx(len(some) / len(every), abs=1e-6)
@@ -141,7 +141,7 @@ def test_a_stated_cost_and_a_seed_give_the_same_again(shedder: str) -> None:
     measured = {"decode_seconds", "compile_seconds", "seconds", "events_per_second"}
     first, second = ({k: v for k, v in run.figures().items() if k not in measured} for run in (one, other))
     assert first == second
-    assert first["event_latency_ms"]["p999"] < 100
+    assert first["event_latency_ms"]["p999"] < 1000
 
 
 def test_aggregate_queries_are_exempt_unless_asked() -> None:

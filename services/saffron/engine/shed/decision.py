@@ -19,6 +19,10 @@ _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
 
 
+_MOST_BUFFER = 0.5
+"""Of the bound."""
+
+
 @dataclass(frozen=True)
 class Situation:
     """A block as it is taken. Times in ms.
@@ -74,11 +78,11 @@ class Decider:
                 backlog=at.waiting,
                 rate=at.rate,
                 capacity=1 / mean,
-                interval=settings.interval,
+                interval=settings.horizon,
                 slack=max(0.0, threshold - at.flying),
             )
             share = min(share, most) if partial else share
-        budget = self._budget(at)
+        budget = self._budget(at, self._buffer(detector))
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
             alive = at.alive if keep is None else at.alive - at.droppable + keep
@@ -90,17 +94,21 @@ class Decider:
         if self.mean is None:
             self.mean = each
         passed = at.events / at.rate if at.rate > 0 else 0.0
-        self.mean += (each - self.mean) * passed / (passed + self.settings.interval / 2)
+        self.mean += (each - self.mean) * passed / (passed + self.settings.horizon / 2)
         return self.mean
 
-    def _budget(self, at: Situation) -> float:
-        """How long the block may take."""
+    def _buffer(self, detector: Detector) -> float:
+        """b_s: the share that was set, or what blocks have taken longer than expected of late."""
         settings = self.settings
+        return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, detector.overshoot))
+
+    def _budget(self, at: Situation, buffer: float) -> float:
+        """How long the block may take."""
+        bound = self.settings.bound
         waited = at.queueing + at.flying
-        buffer = settings.bound - settings.limit
-        left = min(1.0, max(0.0, (settings.bound - waited) / buffer))
+        left = min(1.0, max(0.0, (bound - waited) / buffer))
         span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
-        return max(settings.limit - waited, span * left)
+        return max(bound - buffer - waited, span * left)
 
     def _keep(self, at: Situation, detector: Detector, share: float, budget: float) -> int | None:
         staying = at.events * (1 - share)

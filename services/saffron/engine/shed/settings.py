@@ -24,15 +24,15 @@ class Overload:
     `bound`: LB. By what each query is shed, its record says (`shed`, "auto" where it does not).
     `policy`: after an outage "shed" (be current at once) or "catch-up" (drop nothing until its backlog is gone).
     `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
-    `interval`: T, over which a share of events is planned. `exempt`: share of the spans of the stream in which no event
-    is dropped, so that models stay true. `weights`: of queries, 1 where none is given.
+    `interval`: T, over which a share of events is planned; None: as long as the bound. `exempt`: share of the spans of
+    the stream in which no event is dropped, so that models stay true. `weights`: of queries, 1 where none is given.
     """
 
     bound: float
     policy: str = SHED
     start: float = 0.8
     safety: float = 0.05
-    interval: float = 1000.0
+    interval: float | None = None
     exempt: float = 0.02
     seed: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -42,8 +42,13 @@ class Overload:
             raise InputError(f"a latency bound is above 0 ms, not {self.bound:g}")
         if self.policy not in POLICIES:
             raise InputError(f"after an outage there is {' or '.join(POLICIES)}, not {self.policy!r}")
-        if not 0 < self.start < 1 or not 0 < self.safety < 1 or not 0 <= self.exempt < 1 or not self.interval > 0:
+        if not 0 < self.start < 1 or not 0 < self.safety < 1 or not 0 <= self.exempt < 1 or not self.horizon > 0:
             raise InputError("start and safety lie in (0, 1), exempt in [0, 1), and the interval is above 0 ms")
+
+    @property
+    def horizon(self) -> float:
+        """T in ms."""
+        return self.bound if self.interval is None else self.interval
 
     @property
     def limit(self) -> float:
