@@ -134,6 +134,14 @@ def test_the_bound_breaks_without_shedding_and_holds_with_it() -> None:
     assert 1 - after["recall"] == pytest.approx(after["estimated_loss"]["abc"], rel=0.2, abs=0.005)
 
 
+def test_the_bound_holds_in_a_sudden_burst() -> None:
+    burst = Rate(0.7, True, ((1.0, 1.0), (2.0, 7.1)))
+    run = VirtualRun(Overload(1000.0), burst, "auto", stated={"": 150_000.0})
+    replay = VirtualReplay([Query("q", ABC)], run)
+    assert ids(replay)
+    assert replay.figures()["event_latency_ms"]["p999"] < 1000
+
+
 @pytest.mark.parametrize("shedder", ["auto", "pm-bl", "bl"])
 def test_a_stated_cost_and_a_seed_give_the_same_again(shedder: str) -> None:
     one, other = shed(shedder), shed(shedder)
