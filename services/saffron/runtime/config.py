@@ -37,6 +37,7 @@ def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "saffron"
 
 
+WHERE_SHED, ALWAYS = "where-shed", "always"
 PASS, SHED, CATCH_UP = "pass", "shed", "catch-up"
 """What to do under overload: lose time, lose complex events, or either by what caused it."""
 
@@ -78,6 +79,11 @@ class Settings:
         PASS,
         "when the bound cannot be held: pass (drop nothing), shed, or catch-up (shed, but not after an outage)",
         one_of=(PASS, SHED, CATCH_UP),
+    )
+    observe: str = _setting(
+        WHERE_SHED,
+        "events carry features that models learn from: where load is shed, or always",
+        one_of=(WHERE_SHED, ALWAYS),
     )
     session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)
     transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)

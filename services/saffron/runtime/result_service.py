@@ -13,7 +13,7 @@ from saffron.engine import jit
 from saffron.engine.events.codec import decode_block
 from saffron.engine.operator import ResultOperator
 from saffron.runtime.chain_plan import ChainPlan, Limits, Observer
-from saffron.runtime.config import Settings, user_cache_directory
+from saffron.runtime.config import PASS, Settings, user_cache_directory
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
 from saffron.runtime.last_hop import LastHop
@@ -30,6 +30,7 @@ from saffron.runtime.warm import Warmer, Warming
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 20
 _LOAD_MS = 50
+_LEAST_LOAD_MS = 5
 _IDLE_LOAD_MS = 500
 _FLUSH_SECONDS = 10.0
 
@@ -88,7 +89,7 @@ class ResultService:
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
-        self._look, self._load, self._digest = Every(_LOOK_MS), Every(_LOAD_MS), Every(INTERVAL_MS)
+        self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
         self._reports: dict[TopicPartition, _Report] = {}
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
@@ -179,6 +180,13 @@ class ResultService:
             send(self._producer, self._topics, digest)
         self._reports = {where: self._reports[where] for where in self.shell.chains if where in self._reports}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
+
+
+def _load_ms(settings: Settings) -> int:
+    """Between two reports of load: where a bound is held, so often that its shedder knows what is in flight."""
+    return (
+        _LOAD_MS if settings.overload == PASS else max(_LEAST_LOAD_MS, min(_LOAD_MS, settings.latency_bound_ms // 40))
+    )
 
 
 @dataclass

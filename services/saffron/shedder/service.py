@@ -13,7 +13,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.engine.shed.settings import Overload
-from saffron.runtime.config import PASS, Settings
+from saffron.runtime.config import ALWAYS, PASS, Settings
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.follower import Follower
 from saffron.runtime.health import Health
@@ -89,7 +89,9 @@ class ShedderService:
         return TopicPartition(self._topics.admitted_of(self._streams.of(where.topic)), where.partition)
 
     def chain(self, where: TopicPartition) -> ShedderHop:
-        operator = ShedderOperator(where.partition, self._streams.of(where.topic), overload(self._settings))
+        bound = overload(self._settings)
+        observes = bound is not None or self._settings.observe == ALWAYS
+        operator = ShedderOperator(where.partition, self._streams.of(where.topic), bound, observes=observes)
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         return ShedderHop(operator, decode_block, credit_events=self._settings.credit_events, patience_ms=_PATIENCE_MS)

@@ -21,7 +21,7 @@ class Control:
       "keep"        {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}   drop order: keep at most n
                     partial matches of these queries together (`engine.match.shedding.orders`)
       "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
-      "features"    {"spec": identity}                    of the features whose keys events carry from here on
+      "features"    {"spec": identity, "specification"}   of the features whose keys events carry from here on
       "checkpoint"  {"schema", "queries", "models", "windows"}      all that is in force: a reader may start here
     """
 

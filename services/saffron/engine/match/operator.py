@@ -94,14 +94,14 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._strings = Strings() if record is None else Strings(record["strings"])
         self._features = FeatureWatch(self._one_in)
         if record is not None:
-            self._features.spec = record["features"]
+            self._features.announced = record["features"]
 
     def _record(self) -> Mapping[str, Any]:
         return {
             "dropped": self._drops.total,
             "before": self._before,
             "strings": self._strings.values,
-            "features": self._features.spec,
+            "features": self._features.announced,
         }
 
     def restore(self, state: State) -> None:

@@ -22,37 +22,36 @@ from saffron.engine.models.model import TransitionModel
 from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.forced import NO_UTILITY, Forced
 from saffron.engine.shed.losses import Losses
+from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.engine.shed.view import View
 from saffron.errors import InputError
 
-_AHEAD = 0.1
-"""Of the bound: work that may be in flight."""
-
-NO_UTILITY: Mapping[str, Any] = {"utility": [], "bin": 1, "per_ms": 0.0}
-"""What a drop order carries while no model of its query is in force: all partial matches are worth the same."""
-
 
 class ShedderOperator:
     """The shedder's state of one chain. Equal calls in equal order give equal blocks."""
 
-    def __init__(self, partition: int, stream: str, overload: Overload | None = None) -> None:
+    def __init__(
+        self, partition: int, stream: str, overload: Overload | None = None, *, observes: bool = False
+    ) -> None:
+        """`observes`: events carry keys of features that it chooses, for models of events to learn from."""
         self.partition = partition
         self.stream = stream
-        self._watched: str | None = None
-        self._announced = False
         self._counter = 0
         self._next_seq = 0
         self._input: dict[str, int] = {"windows": -1, "models": 0}
         self._view = View()
         self._offered = Offered(stream)
         self._detector = Detector()
-        self._orders: dict[str, int] = {}
+        self._forced = Forced(f"{stream}/{partition}")
         self._estimate = Estimate(0.0, None, None, 0)
-        self._events = EventDrops(0 if overload is None else overload.seed)
+        seed = 0 if overload is None else overload.seed
+        self._events = EventDrops(seed)
+        self._observing = Observing(self._events, chooses=observes, seed=seed)
         self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
         self._losses = Losses()
         self._decided = Shed()
@@ -128,9 +127,7 @@ class ShedderOperator:
         tenth of the bound is worth, and a single block while nobody knows what an event is worth."""
         if self._shedding is None or in_flight == 0 or not self.has_queries:
             return True
-        if self._detector.is_blind:
-            return False
-        return self._detector.flying(self._next_seq - in_flight) <= _AHEAD * self._shedding.settings.bound
+        return self._shedding.may_follow(self._next_seq - in_flight)
 
     def arrived(self, events: int, appended_ms: float) -> None:
         """A block of so many events was appended to `windows` and waits; in order, each before it is applied."""
@@ -139,8 +136,7 @@ class ShedderOperator:
 
     def watch(self, spec: FeatureSpec) -> None:
         """Blocks carry the keys of these features from the next one on, for models of events to learn from."""
-        self._events.watch(spec)
-        self._watched, self._announced = spec.identity, False
+        self._observing.watch(spec)
 
     def observe(self, load: Mapping[str, Any]) -> str | None:
         """A message of `load` for this chain; returns why a forced order in it was refused, or None.
@@ -151,7 +147,7 @@ class ShedderOperator:
             self._detector.observe(load)
             return None
         try:
-            self.order(str(load.get("query")), _whole(load.get("n")))
+            self._forced.take(str(load.get("query")), load.get("n"), self._view.queries)
         except InputError as error:
             self._counts["refused_orders"] += 1
             return str(error)
@@ -172,11 +168,7 @@ class ShedderOperator:
 
         InputError: no such query is in force here, or `keep` is negative. A second order before that block replaces it.
         """
-        if query not in self._view.queries:
-            raise InputError(f"no query {query!r} is in force on {self.stream}/{self.partition}: nothing to keep of it")
-        if keep < 0:
-            raise InputError(f"at most {keep} partial matches of {query!r} cannot be kept: give 0 or more")
-        self._orders[query] = keep
+        self._forced.take(query, keep, self._view.queries)
 
     # ------------------------------------------------------------ coming back
 
@@ -184,6 +176,7 @@ class ShedderOperator:
         """Take over an own output block of the log; call in order, from the newest checkpoint record to the end."""
         for control in block.controls:
             self._view.apply(control)
+            self._observing.resume(control, self._view)
         self._counter = block.next_counter
         self._next_seq = block.next_seq
         self._input = {name: int(block.input.get(name, start)) for name, start in (("windows", -1), ("models", 0))}
@@ -194,7 +187,7 @@ class ShedderOperator:
             "counter": self._counter,
             "next_seq": self._next_seq,
             "input": self._input,
-            "orders": self._orders,
+            "orders": self._forced.orders,
             "view": self._view.body(),
         }
         return {"shedder": np.frombuffer(orjson.dumps(state), dtype=np.uint8)}
@@ -205,7 +198,7 @@ class ShedderOperator:
         self._counter = body["counter"]
         self._next_seq = body["next_seq"]
         self._input = body["input"]
-        self._orders = body["orders"]
+        self._forced.orders = body["orders"]
         self._view = View.of(body["view"])
 
     def statistics(self) -> Mapping[str, Any]:
@@ -230,7 +223,9 @@ class ShedderOperator:
     # ------------------------------------------------------------ inside
 
     def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
-        self._events.use({query: model for query, model in self._offered.events.items() if self._fits(model)})
+        events = {query: model for query, model in self._offered.events.items() if self._fits(model)}
+        self._events.use(events)
+        self._observing.take(block, self._view, events)
         self._events.apply(block.columns, anew=any(control.kind == "checkpoint" for control in block.controls))
         if self._shedding is None:
             return Shed()
@@ -268,22 +263,14 @@ class ShedderOperator:
         """The block's controls with the own ones behind those at its first position."""
         head = sum(control.position == block.first_seq for control in block.controls)
         passed = [self._pass(control) for control in block.controls[:head]]
-        own = (
-            self._new_models(block.first_seq) + self._new_orders(block.first_seq) + self._new_features(block.first_seq)
-        )
+        first = block.first_seq
+        own = self._new_models(first) + self._new_orders(first) + self._observing.news(first)
         return (*passed, *own, *(self._pass(control) for control in block.controls[head:]))
-
-    def _new_features(self, position: int) -> list[Control]:
-        """Of which specification the keys are that events carry from here on."""
-        if self._watched is None or self._announced:
-            return []
-        self._announced = True
-        return [Control(position, "features", {"spec": self._watched})]
 
     def _pass(self, control: Control) -> Control:
         if control.kind == "checkpoint":
             models = {query: list(version) for query, version in self._view.models.items()}
-            control = replace(control, body={**control.body, "models": models, "features": self._watched})
+            control = replace(control, body={**control.body, "models": models, "features": self._observing.body})
         self._view.apply(control)
         return control
 
@@ -299,12 +286,7 @@ class ShedderOperator:
         return announced
 
     def _new_orders(self, position: int) -> list[Control]:
-        orders = [
-            Control(position, "keep", {"query": query, "n": keep, **self._utility(query)})
-            for query, keep in self._orders.items()
-            if query in self._view.queries
-        ]
-        self._orders.clear()
+        orders = self._forced.controls(position, self._view.queries, self._utility)
         orders += [Control(position, "keep", body) for body in self._decided.orders]
         self._counts["orders"] += len(orders)
         return orders
@@ -316,9 +298,3 @@ class ShedderOperator:
     def _fits(self, model: TransitionModel | EventModel) -> bool:
         """Whether the model was trained on the version of its query that is in force."""
         return self._view.queries.get(model.query) == model.query_version
-
-
-def _whole(number: object) -> int:
-    if type(number) is not int:
-        raise InputError(f"an order keeps a whole number of partial matches, not {number!r}")
-    return number

@@ -15,7 +15,8 @@ from saffron.engine.shed.traits import Traits, traits_of
 class View:
     """`queries`: name -> version; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
-    `traits`: name -> what its record says of shedding. `models`: query -> version of its transition model in force.
+    `traits`: name -> what its record says of shedding. `texts`: name -> text. `models`: query -> version of its
+    transition model in force. `schema`: of the stream, as its record has it.
     """
 
     queries: dict[str, int] = field(default_factory=dict)
@@ -23,6 +24,8 @@ class View:
     paused: set[str] = field(default_factory=set)
     models: dict[str, Version] = field(default_factory=dict)
     traits: dict[str, Traits] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
 
     @property
     def any_active(self) -> bool:
@@ -41,6 +44,8 @@ class View:
         elif control.kind == "model":
             epoch, batch = control.body["version"]
             self.models[str(control.body["query"])] = (int(epoch), int(batch))
+        elif control.kind == "schema":
+            self.schema = control.body["schema"]
         elif control.kind == "checkpoint":
             self._checkpoint(control.body)
 
@@ -52,13 +57,23 @@ class View:
             "paused": sorted(self.paused),
             "models": {query: list(version) for query, version in self.models.items()},
             "traits": {query: asdict(traits) for query, traits in self.traits.items()},
+            "texts": self.texts,
+            "schema": self.schema,
         }
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> View:
         """The view whose `body` this is."""
         traits = {query: Traits(**one) for query, one in body["traits"].items()}
-        return cls(dict(body["queries"]), dict(body["slots"]), set(body["paused"]), _versions(body["models"]), traits)
+        return cls(
+            dict(body["queries"]),
+            dict(body["slots"]),
+            set(body["paused"]),
+            _versions(body["models"]),
+            traits,
+            dict(body["texts"]),
+            body["schema"],
+        )
 
     def _query(self, body: Mapping[str, Any]) -> None:
         name, operation = str(body["name"]), body["op"]
@@ -66,11 +81,13 @@ class View:
             self.queries[name] = int(body["version"])
             self.slots[name] = int(body.get("slot", -1))
             self.traits[name] = traits_of(body)
+            self.texts[name] = str(body.get("text", ""))
             self.paused.discard(name)
         elif operation == "remove":
             self.queries.pop(name, None)
             self.slots.pop(name, None)
             self.traits.pop(name, None)
+            self.texts.pop(name, None)
             self.paused.discard(name)
             self.models.pop(name, None)
         elif operation == "pause":
@@ -86,6 +103,8 @@ class View:
         self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
         self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)}
         self.traits = {str(entry["name"]): traits_of(entry) for entry in entries}
+        self.texts = {str(entry["name"]): str(entry.get("text", "")) for entry in entries}
+        self.schema = body.get("schema") or self.schema
         self.models = _versions(body.get("models") or {})
 
 

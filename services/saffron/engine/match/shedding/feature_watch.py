@@ -22,16 +22,22 @@ _MIX = 0x9E3779B97F4A7C15
 class FeatureWatch:
     """The features of one partition's stream, as its blocks tell of them: keys beside events, the vectors behind keys.
 
-    `spec`: the identity of the features, from the record "features" or a checkpoint. `one_in`: of so
+    `announced`: the specification of the features and its identity, from the record "features" or a checkpoint; empty
+    where none was. `one_in`: of so
     many blocks one is watched, by the hash of its first position.
     """
 
     def __init__(self, one_in: int = ONE_IN) -> None:
-        self.spec = ""
+        self.announced: Mapping[str, Any] = {}
         self._one_in = one_in
         self._on = False
         self._vectors: dict[int, tuple[int, ...]] = {}
         self._seen: dict[str, Seen] = {}
+
+    @property
+    def spec(self) -> str:
+        """The identity of the features."""
+        return str(self.announced.get("spec", ""))
 
     def begin_block(self, block: Block) -> None:
         """A block comes."""
@@ -44,17 +50,18 @@ class FeatureWatch:
     def control(self, control: Control) -> None:
         """A control record comes."""
         if control.kind == "features":
-            self._begin_anew(str(control.body["spec"]))
+            self._begin_anew(control.body)
         elif control.kind == "checkpoint" and control.body.get("features") is not None:
-            self._begin_anew(str(control.body["features"]))
+            self._begin_anew(control.body["features"])
             for seen in self._seen.values():
                 seen.tell_again()
         elif control.kind == "query" and control.body["op"] in ("add", "remove"):
             self._seen.pop(str(control.body["name"]), None)
 
-    def _begin_anew(self, spec: str) -> None:
-        if spec != self.spec:
-            self.spec, self._seen = spec, {}
+    def _begin_anew(self, body: Mapping[str, Any]) -> None:
+        if body["spec"] != self.spec:
+            self._seen = {}
+        self.announced = dict(body)
 
     def advance(self, part: Range, standing: Mapping[str, Standing]) -> None:
         """Events come; those that are dropped for a query, and what follows, tell it nothing."""
@@ -96,6 +103,6 @@ class FeatureWatch:
         for name, seen in self._seen.items():
             row = seen.row(self._vectors)
             if row is not None and name in standing:
-                shared = {"query": name, "query_version": standing[name].version, "spec": self.spec}
+                shared = {"query": name, "query_version": standing[name].version, **self.announced}
                 found.append({**shared, **row})
         return found

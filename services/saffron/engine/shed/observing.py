@@ -1,0 +1,127 @@
+"""Of which features blocks carry keys (G1): chosen from what queries ask and the first events under them, or given.
+
+A choice holds until queries that may lose events come or go: then, and not for what a sample shows by chance, they are
+chosen anew. It stands in the stream (the record "features", and every checkpoint), so that a successor goes on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saffron.engine.aggregates import registered
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.schema_record import schema_from_record
+from saffron.engine.events.tables import concat_columns, slice_columns
+from saffron.engine.models.choosing import choose_features
+from saffron.engine.models.event_model import EventModel
+from saffron.engine.models.features import FeatureError, FeatureSpec
+from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.view import View
+from saffron.errors import SaffronError
+from saffron.language import bind
+from saffron.language.plan import MatchPlan
+
+SAMPLE_EVENTS = 4096
+"""Events that features are chosen from."""
+
+
+class Observing:
+    """The features of one chain. `chooses`: by itself, else they are given by `watch`. `seed`: of their keys."""
+
+    def __init__(self, events: EventDrops, *, chooses: bool, seed: int = 0) -> None:
+        self._events = events
+        self._chooses = chooses
+        self._seed = seed
+        self._spec: FeatureSpec | None = None
+        self._announced = False
+        self._chosen_for: Mapping[str, int] = {}
+        self._wanted: Mapping[str, int] = {}
+        self._sample: list[Columns] = []
+
+    @property
+    def body(self) -> dict[str, Any] | None:
+        """The body of a record "features", and its part of a checkpoint; None while nothing is observed."""
+        spec = self._spec
+        return None if spec is None else {"spec": spec.identity, "specification": spec.body()}
+
+    def watch(self, spec: FeatureSpec) -> None:
+        """Blocks carry the keys of these features from the next one on."""
+        if self._spec is None or spec.identity != self._spec.identity:
+            self._events.watch(spec)
+            self._spec, self._announced = spec, False
+
+    def resume(self, control: Control, view: View) -> None:
+        """A record of the own output: what was announced holds on. `view`: with this record in force."""
+        body = control.body if control.kind == "features" else control.body.get("features")
+        if control.kind not in ("features", "checkpoint") or not isinstance(body, Mapping):
+            return
+        try:
+            self.watch(FeatureSpec.of(body["specification"]))
+        except (KeyError, TypeError, ValueError):
+            return
+        self._announced, self._chosen_for = True, _observed(view)
+
+    def take(self, block: Block, view: View, models: Mapping[str, EventModel]) -> None:
+        """A block comes, in whose beginning `view` holds; `models` of events that fit the queries in force."""
+        if not self._chooses:
+            return
+        wanted = _observed(view)
+        if wanted != self._wanted:
+            self._wanted, self._sample = wanted, []
+        if not wanted or wanted == self._chosen_for:
+            return
+        known = {one.spec.identity: one.spec for name, one in models.items() if name in wanted}
+        if len(known) == 1 and set(wanted) <= set(models):
+            (spec,) = known.values()
+            self._choose(spec)
+        elif len(block.columns):
+            missing = SAMPLE_EVENTS - sum(map(len, self._sample))
+            self._sample.append(slice_columns(block.columns, 0, min(missing, len(block.columns))))
+            if len(block.columns) >= missing:
+                self._choose(self._found(view))
+
+    def news(self, position: int) -> list[Control]:
+        """The record that tells readers, where they have not been told."""
+        body = self.body
+        if body is None or self._announced:
+            return []
+        self._announced = True
+        return [Control(position, "features", body)]
+
+    # ------------------------------------------------------------ inside
+
+    def _choose(self, spec: FeatureSpec | None) -> None:
+        self._chosen_for, self._sample = self._wanted, []
+        if spec is not None:
+            self.watch(spec)
+
+    def _found(self, view: View) -> FeatureSpec | None:
+        """Features for the queries wanted, None where nothing can be known of them."""
+        try:
+            schema = None if view.schema is None else schema_from_record(view.schema)
+            plans = [] if schema is None else [_plan(view.texts[name], schema, name) for name in self._wanted]
+            asked = [plan for plan in plans if plan is not None]
+            if schema is None or not asked:
+                return None
+            return choose_features(asked, schema, concat_columns(self._sample), seed=self._seed)
+        except (FeatureError, SaffronError):
+            return None
+
+
+def _observed(view: View) -> dict[str, int]:
+    """Queries that may lose events, with their versions."""
+    return {
+        name: view.queries[name] for name, (traits, slot) in view.sheddable.items() if traits.drops_events and slot >= 0
+    }
+
+
+def _plan(text: str, schema: Schema, name: str) -> MatchPlan | None:
+    """None: it aggregates, or reads what others make, of which no event of the stream tells."""
+    try:
+        plan = bind(text, schema, name=name, aggregates=frozenset(registered())).plan
+    except SaffronError:
+        return None
+    return plan if isinstance(plan, MatchPlan) else None
