@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saffron.engine.models.event_conditions import Comparison, Computed, Number
 from saffron.engine.models.features import FeatureSpec
 
 Event = Mapping[str, Any]
@@ -36,12 +38,14 @@ def vector_of(spec: FeatureSpec, events: Sequence[Event], index: int) -> tuple[i
     for one in spec.attributes:
         value = event[one.name]
         attributes.append(len(one.edges) + 1 if value is None else sum(edge <= value for edge in one.edges))
-    conditions = [_holds(event[one.left], one.operator, event[one.right]) for one in spec.conditions]
+    conditions = [holds(one, event) for one in spec.conditions]
     return (kind_of(spec, event), *frequencies, *attributes, *map(int, conditions))
 
 
-def _holds(left: float | None, operator: str, right: float | None) -> bool:
-    if left is None or right is None:
+def holds(condition: Comparison, event: Event) -> bool:
+    """Whether a condition holds of an event."""
+    left, right = number_of(condition.left, event), number_of(condition.right, event)
+    if math.isnan(left) or math.isnan(right):
         return False
     return {
         "<": left < right,
@@ -50,4 +54,28 @@ def _holds(left: float | None, operator: str, right: float | None) -> bool:
         "!=": left != right,
         ">": left > right,
         ">=": left >= right,
-    }[operator]
+    }[condition.operator]
+
+
+def number_of(number: Number, event: Event) -> float:
+    """A number of an event, NaN being null."""
+    if isinstance(number, str):
+        value = event[number]
+        return math.nan if value is None else float(value)
+    if not isinstance(number, Computed):
+        return number
+    first, *rest = (number_of(operand, event) for operand in number.operands)
+    if not rest:
+        root = math.sqrt(first) if first >= 0 else math.nan
+        return {"-": -first, "abs": abs(first), "sqrt": root}[number.operator]
+    return _of_two(number.operator, first, rest[0])
+
+
+def _of_two(operator: str, a: float, b: float) -> float:
+    if operator in "/%" and b == 0:
+        return math.nan
+    if operator == "/":
+        return a / b
+    if operator == "%":
+        return math.fmod(a, b) if math.isfinite(a) else math.nan
+    return {"+": a + b, "-": a - b, "*": a * b}[operator]

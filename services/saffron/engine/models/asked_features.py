@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.models.features import OPERATORS, Comparison
+from saffron.engine.models.event_conditions import MIRRORED, OPERATORS, Comparison, Computed, Number
+from saffron.engine.models.features import MOST_CONDITIONS
 from saffron.language import plan
 from saffron.language.plan import Expr, MatchPlan, Plan, TrendPlan
 
-_MIRRORED = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">": "<", ">=": "<="}
+_CALLS = ("abs", "sqrt")
 
 
 @dataclass
@@ -18,7 +19,8 @@ class Asked:
     """`types`: named by patterns. `named`: attribute -> strings or integers it is compared with for equality.
 
     `cuts`: number -> (operator, constant) it is compared with. `free`: numbers that conditions read in any other way.
-    `comparisons`: of two numbers of one event. Attributes that all events of a match agree on are in none of these.
+    `comparisons`: of numbers computed from one event's attributes; those equal up to names, or to the order of their
+    sides, once. Attributes that all events of a match agree on are in none of these.
     """
 
     types: dict[str, None] = field(default_factory=dict)
@@ -68,14 +70,22 @@ def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
         case plan.Binary(left=plan.Attribute() as attribute) if expr.operator in OPERATORS and _is_constant(expr.right):
             _compare(asked, attribute, expr.operator, _constant(expr.right), key)
         case plan.Binary(right=plan.Attribute() as attribute) if expr.operator in OPERATORS and _is_constant(expr.left):
-            _compare(asked, attribute, _MIRRORED[expr.operator], _constant(expr.left), key)
-        case plan.Binary(left=plan.Attribute() as one, right=plan.Attribute() as other) if _of_one_event(expr):
-            if one.name not in key and other.name not in key:
-                asked.comparisons[Comparison(one.name, expr.operator, other.name)] = None
+            _compare(asked, attribute, MIRRORED[expr.operator], _constant(expr.left), key)
+        case plan.Binary() if (found := _comparison(expr, key)) is not None:
+            if not asked.comparisons.keys().isdisjoint({found, found.mirrored}):
+                return
+            if len(asked.comparisons) < MOST_CONDITIONS:
+                asked.comparisons[found] = None
+            else:
+                _free(asked, expr, key)
         case _:
-            for attribute in attributes_in(expr):
-                if attribute.name not in key and (attribute.kind.is_number or attribute.kind is Kind.BOOL):
-                    asked.free[attribute.name] = attribute.kind
+            _free(asked, expr, key)
+
+
+def _free(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
+    for attribute in attributes_in(expr):
+        if attribute.name not in key and (attribute.kind.is_number or attribute.kind is Kind.BOOL):
+            asked.free[attribute.name] = attribute.kind
 
 
 def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: object, key: frozenset[str]) -> None:
@@ -95,18 +105,38 @@ def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: obje
         asked.cuts.setdefault(name, {})[operator, float(value)] = None
 
 
-def _of_one_event(expr: plan.Binary) -> bool:
-    """Whether a comparison reads two numbers of the same event."""
-    one, other = expr.left, expr.right
-    return (
-        expr.operator in OPERATORS
-        and isinstance(one, plan.Attribute)
-        and isinstance(other, plan.Attribute)
-        and (one.component, one.which, one.back) == (other.component, other.which, other.back)
-        and one.kind.is_number
-        and other.kind.is_number
-        and "ts" not in (one.name, other.name)
-    )
+def _comparison(expr: plan.Binary, key: frozenset[str]) -> Comparison | None:
+    """A comparison of numbers that one event has by itself; None where it is none, or a key's value is among them."""
+    if expr.operator not in OPERATORS:
+        return None
+    places = {(one.component, one.which, one.back) for one in attributes_in(expr)}
+    left, right = _number(expr.left), _number(expr.right)
+    if len(places) != 1 or left is None or right is None:
+        return None
+    found = Comparison(left, expr.operator, right)
+    return None if found.wrong or key.intersection(found.names) else found
+
+
+def _number(expr: Expr) -> Number | None:
+    """An expression over the numbers of an event; None: something else is in it."""
+    match expr:
+        case plan.Attribute():
+            return expr.name if expr.kind.is_number and expr.name != "ts" else None
+        case plan.Const(value=int() | float() as value) if not isinstance(value, bool):
+            return float(value)
+        case plan.Unary(operator="-", operand=operand):
+            return _computed("-", operand)
+        case plan.Binary(operator="+" | "-" | "*" | "/" | "%"):
+            return _computed(expr.operator, expr.left, expr.right)
+        case plan.Call(function=function, arguments=arguments) if function in _CALLS:
+            return _computed(function, *arguments)
+        case _:
+            return None
+
+
+def _computed(operator: str, *parts: Expr) -> Number | None:
+    numbers = [number for part in parts if (number := _number(part)) is not None]
+    return Computed(operator, tuple(numbers)) if len(numbers) == len(parts) else None
 
 
 def attributes_in(expr: Expr) -> Iterator[plan.Attribute]:

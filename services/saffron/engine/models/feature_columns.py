@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.engine.models.features import Comparison, FeatureError, FeatureSpec, Value
+from saffron.engine.models.features import FeatureError, FeatureSpec, Value
 
 Floats = NDArray[np.float64]
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 class KindCodes:
@@ -78,8 +65,10 @@ def numbers_in(spec: FeatureSpec, columns: Columns) -> Floats:
 def truths_in(spec: FeatureSpec, columns: Columns) -> NDArray[np.int16]:
     """int16 [conditions, n]: 1 where a condition holds."""
     truths = np.empty((len(spec.conditions), len(columns)), dtype=np.int16)
+    names = dict.fromkeys(name for condition in spec.conditions for name in condition.names)
+    numbers = {name: as_floats(_attribute(columns, name)) for name in names}
     for row, condition in enumerate(spec.conditions):
-        truths[row] = _truth(condition, columns)
+        truths[row] = condition.holds(numbers.__getitem__)
     return truths
 
 
@@ -93,12 +82,6 @@ def as_floats(column: Column) -> Floats:
     elif column.kind is Kind.BOOL:
         values[np.less(column.data, 0)] = np.nan
     return values
-
-
-def _truth(condition: Comparison, columns: Columns) -> NDArray[np.bool_]:
-    left, right = (as_floats(_attribute(columns, name)) for name in (condition.left, condition.right))
-    holds: NDArray[np.bool_] = _COMPARE[condition.operator](left, right) & ~(np.isnan(left) | np.isnan(right))
-    return holds
 
 
 def _attribute(columns: Columns, name: str) -> Column:

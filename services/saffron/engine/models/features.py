@@ -20,10 +20,11 @@ from itertools import pairwise
 from typing import Any
 
 from saffron.engine.models.envelope import digest
+from saffron.engine.models.event_conditions import Comparison
 
-OPERATORS = ("<", "<=", "=", "!=", ">", ">=")
 MOST_BINS = 16
 """Bins of an attribute, without the one for null."""
+MOST_CONDITIONS = 16
 
 Value = str | int | None
 
@@ -51,15 +52,6 @@ class Binned:
     def bins(self) -> int:
         """How many bins there are, that of null included."""
         return len(self.edges) + 2
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """`left operator right`, two attributes of the event as float64; false where one of them is null."""
-
-    left: str
-    operator: str
-    right: str
 
 
 @dataclass(frozen=True)
@@ -115,7 +107,7 @@ class FeatureSpec:
             "pane": {"length": self.pane.length, "events": self.pane.events},
             "frequency_edges": list(self.frequency_edges),
             "attributes": [{"name": one.name, "edges": list(one.edges)} for one in self.attributes],
-            "conditions": [[one.left, one.operator, one.right] for one in self.conditions],
+            "conditions": [one.body() for one in self.conditions],
             "seed": self.seed,
         }
 
@@ -130,7 +122,7 @@ class FeatureSpec:
             attributes=tuple(
                 Binned(str(one["name"]), tuple(float(edge) for edge in one["edges"])) for one in body["attributes"]
             ),
-            conditions=tuple(Comparison(*(str(part) for part in one)) for one in body["conditions"]),
+            conditions=tuple(Comparison.of(one) for one in body["conditions"]),
             seed=int(body["seed"]),
         )
 
@@ -144,7 +136,8 @@ class FeatureSpec:
             (_ascends(edges) and all(edge >= 1 for edge in edges), "edges of frequencies ascend from 1"),
             (all(_ascends(one.edges) for one in self.attributes), "edges of an attribute ascend"),
             (all(len(one.edges) < MOST_BINS for one in self.attributes), f"an attribute has {MOST_BINS} bins at most"),
-            (all(one.operator in OPERATORS for one in self.conditions), f"a condition has one of {OPERATORS}"),
+            (len(self.conditions) <= MOST_CONDITIONS, f"there are {MOST_CONDITIONS} conditions at most"),
+            *((not one.wrong, one.wrong) for one in self.conditions),
             (max(self.fields) < 1 << 15, "a number of a vector is below 32,768"),
             (0 <= self.seed < 1 << 63, "the seed has 63 bits"),
         ]

@@ -11,9 +11,10 @@ import numpy as np
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.models.event_conditions import OPERATORS, Comparison, Computed, Number
 from saffron.engine.models.feature_counts import FeatureCounts
 from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import OPERATORS, Binned, Comparison, FeatureSpec, Pane, Value
+from saffron.engine.models.features import Binned, FeatureSpec, Pane, Value
 
 SYMBOLS = ("IBM", "MSFT", "KO")
 SPEC = FeatureSpec(known=(("A",), ("B",), ("C",)), pane=Pane(3), attributes=(Binned("price", (1.0, 2.5)),))
@@ -48,7 +49,8 @@ def random_spec(rng: random.Random) -> FeatureSpec:
     ]
     kinds, values = rng.choice(choices)
     edges = tuple(sorted(rng.sample((-1.0, 0.0, 1.0, 2.5, 3.0, 5.0), rng.randrange(6))))
-    conditions = [Comparison("price", operator, "prev") for operator in rng.sample(OPERATORS, rng.randrange(3))]
+    operators = rng.sample(OPERATORS, rng.randrange(3))
+    conditions = [Comparison(random_number(rng), operator, random_number(rng)) for operator in operators]
     return FeatureSpec(
         kinds=kinds,
         known=tuple(values),
@@ -58,6 +60,17 @@ def random_spec(rng: random.Random) -> FeatureSpec:
         conditions=tuple(conditions),
         seed=rng.getrandbits(60),
     )
+
+
+def random_number(rng: random.Random, depth: int = 2) -> Number:
+    """A number computed from such an event."""
+    if not depth or rng.random() < 0.4:
+        return rng.choice(("price", "prev", "id", "up", 0.0, -1.0, 2.5))
+    operator = rng.choice(("+", "-", "*", "/", "%", "abs", "sqrt", "negative"))
+    operands = (random_number(rng, depth - 1), random_number(rng, depth - 1))
+    if operator in ("abs", "sqrt", "negative"):
+        return Computed(operator.replace("negative", "-"), operands[:1])
+    return Computed(operator, operands)
 
 
 def as_columns(events: Sequence[dict[str, Any]], first: int = 0) -> Columns:

@@ -9,8 +9,9 @@ import pytest
 
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.models.choosing import EVENTS_PER_KEY, choose_features
+from saffron.engine.models.event_conditions import Comparison, Computed
 from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import Binned, Comparison, FeatureSpec, Pane
+from saffron.engine.models.features import Binned, FeatureSpec, Pane
 from saffron.language import compile_query
 from tests.unit.engine.models.event_streams import as_columns, random_events
 
@@ -43,6 +44,28 @@ def test_constants_are_edges_on_the_side_where_the_condition_changes() -> None:
     assert len(prevs.edges) == 1
     assert prevs.edges[0] > -1 > prevs.edges[0] - 1e-9
     assert Binned("up", (1.0,)) in found.attributes
+
+
+def test_what_one_event_decides_is_a_condition_whoever_asks_and_however_it_is_turned() -> None:
+    found = chosen(
+        query("SEQ(A a, B b)", "a.price > 1.001 * a.prev AND 1.001 * b.prev < b.price AND b.id % 2 = 0"),
+        query("SEQ(C c, A a)", "abs(c.price - c.prev) < 3 AND c.price > 1.001 * c.prev AND -a.prev < a.id"),
+    )
+    assert set(found.conditions) == {
+        Comparison("price", ">", Computed("*", (1.001, "prev"))),
+        Comparison(Computed("%", ("id", 2.0)), "=", 0.0),
+        Comparison(Computed("abs", (Computed("-", ("price", "prev")),)), "<", 3.0),
+        Comparison(Computed("-", ("prev",)), "<", "id"),
+    }
+    assert found.attributes == ()
+    assert FeatureSpec.of(found.body()) == found
+
+
+def test_of_more_conditions_than_there_is_room_for_the_attributes_are_binned() -> None:
+    many = " AND ".join(f"a.price > {n}.5 * a.prev" for n in range(20))
+    found = chosen(query("SEQ(A a, B b)", many), events=20_000)
+    assert len(found.conditions) == 16
+    assert {one.name for one in found.attributes} == {"price", "prev"}
 
 
 def test_an_integer_compared_for_equality_is_a_kind_and_a_float_a_bin_of_its_own() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import orjson
 import pytest
 
+from saffron.engine.models.event_conditions import Comparison, Computed
 from saffron.engine.models.feature_keys import MOST_KEYS, FeatureKeys, content_keys
-from saffron.engine.models.features import Binned, Comparison, FeatureError, FeatureSpec, Pane
+from saffron.engine.models.features import Binned, FeatureError, FeatureSpec, Pane
 from tests.reference import features as twin
 from tests.unit.engine.models.event_streams import as_columns, random_events, random_spec
 
@@ -104,12 +105,21 @@ def test_equal_seeds_give_equal_keys_and_others_others() -> None:
         ({"attributes": (Binned("x", (1.0, 0.5)),)}, "edges of an attribute"),
         ({"attributes": (Binned("x", tuple(map(float, range(20)))),)}, "16 bins"),
         ({"conditions": (Comparison("a", "<>", "b"),)}, "a condition has one of"),
+        ({"conditions": (Comparison(Computed("^", ("a", 2.0)), "<", "b"),)}, "a condition computes with"),
+        ({"conditions": (Comparison("a", "<", Computed("+", ("a",) * 40)),)}, "32 parts"),
+        ({"conditions": tuple(Comparison("a", "<", float(n)) for n in range(17))}, "16 conditions"),
         ({"seed": -1}, "63 bits"),
     ],
 )
 def test_a_specification_that_does_not_fit_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         FeatureSpec(**wrong)
+
+
+@pytest.mark.parametrize("body", [["a", "<"], ["a", "<", True], ["a", "<", ["abs"]], ["a", "<", None], 5])
+def test_what_is_no_condition_is_not_read(body: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        FeatureSpec.of(FeatureSpec().body() | {"conditions": [body]})
 
 
 @pytest.mark.parametrize(
