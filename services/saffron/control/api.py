@@ -15,13 +15,9 @@ from saffron.control.checks import Checked, Partitions, Refused, check, check_pa
 from saffron.control.guard import PAGE_HEADERS, answer
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
-from saffron.engine.why.as_dict import to_dict
-from saffron.engine.why.telling import TOLD
-from saffron.engine.why.words import lines
 from saffron.errors import InputError
 from saffron.language.shedding import AUTO, refusal
 from saffron.runtime.health import Health
-from saffron.runtime.recent import Answer, Question
 from saffron.runtime.topics import Topics
 
 _MOST_RESULTS = 200
@@ -34,8 +30,8 @@ _PAGE = {
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
 """Writes one message (topic, key, value) and returns when the broker has it."""
-Why = Callable[[Question], Answer]
-"""Tells why, or why not, from the newest events; waits for the broker."""
+Why = Callable[..., Mapping[str, Any]]
+"""Tells why, or why not, from the newest events: `why.why` without its first three; waits for the broker."""
 
 
 class Api:
@@ -98,23 +94,14 @@ class Api:
                 "say what to explain: ?ask=ATTR=VALUE for a key, ?ask=* for a query without "
                 "one, or ?ask=ID for a result",
             )
-        told = _count(request.query.get("events", str(TOLD)))
+        told = _count(request.query["events"]) if "events" in request.query else None
         stream, beside = checked.plan.stream, self._tables.queries.texts()
         schema = (self._tables.stream(stream) or {}).get("schema")
-        question = Question(checked.name, view["text"], stream, asked, told, beside, schema)
         try:
-            answered = await asyncio.to_thread(self._why, question)
+            story = await asyncio.to_thread(self._why, checked.name, view["text"], stream, asked, told, beside, schema)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
-        story = answered.story
-        return answer(
-            {
-                **to_dict(story),
-                "text": "\n".join(lines(story)),
-                "partition": answered.partition,
-                "looked_at": {"events": answered.events, "since": answered.since},
-            }
-        )
+        return answer(story)
 
     async def check_query(self, request: web.Request) -> web.Response:
         body = await _body(request, {"text", "name"})

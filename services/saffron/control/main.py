@@ -7,7 +7,8 @@ import contextlib
 import functools
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from aiohttp import web
 
@@ -24,7 +25,6 @@ from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.own_modules import import_modules
-from saffron.runtime.recent import why_now
 from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ async def _serve(settings: Settings) -> int:
         await asyncio.to_thread(_require_topics, log, tables.topics)
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
-            why = functools.partial(why_now, log, topics, settings.group("control-why"))
+            why = functools.partial(_why, log, topics, settings.group("control-why"))
             api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
             async with _site(api, settings) as url:
                 health.detail("url", url)
@@ -116,6 +116,12 @@ async def _site(api: Api, settings: Settings) -> AsyncIterator[str]:
         yield f"http://{host}:{port}/"
     finally:
         await runner.cleanup()
+
+
+def _why(log: Log, topics: Topics, group: str, *question: Any) -> Mapping[str, Any]:
+    from saffron.control.why import why
+
+    return why(log, topics, group, *question)
 
 
 def _require_topics(log: Log, names: tuple[str, ...]) -> None:

@@ -24,7 +24,6 @@ from typing import Any
 import numba
 from llvmlite.binding import add_symbol
 from numba.core import types
-from numba.core.caching import FunctionCache
 from numba.core.cgutils import get_or_insert_function
 from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import lower_builtin
@@ -33,6 +32,7 @@ from numba.extending import register_jitable
 
 from saffron.engine import resolution
 from saffron.engine.compiling import Kernel, Part
+from saffron.engine.kernel_cache import KernelCache
 from saffron.engine.stamp import stamp
 
 resolution.remember()
@@ -52,23 +52,6 @@ def use_directory(directory: Path) -> None:
     _directory = directory
 
 
-class _Cache(FunctionCache):
-    """Numba's cache on disk, stale when anything has changed that the kernel was made from, not only its own file."""
-
-    def __init__(self, function: Function) -> None:
-        super().__init__(function)
-        self._cache_file._source_stamp = stamp(function.__module__, function.__code__.co_filename)
-        self._load_index = self._cache_file._load_index
-        self._cache_file._load_index = self._loaded
-
-    def _loaded(self) -> Any:
-        """What the cache holds; nothing where that is of types which are no more: then it is stale, too."""
-        try:
-            return self._load_index()
-        except (AttributeError, ImportError):
-            return {}
-
-
 def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
     """Decorator of a kernel, compiled (or loaded from the cache) on its first call; with a signature for that alone.
 
@@ -77,13 +60,18 @@ def kernel(signature: object = None, **options: object) -> Callable[[Function], 
 
     def made(function: Function) -> Any:
         dispatcher = numba.njit(**(_OPTIONS | _FROM_PYTHON | options), pipeline_class=Kernel)(function)
-        dispatcher._cache = _Cache(function)
-        dispatcher.compile = _no_collection()(dispatcher.compile)
+        _keep(dispatcher, function)
         if signature is not None:
             _waiting.append(_Waiting(dispatcher, signature))
         return dispatcher
 
     return made
+
+
+def _keep(dispatcher: Any, function: Function) -> None:
+    """Its machine code on disk, for other processes and later starts."""
+    dispatcher._cache = KernelCache(function)
+    dispatcher.compile = _no_collection()(dispatcher._cache.alone()(dispatcher.compile))
 
 
 @contextmanager
@@ -189,9 +177,8 @@ _compiling = RLock()
 
 def _compile_part(function: Function, signature: Any, symbol: str) -> None:
     dispatcher = numba.njit(**_OPTIONS, **_ALONE, _nrt=False, pipeline_class=Kernel)(function)
-    dispatcher._cache = _Cache(function)
-    with _no_collection():
-        dispatcher.compile(signature)
+    _keep(dispatcher, function)
+    dispatcher.compile(signature)
     machine = dispatcher.overloads[signature.args]
     add_symbol(symbol, machine.library.get_pointer_to_function(machine.fndesc.llvm_func_name))
 

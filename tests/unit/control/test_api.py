@@ -17,11 +17,11 @@ from saffron.control.api import Api
 from saffron.control.guard import guards
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
+from saffron.control.why import why
 from saffron.errors import UnavailableError
 from saffron.runtime.health import Health
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.recent import why_now
 from saffron.runtime.topics import Topics, topic_specs
 
 TOPICS = Topics("p.")
@@ -53,8 +53,8 @@ class World:
         asyncio.run(self._run(talk))
 
     async def _run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
-        why = partial(why_now, self.log, TOPICS, "why")
-        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), why, self.log.partitions, self.health)
+        told = partial(why, self.log, TOPICS, "why")
+        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         application = web.Application(middlewares=guards("127.0.0.1", self.token))
         application.add_routes(api.routes())
         async with TestClient(TestServer(application)) as client:

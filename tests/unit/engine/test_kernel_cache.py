@@ -1,0 +1,121 @@
+"""Processes that want one kernel at one moment: the first compiles it, the others wait and load it."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saffron.engine import kernel_cache
+
+SOURCE = """from numba import int64
+
+from saffron.engine.jit import kernel
+
+
+@kernel()
+def add(x):
+    return x + 1
+"""
+
+
+def fresh(directory: Path) -> Any:
+    """The kernel as a new process would see it."""
+    path = directory / "kernels.py"
+    if not path.exists():
+        path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("kernels", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.add
+
+
+def found(kernel: Any) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+def lock_of(kernel: Any) -> Path:
+    return Path(kernel._cache._lock_file())
+
+
+def elsewhere(kernel: Any) -> int:
+    """Another process is at it: its open lock file."""
+    lock_of(kernel).parent.mkdir(exist_ok=True)
+    file = os.open(lock_of(kernel), os.O_CREAT | os.O_RDWR)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def on_pause(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> list[float]:
+    """What happens while it waits; the pauses."""
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        happens()
+
+    monkeypatch.setattr(time, "sleep", pause)
+    return pauses
+
+
+def test_who_waits_finds_what_the_other_has_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = fresh(tmp_path)
+    assert kernel(1) == 2
+    index = lock_of(kernel).with_suffix("")
+    made = index.read_bytes()
+    index.unlink()
+    waiting = fresh(tmp_path)
+    file = elsewhere(waiting)
+
+    def done() -> None:
+        index.write_bytes(made)
+        lock_of(waiting).unlink()
+        os.close(file)
+
+    pauses = on_pause(monkeypatch, done)
+    assert (waiting(1), found(waiting), len(pauses)) == (2, 1, 1)
+    assert not lock_of(waiting).exists()
+
+
+def test_what_a_stopped_process_holds_is_compiled_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = fresh(tmp_path)
+    file = elsewhere(kernel)
+    monkeypatch.setattr(kernel_cache, "_TRIES", 3)
+    pauses = on_pause(monkeypatch, lambda: None)
+    assert (kernel(1), found(kernel), len(pauses)) == (2, 0, 3)
+    assert lock_of(kernel).exists()  # it is not ours
+    os.close(file)
+
+
+def test_what_is_found_locks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = fresh(tmp_path)
+    assert first(1) == 2
+    assert not lock_of(first).exists()
+    again = fresh(tmp_path)
+    file = elsewhere(again)
+    assert (again(1), found(again)) == (2, 1)
+    os.close(file)
+
+
+def test_a_lock_file_that_was_removed_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = fresh(tmp_path)
+    flock = fcntl.flock
+    removed: list[int] = []
+
+    def gone(file: int, how: int) -> None:
+        if not removed:
+            removed.append(how)
+            lock_of(kernel).unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", gone)
+    assert (kernel(1.5), found(kernel), len(removed)) == (2.5, 0, 1)
+    assert not lock_of(kernel).exists()
