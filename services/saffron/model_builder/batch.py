@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from saffron.engine.models.envelope import Version
-from saffron.engine.models.model import LatencyModel, Model
-from saffron.engine.models.trainer import drift, train_latency, train_transitions
+from saffron.engine.models.event_trainer import train_events
+from saffron.engine.models.feature_counts import WEIGHT
+from saffron.engine.models.model import LatencyModel
+from saffron.engine.models.reader import AnyModel
+from saffron.engine.models.trainer import distribution_drift, drift, train_latency, train_transitions
 from saffron.model_builder.books import Bins, Books, LatencyBook, QueryBook
+from saffron.model_builder.feature_book import FeatureBook
+from saffron.model_builder.feature_rows import FeatureRow
 from saffron.model_builder.rows import Row
 from saffron.model_builder.store import Store
 
-Publish = Callable[[Sequence[Model]], None]
+Publish = Callable[[Sequence[AnyModel]], None]
 """Writes models and returns when the log has them."""
 
 
@@ -27,11 +32,18 @@ class Policy:
     `observations`: eta, events that partial matches of a query must have met before its first model. `drift`: mean
     squared error of the transition matrix against the one in use from which on a new model is published (P6).
     `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model.
+    `events`, `matches`: events of a query, and matches, from which on a model says what they are worth; then a new
+    one when the distribution of their features has moved by `shifted` (total variation), or they are `more` times as
+    many.
     """
 
     observations: int = 1000
     drift: float = 1e-5
     moved: float = 0.05
+    events: int = 2000
+    matches: int = 20
+    shifted: float = 0.1
+    more: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,7 @@ class Done:
     """What a batch did."""
 
     batch: int
-    models: tuple[Model, ...]
+    models: tuple[AnyModel, ...]
     rows: int
     refused: int
 
@@ -53,21 +65,21 @@ class Batches:
         self._publish = publish
         self._policy = policy
 
-    def run(self, batch: int, rows: Iterable[Row]) -> Done:
+    def run(self, batch: int, rows: Iterable[Row], features: Sequence[FeatureRow] = ()) -> Done:
         """Batch `batch` of Spark's numbering; may be called again for the same one. StoreError, LogError."""
         books = self._store.before(batch)
         refused = books.refused
         given = list(rows)
-        books.add(batch, given)
+        books.add(batch, given, features)
         models = train(books, (self._epoch, batch), self._policy)
         self._store.keep(books)
         self._publish(models)
-        return Done(batch, tuple(models), len(given), books.refused - refused)
+        return Done(batch, tuple(models), len(given) + len(features), books.refused - refused)
 
 
-def train(books: Books, version: Version, policy: Policy) -> list[Model]:
+def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
     """Models of what the books' batch has touched and moved; the books note them as published."""
-    models: list[Model] = []
+    models: list[AnyModel] = []
     for _, query in sorted(books.queries.items()):
         if query.touched == books.batch and _is_due(query, policy):
             model = train_transitions(query.counts, version, books.offsets)
@@ -82,7 +94,21 @@ def train(books: Books, version: Version, policy: Policy) -> list[Model]:
             if _have_moved(values, latency.published, policy.moved):
                 latency.published = values
                 models.append(functions)
+    for _, book in sorted(books.features.held.items()):
+        if book.touched == books.batch and _has_shifted(book, policy):
+            models.append(train_events(book.counts, book.spec, version, books.offsets))
+            book.published, book.observed = book.occurrences(), book.counts.observations
     return models
+
+
+def _has_shifted(book: FeatureBook, policy: Policy) -> bool:
+    counts = book.counts
+    matches = sum(sum(half.matches.lists().values()) for half in counts.halves)
+    if counts.observations < policy.events or matches < policy.matches * WEIGHT:
+        return False
+    if book.published is None or counts.observations >= policy.more * book.observed:
+        return True
+    return distribution_drift(book.occurrences(), book.published) >= policy.shifted
 
 
 def _is_due(query: QueryBook, policy: Policy) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,17 @@ import numpy as np
 
 from saffron.engine.models.markov import Matrix
 from saffron.engine.models.trainer import TransitionCounts
+from saffron.model_builder.feature_book import FeatureBook, FeatureBooks
+from saffron.model_builder.feature_rows import MESSAGE as FEATURE_MESSAGE
+from saffron.model_builder.feature_rows import FeatureRow
 from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, TRANSITION, Row
 
 MOST_OBSERVATIONS = 1 << 32
 """Where a query's counts pass this they are halved: what is older weighs less, and sums stay far from overflow."""
 MOST_QUERIES = 1000
 """Queries remembered; beyond it those not observed for longest are forgotten."""
+MOST_FEATURES = 64
+"""The same of those whose events are remembered by features."""
 
 Bins = dict[int, list[int]]
 """bin of partial matches -> [events, load, nanoseconds]."""
@@ -53,14 +58,18 @@ class Books:
     queries: dict[str, QueryBook] = field(default_factory=dict)
     streams: dict[str, LatencyBook] = field(default_factory=dict)
     refused: int = 0
+    features: FeatureBooks = field(default_factory=FeatureBooks)
 
-    def add(self, batch: int, rows: Iterable[Row]) -> None:
+    def add(self, batch: int, rows: Iterable[Row], features: Sequence[FeatureRow] = ()) -> None:
         """Apply the rows of the next batch."""
         self.batch = batch
+        for one in features:
+            if one.kind == FEATURE_MESSAGE:
+                self._reached(one.topic, one.partition, one.next_offset)
+        self.refused += self.features.add(batch, features, MOST_FEATURES)
         for row in rows:
             if row.kind == MESSAGE:
-                parts = self.offsets.setdefault(row.topic, {})
-                parts[str(row.partition)] = max(parts.get(str(row.partition), 0), row.next_offset)
+                self._reached(row.topic, row.partition, row.next_offset)
             if not self._add(row):
                 self.refused += row.messages
         for book in self.queries.values():
@@ -68,6 +77,10 @@ class Books:
                 book.counts.halve()
         self._halve_latencies()
         self._forget()
+
+    def _reached(self, topic: str, partition: int, next_offset: int) -> None:
+        parts = self.offsets.setdefault(topic, {})
+        parts[str(partition)] = max(parts.get(str(partition), 0), next_offset)
 
     def _add(self, row: Row) -> bool:
         """Apply one row; False if it is no good, which changes nothing."""
@@ -147,6 +160,7 @@ class Books:
                 }
                 for name, book in self.streams.items()
             },
+            "features": [book.body() for _, book in sorted(self.features.held.items())],
         }
 
     @classmethod
@@ -158,7 +172,8 @@ class Books:
             for name, one in body["streams"].items()
         }
         named = {book.counts.query: book for book in queries}
-        return cls(body["batch"], body["offsets"], named, streams, body["refused"])
+        features = FeatureBooks({book.counts.query: book for book in map(FeatureBook.of, body["features"])})
+        return cls(body["batch"], body["offsets"], named, streams, body["refused"], features)
 
 
 def _query_body(book: QueryBook) -> dict[str, Any]:

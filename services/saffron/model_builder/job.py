@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saffron.errors import SaffronError
+from saffron.model_builder import feature_rows, rows
 from saffron.model_builder.batch import Batches, Done
-from saffron.model_builder.rows import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the observations come from, and how often they are looked at."""
+    """Where the observations come from, and how often they are looked at. `features`: that of `topics` which has those
+    of features."""
 
     bootstrap: str
     topics: tuple[str, ...]
     group: str
     checkpoint: Path
     interval_ms: int
+    features: str = ""
     most_records: int = 50_000
 
     def options(self) -> Mapping[str, str]:
@@ -97,9 +99,13 @@ class Job:
                 self._busy.release()
 
     def _batch(self, records: DataFrame, number: int) -> None:
+        from pyspark.sql import functions as f
+
         with self._busy:
             try:
-                self._report(self._batches.run(number, collected(records)))
+                features = records.where(f.col("topic") == self._source.features)
+                others = records.where(f.col("topic") != self._source.features)
+                self._report(self._batches.run(number, rows.collected(others), feature_rows.collected(features)))
             except BaseException as error:
                 self._failure = error
                 raise

@@ -9,7 +9,9 @@ import threading
 import time
 from pathlib import Path
 
-from saffron.engine.models.model import Model, TransitionModel
+from saffron.engine.models.event_model import EVENTS, EventModel
+from saffron.engine.models.model import TransitionModel
+from saffron.engine.models.reader import AnyModel
 from saffron.errors import LogError
 from saffron.model_builder import gateway, jars, session
 from saffron.model_builder.batch import Batches, Done, Policy
@@ -70,10 +72,15 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
             spark = session.open_session(jvm, Path(folder))
             source = Source(
                 bootstrap=settings.bootstrap,
-                topics=(topics.observations_transitions, topics.observations_latency),
+                topics=(
+                    topics.observations_transitions,
+                    topics.observations_latency,
+                    topics.observations_features,
+                ),
                 group=settings.group("model-builder"),
                 checkpoint=checkpoint,
                 interval_ms=settings.model_interval_ms,
+                features=topics.observations_features,
             )
             job = Job(spark, source, Batches(store, epoch, publisher.publish, Policy()), desk.done)
             status = _run(job, desk, stop)
@@ -141,7 +148,9 @@ class Desk:
             self.health.detail("batch", progress.batch)
 
 
-def _name(model: Model) -> str:
+def _name(model: AnyModel) -> str:
+    if isinstance(model, EventModel):
+        return f"{model.query}/{EVENTS}"
     return model.query if isinstance(model, TransitionModel) else f"@{model.stream}"
 
 

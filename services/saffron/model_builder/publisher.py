@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from saffron.engine.models.envelope import ModelError
-from saffron.engine.models.model import Model, decode
+from saffron.engine.models.envelope import ModelError, unseal, version_of
+from saffron.engine.models.reader import AnyModel, records
 from saffron.errors import LogError
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log, Producer
@@ -25,7 +25,7 @@ class Publisher:
         self._topic = topic
         self._producer: Producer | None = None
 
-    def publish(self, models: Sequence[Model]) -> None:
+    def publish(self, models: Sequence[AnyModel]) -> None:
         """Returns when the log has all of them. LogError: it may have some; publish the same ones again."""
         if not models:
             return
@@ -34,8 +34,8 @@ class Publisher:
             raise LogError(f"topic {self._topic} is missing: `saffron up` creates all topics")
         producer = self._producer or self._log.producer(client_id="model-builder")
         self._producer = None
-        for model in models:
-            producer.send(self._topic, partition_of(model.key, partitions), model.encode(), key=model.key)
+        for key, value in (record for model in models for record in records(model)):
+            producer.send(self._topic, partition_of(key, partitions), value, key=key)
         producer.flush(_FLUSH_SECONDS)
         self._producer = producer
 
@@ -65,6 +65,6 @@ def newest_epoch(log: Log, topic: str) -> int:
 
 def _epoch(value: bytes | None) -> int:
     try:
-        return -1 if value is None else decode(value).version[0]
+        return -1 if value is None else version_of(unseal(value))[0]
     except ModelError:
         return -1

@@ -1,0 +1,161 @@
+"""What the builder keeps of a query's events: counts by features, and what its published model was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from saffron.engine.models.bodies import features_body, features_of
+from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.features import FeatureError, FeatureSpec
+from saffron.model_builder.feature_rows import (
+    MATCH,
+    MESSAGE,
+    OCCURRENCE,
+    POSITION,
+    SPECIFICATION,
+    VECTOR,
+    FeatureRow,
+)
+
+MOST_KEYS = 1 << 15
+"""Where a half of a query has seen more different keys than this, everything is halved: rare keys go."""
+MOST_EVENTS = 1 << 26
+"""The same where it has seen more events: what is older weighs less."""
+STALE_BATCHES = 30
+"""A specification that nothing came of for so many batches gives way to another of the same query."""
+
+_LARGEST = 1 << 64
+
+
+@dataclass
+class FeatureBook:
+    """One query under one specification. `published`: occurrences by key that the model rests on; None: there is none.
+    `observed`: how many events that were."""
+
+    counts: FeatureCounts
+    spec: FeatureSpec
+    touched: int
+    published: dict[int, int] | None = None
+    observed: int = 0
+
+    def add(self, batch: int, rows: Sequence[FeatureRow]) -> None:
+        """Rows of this book's query, version and specification."""
+        self.touched = batch
+        for half in (0, 1):
+            own = [row for row in rows if row.half == half]
+            for content in _contents(own):
+                self.counts.add({**self._identity(), **content}, half)
+        while self.counts.observations > MOST_EVENTS or self._most_keys() > MOST_KEYS:
+            self.counts.halve()
+
+    def occurrences(self) -> dict[int, int]:
+        """Of both halves."""
+        return self.counts.whole().occurrences
+
+    def body(self) -> dict[str, Any]:
+        """Everything, JSON-able."""
+        published = None if self.published is None else {str(key): n for key, n in sorted(self.published.items())}
+        return {
+            "counts": features_body(self.counts),
+            "spec": self.spec.body(),
+            "touched": self.touched,
+            "published": published,
+            "observed": self.observed,
+        }
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> FeatureBook:
+        """The book whose `body` this is."""
+        published = None if body["published"] is None else {int(key): n for key, n in body["published"].items()}
+        spec = FeatureSpec.of(body["spec"])
+        return cls(features_of(body["counts"]), spec, body["touched"], published, body["observed"])
+
+    def _identity(self) -> dict[str, Any]:
+        return {"query": self.counts.query, "query_version": self.counts.query_version, "spec": self.counts.spec}
+
+    def _most_keys(self) -> int:
+        return max(len(half.occurrences) for half in self.counts.halves)
+
+
+@dataclass
+class FeatureBooks:
+    """By query. Of partitions that chose features differently those come first that were heard of first: a model of
+    them brings the others round."""
+
+    held: dict[str, FeatureBook] = field(default_factory=dict)
+
+    def add(self, batch: int, rows: Iterable[FeatureRow], most: int) -> int:
+        """Apply the rows of a batch; how many were no good. At most `most` queries are remembered."""
+        named = [row for row in rows if row.kind != MESSAGE]
+        refused = 0
+        for identity, group in groupby(sorted(named, key=_order), key=_identity):
+            own = list(group)
+            book = self._book(identity, own, batch)
+            if book is None:
+                refused += len(own)
+            else:
+                book.add(batch, own)
+        extra = len(self.held) - most
+        for name in sorted(self.held, key=lambda name: (self.held[name].touched, name))[: max(0, extra)]:
+            del self.held[name]
+        return refused
+
+    def _book(self, identity: tuple[str, int, str], rows: Sequence[FeatureRow], batch: int) -> FeatureBook | None:
+        query, version, spec = identity
+        known = self.held.get(query)
+        if known is not None:
+            if (known.counts.query_version, known.counts.spec) == (version, spec):
+                return known
+            same = known.counts.query_version == version
+            if known.counts.query_version > version or (same and batch - known.touched < STALE_BATCHES):
+                return None
+        found = next((parsed for row in rows if row.kind == SPECIFICATION and (parsed := _parsed(row.text))), None)
+        if found is None or found.identity != spec:
+            return None
+        made = self.held[query] = FeatureBook(FeatureCounts(query, version, spec), found, batch)
+        return made
+
+
+def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
+    """What rows of one half say, as `FeatureCounts.add` reads it: lists that weigh the same stand together."""
+    occurrences: dict[int, int] = {}
+    vectors: dict[int, list[int]] = {}
+    positions: list[list[int]] = []
+    lists: dict[tuple[str, int], list[list[int]]] = {}
+    for row in rows:
+        keys = [int(key) for key in row.key.split(",") if key]
+        if row.kind == POSITION:
+            positions.append([row.a, row.b, row.count, row.occurred])
+        elif not keys or max(keys) >= _LARGEST:
+            continue
+        elif row.kind == OCCURRENCE:
+            occurrences[keys[0]] = occurrences.get(keys[0], 0) + row.count
+        elif row.kind == VECTOR:
+            vectors[keys[0]] = [int(number) for number in row.text.split(",") if number]
+        elif row.count:
+            lists.setdefault((row.kind, row.count), []).append(keys)
+    contents: list[dict[str, Any]] = [{"occurrences": occurrences, "features": vectors, "positions": positions}]
+    for (kind, weight), found in lists.items():
+        fields = ("matches", "weight") if kind == MATCH else ("abandoned", "abandoned_weight")
+        contents.append(dict(zip(fields, (found, weight / WEIGHT), strict=True)))
+    return contents
+
+
+def _parsed(text: str) -> FeatureSpec | None:
+    try:
+        return FeatureSpec.of(orjson.loads(text))
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, FeatureError):
+        return None
+
+
+def _identity(row: FeatureRow) -> tuple[str, int, str]:
+    return row.query or "", row.query_version if row.query_version is not None else -1, row.spec or ""
+
+
+def _order(row: FeatureRow) -> tuple[tuple[str, int, str], int, str]:
+    return _identity(row), row.partition, repr(row)

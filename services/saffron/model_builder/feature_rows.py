@@ -1,0 +1,128 @@
+"""What Spark computes of a batch's observations of features (papers G2): sums, so that the driver sees no raw row.
+
+One row for each (topic, partition, kind, query, its version, specification, half, key, cell):
+
+    kind "occurrence"     key = a key of features; count
+    kind "match"          key = keys of a match's events, ascending, by commas; count = weight in parts of one
+    kind "abandoned"      key = those of an abandoned partial match and last that of the event that refused it; count
+    kind "position"       a = code of a kind, b = bin; count = contributions, occurred = occurrences
+    kind "vector"         key = a key of features; text = its vector, by commas
+    kind "specification"  text = the specification, as JSON
+    kind "message"        one of each message, good or not
+
+`half`: the halves of observations that are learned from apart; a message belongs to one by a hash of its offset, since
+queries may take turns in a partition. `next_offset` is one past the greatest offset in the group. What is no number, or
+none that a count can be, is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from saffron.engine.models.feature_counts import WEIGHT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OCCURRENCE, MATCH, ABANDONED, POSITION = "occurrence", "match", "abandoned", "position"
+VECTOR, SPECIFICATION, MESSAGE = "vector", "specification", "message"
+
+_MOST = 1 << 50
+"""No number in one message is larger: sums of good messages stay far from overflow."""
+_LONGEST = 256
+"""Events of a match that is taken."""
+
+_SCHEMA = (
+    "query string, query_version bigint, spec string, specification string, occurrences map<string, bigint>,"
+    " matches array<array<string>>, weight double, abandoned array<array<string>>, abandoned_weight double,"
+    " features map<string, array<int>>, positions array<array<bigint>>"
+)
+_FIELDS = "'{kind}' as kind, {key} as key, {text} as text, {a} as a, {b} as b, {count} as count, {occurred} as occurred"
+
+
+def _cell(kind: str, *, key: str = "''", text: str = "''", a: str = "0L", b: str = "0L", count: str = "1L") -> str:
+    occurred = "get(c, 3)" if kind == POSITION else "0L"
+    return f"struct({_FIELDS.format(kind=kind, key=key, text=text, a=a, b=b, count=count, occurred=occurred)})"
+
+
+def _each(column: str, cell: str) -> str:
+    return f"transform(coalesce({column}, array()), c -> {cell})"
+
+
+def _parts(column: str) -> str:
+    return f"cast(round(coalesce({column}, 1D) * {WEIGHT}) as bigint)"
+
+
+_FREE = "slice(c, 1, greatest(size(c) - 1, 0))"
+_CELLS = ", ".join(
+    (
+        f"array({_cell(MESSAGE)})",
+        f"array({_cell(SPECIFICATION, text='coalesce(o.specification, chr(0))')})",
+        _each("map_entries(o.occurrences)", _cell(OCCURRENCE, key="c.key", count="c.value")),
+        _each("o.matches", _cell(MATCH, key="array_join(array_sort(c), ',')", count=_parts("o.weight"))),
+        _each(
+            "o.abandoned",
+            _cell(
+                ABANDONED,
+                key=f"array_join(concat(array_sort({_FREE}), slice(c, -1, 1)), ',')",
+                count=_parts("o.abandoned_weight"),
+            ),
+        ),
+        _each("o.positions", _cell(POSITION, a="get(c, 0)", b="get(c, 1)", count="get(c, 2)")),
+        _each("map_entries(o.features)", _cell(VECTOR, key="c.key", text="array_join(c.value, ',')")),
+    )
+)
+_KEYS = rf"^[0-9]{{1,20}}(,[0-9]{{1,20}}){{0,{_LONGEST - 1}}}$"
+_GOOD = f"""
+count between 0 and {_MOST} and occurred between 0 and {_MOST} and a between 0 and 32767 and b between 0 and 32767
+and (kind not in ('{OCCURRENCE}', '{MATCH}', '{ABANDONED}', '{VECTOR}') or key rlike '{_KEYS}')
+and (kind != '{SPECIFICATION}' or text like '{{%')
+"""
+_GROUP = "topic, partition, kind, query, query_version, spec, half, key, a, b"
+
+
+@dataclass(frozen=True)
+class FeatureRow:
+    """One row as above; `query`, `query_version` and `spec` are None where the message had none."""
+
+    topic: str
+    partition: int
+    kind: str
+    query: str | None
+    query_version: int | None
+    spec: str | None
+    half: int
+    key: str
+    a: int
+    b: int
+    count: int
+    occurred: int
+    text: str
+    next_offset: int
+
+
+def summed(records: DataFrame) -> DataFrame:
+    """The rows of a batch of Kafka records. Nothing that a message holds makes it fail."""
+    from pyspark.sql import functions as f
+
+    parsed = records.selectExpr("topic", "partition", "offset", f"from_json(cast(value as string), '{_SCHEMA}') as o")
+    cells = parsed.selectExpr(
+        "topic", "partition", "offset", "o.query as query", "o.query_version as query_version", "o.spec as spec",
+        "cast(pmod(xxhash64(offset), 2L) as int) as half", f"inline(concat({_CELLS}))",
+    )  # fmt: skip
+    good = cells.where(f"kind = '{MESSAGE}' or coalesce({_GOOD}, false)")
+    grouped: Any = good.groupBy(*_GROUP.split(", "))
+    rows: DataFrame = grouped.agg(
+        f.expr("coalesce(try_sum(count), 0L)").alias("count"),
+        f.expr("coalesce(try_sum(occurred), 0L)").alias("occurred"),
+        f.expr("max(text)").alias("text"),
+        f.expr("max(offset) + 1").alias("next_offset"),
+    )
+    return rows
+
+
+def collected(records: DataFrame) -> list[FeatureRow]:
+    """`summed`, brought to the driver in an order that is the same for equal batches."""
+    rows = [FeatureRow(*row) for row in summed(records).collect()]
+    return sorted(rows, key=repr)
