@@ -63,6 +63,8 @@ def _half_body(half: Half) -> dict[str, Any]:
     return {
         "occurrences": {str(key): count for key, count in sorted(half.occurrences.items())},
         "contributions": {str(key): parts for key, parts in sorted(half.contributions.items())},
+        "begun": {str(key): parts for key, parts in sorted(half.begun.items())},
+        "met": half.met,
         "matches": _sample_body(half.matches),
         "abandoned": _sample_body(half.abandoned),
         "positions": [[*place, *sums] for place, sums in sorted(half.positions.items())],
@@ -73,6 +75,8 @@ def _half_of(body: Mapping[str, Any]) -> Half:
     return Half(
         occurrences={int(key): count for key, count in body["occurrences"].items()},
         contributions={int(key): parts for key, parts in body["contributions"].items()},
+        begun={int(key): parts for key, parts in body["begun"].items()},
+        met=body["met"],
         matches=_sample_of(body["matches"]),
         abandoned=_sample_of(body["abandoned"]),
         positions={(code, place): [contributed, seen] for code, place, contributed, seen in body["positions"]},

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.models.curve import Curve, curve_of
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
+from saffron.engine.models.event_times import times_saved
 from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts, Half
 from saffron.engine.models.feature_keys import content_keys
 from saffron.engine.models.features import FeatureSpec
@@ -57,8 +58,9 @@ def train_events(
     cost = _cost_by_kind(counts, spec.codes)
     kinds = {key: vector[0] for key, vector in vectors.items()}
     costs = {key: float(cost[kind]) for key, kind in kinds.items()}
+    saved = _saved(whole, vectors, spec)
     learned, *taught = (
-        learn(half, vectors, spec, prior=prior, trees=trees) for half in (whole, *_crossed(counts.halves))
+        learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *_crossed(counts.halves))
     )
     curves = {}
     for shedder, worth in _SHEDDERS.items():
@@ -91,13 +93,31 @@ def train_events(
     )
 
 
+def _saved(half: Half, vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec) -> dict[int, float]:
+    """By key, what dropping an event saves (see `event_times`); keys of unknown vectors are left out."""
+    rows = np.array(list(vectors.values()), dtype=np.int16).reshape(-1, len(spec.fields))
+    contents = dict(zip(vectors, content_keys(spec, rows).tolist(), strict=True))
+    times = times_saved(half, contents)
+    return {key: times[content] for key, content in contents.items() if content in times}
+
+
 def learn(
-    half: Half, vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec, *, prior: float, trees: bool
+    half: Half,
+    vectors: Mapping[int, tuple[int, ...]],
+    spec: FeatureSpec,
+    saved: Mapping[int, float],
+    *,
+    prior: float,
+    trees: bool,
 ) -> Learned:
-    """Utilities (G3) of keys, of contents and kinds, and trees fitted to them (G5)."""
+    """Utilities (G3) of keys, of contents and kinds, and trees fitted to them (G5).
+
+    Contributions count by the time that is `saved` by dropping an event of a key, 1 where that is not known.
+    """
     keys = np.array(sorted(half.occurrences), dtype=np.uint64)
     occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)
-    contributions = np.array([half.contributions.get(key, 0) / WEIGHT for key in keys.tolist()])
+    parts = [half.contributions.get(key, 0) / saved.get(key, 1.0) for key in keys.tolist()]
+    contributions = np.array(parts) / WEIGHT
     overall = float(contributions.sum() / occurrences.sum()) if len(keys) else 0.0
     seen = np.array([key in vectors for key in keys.tolist()], dtype=np.bool_)
     rows = np.array([vectors[key] for key in keys[seen].tolist()], dtype=np.int16).reshape(-1, len(spec.fields))

@@ -23,13 +23,16 @@ _UNKNOWN = -1
 class Half:
     """Sums over half of the observations.
 
-    `occurrences`, `contributions` (in parts, see `WEIGHT`): by key. `matches`: of a match the keys, ascending.
+    `occurrences`, `contributions` (in parts, see `WEIGHT`): by key; `begun` (parts): those by a match's first event.
+    `met`: partial matches alive when the events came, added up over them. `matches`: of a match the keys, ascending.
     `abandoned`: of an abandoned partial match the keys, ascending, and last that of the event that refused it.
     `positions`: (code of a kind, bin of the position in a window) -> [contributions, occurrences], for eSPICE.
     """
 
     occurrences: dict[int, int] = field(default_factory=dict)
     contributions: dict[int, int] = field(default_factory=dict)
+    begun: dict[int, int] = field(default_factory=dict)
+    met: int = 0
     matches: ListSample = field(default_factory=ListSample)
     abandoned: ListSample = field(default_factory=ListSample)
     positions: dict[tuple[int, int], list[int]] = field(default_factory=dict)
@@ -38,6 +41,9 @@ class Half:
         """The row of one interval, as `FeatureCounts.add` has it."""
         for key, count in row.get("occurrences", {}).items():
             _count(self.occurrences, int(key), int(count))
+        for key, count in row.get("begun", {}).items():
+            _count(self.begun, int(key), round(count * WEIGHT))
+        self.met += int(row.get("met", 0))
         self._add_lists(self.matches, row.get("matches", ()), row.get("weight", 1), ordered=False)
         self._add_lists(self.abandoned, row.get("abandoned", ()), row.get("abandoned_weight", 1), ordered=True)
         for code, place, contributions, occurrences in row.get("positions", ()):
@@ -57,8 +63,9 @@ class Half:
 
     def halve(self) -> None:
         """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
-        for counts in (self.occurrences, self.contributions):
+        for counts in (self.occurrences, self.contributions, self.begun):
             _halve(counts)
+        self.met //= 2
         for lists in (self.matches, self.abandoned):
             lists.halve()
         halved = {place: [sums[0] // 2, sums[1] // 2] for place, sums in self.positions.items()}
@@ -83,8 +90,9 @@ class FeatureCounts:
     def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
         """A row of `observations.features`; False, and nothing added, where it is of another query, version or spec.
 
-        {"query", "query_version", "spec", "occurrences": {key: n}, "matches": [[key, ...], ...], "weight": matches for
-        each one listed, "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
+        {"query", "query_version", "spec", "occurrences": {key: n}, "met": partial matches alive at each of these, added
+        up, "begun": {key: matches whose first event it was}, "matches": [[key, ...], ...], "weight": matches for each
+        one listed, "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
         "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...],
         "nanoseconds": what the query took for these events}; what is left out is empty, weights are 1. `half`: 0 or 1,
         into which it goes; without, each in turn.
@@ -125,6 +133,8 @@ class FeatureCounts:
         for half in self.halves:
             _add_all(together.occurrences, half.occurrences)
             _add_all(together.contributions, half.contributions)
+            _add_all(together.begun, half.begun)
+            together.met += half.met
             for place, sums in half.positions.items():
                 held = together.positions.setdefault(place, [0, 0])
                 held[0] += sums[0]

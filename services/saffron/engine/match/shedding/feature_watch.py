@@ -76,7 +76,7 @@ class FeatureWatch:
                 last = part.low + int(gone.nonzero()[0][-1])
                 self.dropped(one, int((part.columns.seq if runs.plan.window.events else part.columns.ts)[last]))
             if self._on:
-                self._of(name, one).events(part)
+                self._of(name, one).events(part, runs.live)
 
     def found(self, standing: Standing, part: Part) -> None:
         """What a query reports."""

@@ -43,8 +43,9 @@ class Seen:
 
     def _clear(self) -> None:
         self._keys: list[Keys] = []
+        self._met = 0
         self._bins: list[Ints] = []
-        self._matches: list[tuple[int, Ints, Ints]] = []  # what it was chosen by, keys and bins of its events
+        self._matches: list[tuple[int, Ints, Ints, int]] = []  # chosen by, keys and bins of its events, the first one
         self._chosen_below = _ALL
 
     def dropped(self, instant: int) -> None:
@@ -57,8 +58,11 @@ class Seen:
 
     # ---------------------------------------------------------------- what comes
 
-    def events(self, part: Range) -> None:
-        """Events have come, of which none was dropped for the query if they are behind `dropped`."""
+    def events(self, part: Range, alive: int) -> None:
+        """Events have come, of which none was dropped for the query if they are behind `dropped`.
+
+        `alive`: the query's partial matches before the first of them.
+        """
         keys = part.columns.key
         if keys is None:
             return
@@ -68,6 +72,7 @@ class Seen:
         begin = int(np.searchsorted(instants, self._clean))
         if begin < len(instants):
             self._keys.append(keys[part.low + begin : part.high])
+            self._met += alive * (len(instants) - begin)
             self._bins.append(position_bins(self._window, instants[begin:]))
 
     def matches(self, found: Written) -> None:
@@ -80,10 +85,11 @@ class Seen:
         counts, places = found.events_of(chosen)
         instants = rows.columns[SEQ if self._window.events else TS][places].astype(np.int64)
         keys, bins = rows.columns[KEY][places].astype(np.int64), position_bins(self._window, instants)
-        ends = np.cumsum(counts)
+        ends, seq = np.cumsum(counts), rows.columns[SEQ][places].astype(np.int64)
         for index, begin, end in zip(chosen.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
             if end > begin and instants[begin:end].min() >= self._clean and keys[begin:end].all():
-                self._matches.append((int(order[index]), keys[begin:end], bins[begin:end]))
+                first = int(seq[begin:end].argmin())
+                self._matches.append((int(order[index]), keys[begin:end], bins[begin:end], first))
 
     def _choose(self, order: Keys) -> Ints:
         """Of matches with these hashes those to be listed; so many that all that are listed are not too many."""
@@ -107,13 +113,23 @@ class Seen:
         weight = _ALL / self._chosen_below
         found: dict[str, Any] = {
             "occurrences": dict(zip(occurred.tolist(), counts.tolist(), strict=True)),
-            "matches": [keys.view(np.uint64).tolist() for _, keys, _ in self._matches],
+            "met": self._met,
+            "begun": self._begun(weight),
+            "matches": [keys.view(np.uint64).tolist() for _, keys, _, _ in self._matches],
             "weight": weight,
             "positions": self._positions(vectors, weight),
             "features": self._news(vectors, occurred),
         }
         self._clear()
         return found
+
+    def _begun(self, weight: float) -> dict[int, int]:
+        """Key to the matches that an event with it was the first of."""
+        found: dict[int, float] = {}
+        for _, keys, _, first in self._matches:
+            key = int(keys[first].view(np.uint64))
+            found[key] = found.get(key, 0.0) + weight
+        return {key: round(count) for key, count in sorted(found.items())}
 
     def _news(self, vectors: Vectors, occurred: Keys) -> dict[int, list[int]]:
         """The vectors of keys that have not been told yet."""
@@ -125,7 +141,7 @@ class Seen:
         """[code of a kind, bin, contributions, occurrences], of the events whose kind is known."""
         places: dict[tuple[int, int], list[float]] = {}
         cells = [(np.concatenate(self._keys), np.concatenate(self._bins), 1, 1.0)]
-        cells += [(keys.view(np.uint64), bins, 0, weight) for _, keys, bins in self._matches]
+        cells += [(keys.view(np.uint64), bins, 0, weight) for _, keys, bins, _ in self._matches]
         for keys, bins, column, worth in cells:
             distinct, which = np.unique(keys, return_inverse=True)
             codes = np.array([vectors[key][0] if key in vectors else -1 for key in distinct.tolist()], np.int64)[which]

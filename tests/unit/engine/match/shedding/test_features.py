@@ -81,6 +81,8 @@ def test_rows_are_what_results_and_events_say(shed: str) -> None:
             if wanted.total() <= MOST_LISTED:
                 assert row["weight"] == 1
                 assert Counter(tuple(sorted(one)) for one in row["matches"]) == wanted
+                firsts = (min(one, key=lambda event: event["seq"]) for one in found.get(name, []))
+                assert row["begun"] == Counter(keys[event["seq"]] for event in firsts)
                 codes = Counter(VECTORS[key][0] for one in wanted.elements() for key in one)
                 said: Counter[int] = Counter()
                 for code, place, contributions, _ in row["positions"]:
@@ -108,6 +110,7 @@ def test_what_lies_within_a_window_behind_a_drop_is_left_out() -> None:
     (row,) = run.observations()["observations.features"]
     known = [*range(4), *range(9, 16)]  # the block in which the drop fell began with 4
     assert row["occurrences"] == Counter(keys[n] for n in known)
+    assert row["met"] == 7  # the A before it, for each event from 9 on
     wanted = [(n, n + 1) for n in (0, 2, 10, 12, 14)]
     assert sorted(map(sorted, row["matches"])) == sorted(sorted(keys[n] for n in pair) for pair in wanted)
 
