@@ -11,8 +11,8 @@ from saffron.engine.match.expressions import Term
 from saffron.language.plan import Aggregate, Attribute, Length, Which
 
 # Places in the array of counters that a step kernel reads and writes.
-ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED, ROW_TAIL = range(10)
-PER_STATE = 10
+ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED, ROW_TAIL, LONGEST_LIFE = range(11)
+PER_STATE = 11
 LIVE, MET, MOVED, LEFT, DIED = range(5)  # of state c: PER_STATE + 5 * c + ...
 STATE_COUNTERS = 5
 

@@ -31,6 +31,7 @@ from saffron.engine.match.layout import (
     GROW_POOL,
     LEAD,
     LIVE,
+    LONGEST_LIFE,
     LOW,
     NODE,
     NODE_TAIL,
@@ -87,6 +88,7 @@ class QueryRuns:
         self.pools = pools(program.states, program.merging)
         self.keys = Keys(len(self.plan.key))
         self.counters = np.zeros(counters(len(self.pools)), np.int64)
+        self.counters[LONGEST_LIFE] = max(1, self.plan.window.size // 2)
         self.touched = np.full(8, -1, np.int64)
         self.reached = np.full(8, -1, np.int64)
         self.ordinal = 0  # events delivered to this query so far

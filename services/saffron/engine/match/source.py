@@ -22,6 +22,7 @@ from saffron.engine.match.layout import (
     LAST_TIME,
     LIVE,
     LIVED,
+    LONGEST_LIFE,
     MET,
     NODE,
     NODE_TAIL,
@@ -122,6 +123,7 @@ class StepSource(States):
         out = self.out
         out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
         out(f"ordinal, time, lived = counters[{LAST_ORDINAL}], counters[{LAST_TIME}], counters[{LIVED}]")
+        out(f"longest = counters[{LONGEST_LIFE}]")
         out("ring = len(node_row) - 1")
         out(f"status = {DONE}")
         for state in self.states:
@@ -153,7 +155,8 @@ class StepSource(States):
         self._merge()
         self._room()
         live = {c: f"live{c} + livem" if self.merges(state) else f"live{c}" for c, state in enumerate(self.states)}
-        out(f"lived += ({' + '.join(live.values()) or '0'}) * (t - time)")
+        # Runs whose windows end in a gap live on in their keys' segments: they lived half a window of it, on average.
+        out(f"lived += ({' + '.join(live.values()) or '0'}) * min(t - time, longest)")
         out("time = t")
         for c, alive in live.items():
             out(f"met{c} += ({alive}) * (ordinals[w] - ordinal)")
