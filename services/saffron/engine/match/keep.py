@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,12 @@ from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.shedding.candidates import Candidates, candidates
 from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.removal import remove
+from saffron.engine.match.shedding.spared import Spared, chances, drawn
 from saffron.engine.match.shedding.worst import least
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FACTOR = np.uint64(0xFF51AFD7ED558CCD)
@@ -23,11 +27,25 @@ _SHIFT = np.uint64(11)
 
 
 @dataclass(frozen=True)
+class SparedRuns:
+    """[n] each: see `shedding.spared.Note`. `gone`: first events of such that went all the same."""
+
+    first: Ints
+    last: Ints
+    until: Ints
+    expected: Floats
+    weight: Floats
+    gone: Ints
+
+
+@dataclass(frozen=True)
 class Dropped:
-    """By query: how many partial matches an order dropped, and how many matches they would have made, as expected."""
+    """By query: how many partial matches an order dropped, how many matches they would have made, as expected; and
+    those that it spared."""
 
     counts: Mapping[str, int]
     losses: Mapping[str, float]
+    spared: Mapping[str, SparedRuns] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -35,11 +53,12 @@ class Dropped:
         return sum(self.counts.values())
 
 
-def keep_best(standing: Mapping[str, QueryRuns], order: Order) -> Dropped:
+def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[str, Spared] | None = None) -> Dropped:
     """Carry out an order at the position that the queries have reached; those of its queries that do not run count not.
 
     Of all their partial matches together the least go, by (utility, position of the first event, name of the query,
-    state, place among the key's runs). Runs whose window is over do not count.
+    state, place among the key's runs). Runs whose window is over do not count. Those that are spared, now or, being
+    `known`, by an order before, go only behind all others.
     """
     names = sorted(set(order.queries) & set(standing))
     if sum(standing[name].live for name in names) <= order.keep:
@@ -58,15 +77,65 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order) -> Dropped:
         np.concatenate([one.state for one in found]),
         np.concatenate([one.rank for one in found]),
     ]
-    parts = np.split(least(keys, excess), np.cumsum(sizes)[:-1])
-    counts, losses = {}, {}
-    for name, one, worth, gone in zip(names, found, worths, parts, strict=True):
-        if gone.any():
-            counts[name] = int(np.count_nonzero(gone))
-            remaining = _remaining(one, worth, standing[name])
-            losses[name] = float(worth.loss.at(one.state[gone], remaining[gone]).sum())
-            remove(standing[name], one, gone)
-    return Dropped(counts, losses)
+    cuts = np.cumsum(sizes)[:-1]
+    held = [_held(name, one, known) for name, one in zip(names, found, strict=True)]
+    gone = _least(keys, np.concatenate(held), excess)
+    new = [np.zeros(size) for size in sizes]
+    if order.exempt > 0:
+        parts = zip(names, found, np.split(gone, cuts), held, strict=True)
+        new = [_spared(order, name, one, standing[name], goes & ~old, known) for name, one, goes, old in parts]
+        gone = _least(keys, np.concatenate(held) | (np.concatenate(new) > 0), excess)
+    counts, losses, spared = {}, {}, {}
+    for name, one, worth, goes, weight, old in zip(names, found, worths, np.split(gone, cuts), new, held, strict=True):
+        stays = (weight > 0) & ~goes
+        if stays.any() or old.any():
+            spared[name] = _noted(one, worth, standing[name], stays, weight, one.first[goes & old])
+        if goes.any():
+            counts[name] = int(np.count_nonzero(goes))
+            losses[name] = float(_loss(one, worth, standing[name], goes).sum())
+            remove(standing[name], one, goes)
+    return Dropped(counts, losses, spared)
+
+
+def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None) -> Flags:
+    """[n] which of a query's candidates an order before has spared."""
+    if known is None or name not in known:
+        return np.zeros(len(found), np.bool_)
+    return known[name].are_known(found.first, found.last)
+
+
+def _least(keys: list[NDArray[Any]], held: Flags, count: int) -> Flags:
+    """[n] the `count` least, held ones behind all others."""
+    gone = np.zeros(len(held), np.bool_)
+    for group in (np.flatnonzero(~held), np.flatnonzero(held)):
+        some = min(count, len(group))
+        if some:
+            gone[group[least([key[group] for key in keys], some)]] = True
+        count -= some
+    return gone
+
+
+def _spared(
+    order: Order, name: str, found: Candidates, runs: QueryRuns, goes: Flags, known: Mapping[str, Spared] | None
+) -> Floats:
+    """[n] 0, or where one that would go is spared, how many it stands for."""
+    worth = order.queries[name]
+    share = (known or {}).get(name, Spared()).share(order.exempt)
+    chance = chances(_loss(found, worth, runs, goes), share, alike=worth.random)
+    taken = drawn(order.seed, name, found.first[goes]) < chance
+    weight = np.zeros(len(found))
+    weight[np.flatnonzero(goes)[taken]] = 1 / chance[taken]
+    return weight
+
+
+def _noted(found: Candidates, worth: Worth, runs: QueryRuns, stays: Flags, weight: Floats, gone: Ints) -> SparedRuns:
+    expected, until = _loss(found, worth, runs, stays), runs.clock + found.left[stays]
+    return SparedRuns(found.first[stays], found.last[stays], until, expected, weight[stays], gone)
+
+
+def _loss(found: Candidates, worth: Worth, runs: QueryRuns, chosen: Flags) -> Floats:
+    """Matches expected of each of the chosen."""
+    return worth.loss.at(found.state[chosen], _remaining(found, worth, runs)[chosen])
 
 
 def _remaining(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:

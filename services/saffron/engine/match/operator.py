@@ -90,7 +90,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._composition: Composition | None = None
         self._made: list[tuple[str, Made]] = []
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
-        self._drops = Drops(self._stopwatch, 0 if record is None else record["dropped"])
+        self._drops = (
+            Drops(self._stopwatch) if record is None else Drops(self._stopwatch, record["dropped"], record.get("spared"))
+        )
         self._strings = Strings() if record is None else Strings(record["strings"])
         self._features = FeatureWatch(self._one_in)
         if record is not None:
@@ -99,6 +101,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _record(self) -> Mapping[str, Any]:
         return {
             "dropped": self._drops.total,
+            "spared": self._drops.spared,
             "before": self._before,
             "strings": self._strings.values,
             "features": self._features.announced,
@@ -169,13 +172,16 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             for part in fired(runs, standing.name, self.partition, self._block):
                 standing.results += len(part.results)
                 self._features.found(standing, part.results)
+                self._drops.found(standing.name, part.results)
                 self._fired.append(part)
+        if isinstance(runs, QueryRuns):
+            self._drops.passed(standing.name, runs)
 
     # ---------------------------------------------------------------- controls
 
     def _control(self, control: Control, history: History | None) -> None:
         if control.kind == "keep":
-            for name in self._drops.carry_out(self._droppable(), control.body):
+            for name in self._drops.carry_out(self._droppable(), control.body, control.position):
                 self._features.dropped(self._standing[name])
         super()._control(control, history)
         self._features.control(control)

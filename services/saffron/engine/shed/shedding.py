@@ -72,6 +72,11 @@ class Shed:
     lost: Mapping[str, float] = field(default_factory=dict)
     why: str = "pass"
 
+    @property
+    def keep(self) -> int | None:
+        """Partial matches that may stay, over all orders; None: all."""
+        return sum(int(order["n"]) for order in self.orders) if self.orders else None
+
 
 @dataclass
 class Shedding:
@@ -185,7 +190,8 @@ class Shedding:
             group = {name: one for name, one in worths.items() if one["by"] == by}
             if group:
                 share = sum(alive[name] for name in group) / total
-                orders.append({"n": int(keep * share), "queries": group})
+                exempt = {"exempt": self.settings.spared, "exempt_seed": self.settings.seed}
+                orders.append({"n": int(keep * share), **exempt, "queries": group})
         return tuple(orders)
 
     # ------------------------------------------------------------ events

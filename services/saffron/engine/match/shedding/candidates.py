@@ -14,6 +14,7 @@ from saffron.engine.match.pools import Pool
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import SEQ
 from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, START
+from saffron.engine.match.shedding.spared import ANY_LAST
 
 Ints = NDArray[np.int64]
 
@@ -24,7 +25,8 @@ class Candidates:
 
     `pool`, `lane`: where a run is. `state`: as observed (0: nothing bound yet). `first`: position of the first event.
     `rank`: its place among the runs of its key, which none shares that is equal in `first` and `state`. `left`: what is
-    left of its window, in ms or events.
+    left of its window, in ms or events. `last`: position of the event bound last, ANY_LAST where runs merge, of which
+    no two have a first event in common.
     """
 
     pool: Ints
@@ -33,6 +35,7 @@ class Candidates:
     first: Ints
     rank: Ints
     left: Ints
+    last: Ints
 
     def __len__(self) -> int:
         return len(self.lane)
@@ -42,10 +45,12 @@ def candidates(runs: QueryRuns) -> Candidates:
     """Those of a query, at the position that it has reached; ranks depend on nothing but the events."""
     parts = [_of_pool(runs, number, pool) for number, pool in enumerate(runs.pools)]
     if not parts:
-        return Candidates(*(np.zeros(0, np.int64),) * 6)
-    pool, lane, state, start, rank, left = (np.concatenate(column) for column in zip(*parts, strict=True))
-    first = runs.rows.columns[SEQ][start & runs.rows.mask].astype(np.int64)
-    return Candidates(pool, lane, state, first, rank, left)
+        return Candidates(*(np.zeros(0, np.int64),) * 7)
+    pool, lane, state, start, rank, left, last = (np.concatenate(column) for column in zip(*parts, strict=True))
+    seqs = runs.rows.columns[SEQ]
+    first = seqs[start & runs.rows.mask].astype(np.int64)
+    last = np.where(last < 0, ANY_LAST, seqs[last & runs.rows.mask].astype(np.int64))
+    return Candidates(pool, lane, state, first, rank, left, last)
 
 
 def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
@@ -62,7 +67,11 @@ def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
     if followers or number == merging:  # there a run is its first event, wherever it lies
         rank = np.zeros(count, np.int64)
     left = pool.ints[DEADLINE, lanes] - runs.clock
-    return np.full(count, number), lanes, state, pool.ints[START, lanes], rank, left
+    row = runs.nodes.row
+    last = row[pool.heads[lanes] & np.uint32(len(row) - 1)].astype(np.int64)
+    if merging is not None and number >= merging:
+        last = np.full(count, ANY_LAST)
+    return np.full(count, number), lanes, state, pool.ints[START, lanes], rank, left, last
 
 
 @kernel(int64(int64[:, ::1], int64[:, ::1], int64, int64[::1], int64[::1]))

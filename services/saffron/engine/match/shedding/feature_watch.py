@@ -75,6 +75,7 @@ class FeatureWatch:
             if gone is not None:
                 last = part.low + int(gone.nonzero()[0][-1])
                 self.dropped(one, int((part.columns.seq if runs.plan.window.events else part.columns.ts)[last]))
+            self._settle(name, one)
             if self._on:
                 self._of(name, one).events(part, runs.live)
 
@@ -97,10 +98,19 @@ class FeatureWatch:
             self._seen[name] = Seen(standing.runs.plan.window)
         return self._seen[name]
 
+    def _settle(self, name: str, standing: Standing) -> None:
+        """The query has taken the events that were counted last."""
+        seen, runs = self._seen.get(name), standing.runs
+        if seen is not None and isinstance(runs, QueryRuns):
+            negated = sum(1 << number for absence in runs.plan.absences for number in absence.components)
+            seen.stored(runs.rows, negated)
+
     def rows(self, standing: Mapping[str, Standing]) -> list[Mapping[str, Any]]:
         """Rows of `observations.features` since the last call."""
         found: list[Mapping[str, Any]] = []
         for name, seen in self._seen.items():
+            if name in standing:
+                self._settle(name, standing[name])
             row = seen.row(self._vectors)
             if row is not None and name in standing:
                 shared = {"query": name, "query_version": standing[name].version, **self.announced}

@@ -52,14 +52,18 @@ class Worth:
 
 @dataclass(frozen=True)
 class Order:
-    """Keep at most `keep` partial matches of all `queries` together."""
+    """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that
+    would go, drawn by `seed`, that are spared to learn what the others would have made."""
 
     keep: int
     queries: Mapping[str, Worth]
+    exempt: float = 0.0
+    seed: int = 0
 
 
 def read_order(body: Mapping[str, Any]) -> Order:
     """The order in the body of a "keep" record: {"n", "queries": {name: worth}}; or of one query {"query", "n", worth}.
+    With "exempt" and "exempt_seed" a share of partial matches is spared.
 
     A worth is {"utility": [bins][states], "loss": the same, "bin": events, "per_ms", "by": "utility" | "random",
     "seed"}. Without "loss" the utilities are the probabilities to complete; without either nothing is known.
@@ -67,7 +71,8 @@ def read_order(body: Mapping[str, Any]) -> Order:
     queries = body.get("queries")
     if queries is None:
         queries = {str(body["query"]): body}
-    return Order(int(body["n"]), {str(name): _worth(one) for name, one in queries.items()})
+    worths = {str(name): _worth(one) for name, one in queries.items()}
+    return Order(int(body["n"]), worths, float(body.get("exempt", 0.0)), int(body.get("exempt_seed", 0)))
 
 
 def _worth(body: Mapping[str, Any]) -> Worth:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.render import Written
-from saffron.engine.match.rows import SEQ, TS
+from saffron.engine.match.rows import LINKS, SEQ, TS, Rows
 from saffron.engine.match.shedding.keys import KEY
 from saffron.engine.match.shedding.positions import BINS, position_bins
 from saffron.engine.match.stream import Range
@@ -43,6 +43,8 @@ class Seen:
 
     def _clear(self) -> None:
         self._keys: list[Keys] = []
+        self._refusing: list[Ints] = []
+        self._last: tuple[int, int] | None = None  # first and last position of events that rows are about to hold
         self._met = 0
         self._bins: list[Ints] = []
         self._matches: list[tuple[int, Ints, Ints, int]] = []  # chosen by, keys and bins of its events, the first one
@@ -73,7 +75,19 @@ class Seen:
         if begin < len(instants):
             self._keys.append(keys[part.low + begin : part.high])
             self._met += alive * (len(instants) - begin)
+            self._last = int(part.seq[begin]), int(part.seq[-1])
             self._bins.append(position_bins(self._window, instants[begin:]))
+
+    def stored(self, rows: Rows, negated: int) -> None:
+        """The query holds the events that came last. `negated`: bits of the components that a NOT refuses by."""
+        last, self._last = self._last, None
+        if last is None or KEY not in rows.columns or LINKS[0] not in rows.columns:
+            return
+        places = np.arange(rows.tail, rows.head) & rows.mask
+        begin, end = np.searchsorted(rows.columns[SEQ][places], (last[0], last[1] + 1)).tolist()
+        places = places[begin:end]
+        refusing = rows.columns[LINKS[0]][places].astype(np.int64) & negated != 0
+        self._refusing.append(rows.columns[KEY][places[refusing]].astype(np.int64))
 
     def matches(self, found: Written) -> None:
         """The query reports these."""
@@ -109,12 +123,13 @@ class Seen:
         """
         if not self._keys:
             return None
-        occurred, counts = np.unique(np.concatenate(self._keys), return_counts=True)
+        occurred = np.unique(np.concatenate(self._keys))
         weight = _ALL / self._chosen_below
         found: dict[str, Any] = {
-            "occurrences": dict(zip(occurred.tolist(), counts.tolist(), strict=True)),
+            "occurrences": _counted(self._keys),
             "met": self._met,
             "begun": self._begun(weight),
+            "refusing": _counted(self._refusing),
             "matches": [keys.view(np.uint64).tolist() for _, keys, _, _ in self._matches],
             "weight": weight,
             "positions": self._positions(vectors, weight),
@@ -150,6 +165,13 @@ class Seen:
             for place, number in zip(cell.tolist(), count.tolist(), strict=True):
                 places.setdefault(divmod(place, BINS), [0.0, 0.0])[column] += worth * number
         return [[*place, round(sums[0]), round(sums[1])] for place, sums in sorted(places.items())]
+
+
+def _counted(parts: Sequence[NDArray[np.uint64 | np.int64]]) -> dict[int, int]:
+    """Key to how often it is among these."""
+    keys = np.concatenate([np.zeros(0, np.uint64), *(part.view(np.uint64) for part in parts)])
+    distinct, counts = np.unique(keys, return_counts=True)
+    return dict(zip(distinct.tolist(), counts.tolist(), strict=True))
 
 
 def _mixed(position: Ints, row: Ints) -> Keys:

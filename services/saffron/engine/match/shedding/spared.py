@@ -1,0 +1,165 @@
+"""What orders lose, told by partial matches that they spare (issue 6: honest loss).
+
+Of those that an order would drop a seeded few are spared until their windows are over, and noted with the matches that
+the model expects of them; a match that comes of one would have been lost. What was lost over what was expected, each
+weighted by the inverse of its chance to be spared (Horvitz and Thompson), corrects the expected loss of those that were
+dropped, however wrong the model is and however the stream has changed since it was learned.
+
+Those of which much is expected are spared more often, as there is more to learn from them; where partial matches are
+dropped at random all are alike, so that sparing some changes nothing else.
+
+A partial match is known by its first event and by the last one that it had bound. (Under skip-till-any-match two may
+agree in both, or seem to come of each other: then they are noted as one.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+ANY_LAST = -1
+"""The first event alone tells the partial match from others."""
+MOST_NOTES = 1 << 16
+_TRUST = 4.0
+"""Lost partial matches beside which what was expected counts as much as what was seen."""
+
+_ALL_ALIKE = 0.4
+_MOST_TIMES, _MOST = 12.0, 0.6
+_MORE, _FEW = 5.0, 200
+
+_MASK = 0xFFFFFFFFFFFFFFFF
+_GOLDEN, _FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT, _LOW = np.uint64(31), np.uint64(11)
+
+
+def chances(expected: Floats, share: float, *, alike: bool) -> Floats:
+    """[n] with which each is spared, `share` of all at most: a part of that whatever is expected of it, the rest in
+    proportion to that."""
+    mean = float(expected.mean()) if len(expected) else 0.0
+    if alike or mean <= 0:
+        return np.full(len(expected), share)
+    found: Floats = share * (_ALL_ALIKE + np.minimum((1 - _ALL_ALIKE) * expected / mean, _MOST_TIMES))
+    return np.minimum(found, _MOST)
+
+
+def drawn(seed: int, query: str, first: Ints) -> Floats:
+    """[n] a number of [0, 1) for each partial match of a query, by its first event."""
+    start = (seed * 0x94D049BB133111EB + (crc32(query.encode()) << 32)) & _MASK
+    mixed = (first.view(np.uint64) + np.uint64(start)) * _GOLDEN
+    for _ in range(2):
+        mixed = (mixed ^ (mixed >> _SHIFT)) * _FACTOR
+    found: Floats = (mixed >> _LOW).astype(np.float64) * 2.0**-53
+    return found
+
+
+@dataclass
+class Note:
+    """A partial match that an order before event `at` spared. `last`: the event that it had bound last. `until`: when
+    its window ends. `expected`, `lost`: matches by the model, and those that came. `weight`: dropped ones that it
+    stands for."""
+
+    at: int
+    last: int
+    until: int
+    expected: float
+    weight: float
+    lost: int = 0
+
+
+@dataclass
+class Spared:
+    """The notes of one query by first event, and sums over those whose windows are over.
+
+    `expected`, `lost`: matches, by weight. `drawn`: expected of the noted ones alone. `came`: how many were matched.
+    `made`: how many were noted ever.
+    """
+
+    notes: dict[int, list[Note]] = field(default_factory=dict)
+    expected: float = 0.0
+    lost: float = 0.0
+    drawn: float = 0.0
+    came: int = 0
+    made: int = 0
+    _held: int = 0
+
+    def share(self, wanted: float) -> float:
+        """Of those that an order would drop, to be spared: more while few have been, none while too many are held."""
+        return 0.0 if self._held >= MOST_NOTES else wanted * min(_MORE, max(1.0, _FEW / (1 + self.made)))
+
+    def are_known(self, first: Ints, last: Ints) -> Flags:
+        """[n] which partial matches were noted, or come of such."""
+        if not self.notes:
+            return np.zeros(len(first), np.bool_)
+        begins = np.sort(np.fromiter(self.notes, np.int64, len(self.notes)))
+        lasts = np.array([min(one.last for one in self.notes[key]) for key in begins.tolist()])
+        place = np.minimum(np.searchsorted(begins, first), len(begins) - 1)
+        known: Flags = (begins[place] == first) & ((last == ANY_LAST) | (lasts[place] <= last))
+        return known
+
+    def note(self, at: int, first: Ints, last: Ints, until: Ints, expected: Floats, weight: Floats) -> None:
+        """An order at position `at` spared these."""
+        columns = (column.tolist() for column in (first, last, until, expected, weight))
+        for begins, *rest in zip(*columns, strict=True):
+            self.notes.setdefault(begins, []).append(Note(at, *rest))
+            self._held += 1
+            self.made += 1
+
+    def forget(self, first: Ints) -> None:
+        """Partial matches that begin so were dropped all the same: what would have come of them stays unknown."""
+        for begins in first.tolist():
+            self._held -= len(self.notes.pop(begins, ()))
+
+    def match(self, seqs: Ints) -> None:
+        """A match of these events, ascending, is reported once."""
+        for note in self.notes.get(int(seqs[0]), ()):
+            bound = int(seqs[np.searchsorted(seqs, note.at) - 1])
+            if note.last in (ANY_LAST, bound):
+                note.lost += 1
+                return
+
+    def passed(self, clock: int) -> None:
+        """All that was due up to this instant has been reported."""
+        over = [first for first, notes in self.notes.items() if all(one.until < clock for one in notes)]
+        for first in over:
+            for note in self.notes.pop(first):
+                self.expected += note.weight * note.expected
+                self.lost += note.weight * note.lost
+                self.drawn += note.expected
+                self.came += note.lost > 0
+                self._held -= 1
+
+    def corrected(self, loss: float) -> float:
+        """What was lost, where the model says `loss`."""
+        return loss * self.ratio if self.expected > 0 else loss + self.lost
+
+    @property
+    def ratio(self) -> float:
+        """Lost matches over expected ones; the fewer were noted the nearer to 1."""
+        if self.expected <= 0:
+            return 1.0
+        ratio = self.lost / self.expected
+        seen = max(float(self.came), self.drawn / max(1.0, ratio))
+        return 1.0 + seen / (seen + _TRUST) * (ratio - 1.0)
+
+    def record(self) -> dict[str, Any]:
+        """As JSON, for a snapshot."""
+        notes = [[first, *asdict(one).values()] for first, held in self.notes.items() for one in held]
+        return {"notes": notes, "sums": [self.expected, self.lost, self.drawn, self.came, self.made]}
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Spared:
+        """That whose `record` this is."""
+        made = cls({}, *record["sums"])
+        for first, *note in record["notes"]:
+            made.notes.setdefault(int(first), []).append(Note(*note))
+            made._held += 1
+        return made
