@@ -56,14 +56,16 @@ FILLED: Mapping[str, set[str]] = {
         *_READERS,
         "blocks",
         "events_in",
+        "estimated_loss_ratio",
         "events_in_flight",
         "model_version",
+        "overload_decision",
         "overload_processing_seconds",
         "overload_shedding_seconds",
         "queueing_latency_seconds",
         "shed_events",
     },
-    "matcher": {*_RESULTS, "complex_events", "shed_partial_matches", "estimated_loss_ratio"},
+    "matcher": {*_RESULTS, "complex_events", "shed_partial_matches"},
     "greta": {*_RESULTS, "trends"},
     "model_builder": {
         "kafka_client_consumer_lag",
@@ -207,7 +209,8 @@ def test_results_count_once_and_drops_by_query(lived: dict[str, Metrics]) -> Non
     assert times == sum(one.value for one in found if one.name == "saffron_complex_events_total") > 0
     dropped = {one.labels["query"]: one.value for one in found if one.name == "saffron_shed_partial_matches_total"}
     assert dropped["rally"] == 0 < dropped["any"]
-    lost = {one.labels["query"]: one.value for one in found if one.name == "saffron_estimated_loss_ratio"}
+    said = samples(lived["shedder"])
+    lost = {one.labels["query"]: one.value for one in said if one.name == "saffron_estimated_loss_ratio"}
     assert lost["rally"] == 0 < lost["any"] < 1
 
 

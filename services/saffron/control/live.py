@@ -15,6 +15,7 @@ _FRESH_MS = 5000
 _DETECTING = ("matcher", "greta")
 _COUNTS = ("events", "results", "latency_ms", "partial_matches", "watermark", "lag")
 _PARTS = ("service", "stream", "partition", "at", "interval_ms", *_COUNTS)
+_SEVERITY = ("pass", "catch-up", "shed", "outage")
 
 Digest = Mapping[str, Any]
 Source = tuple[str, str | None, int | None]
@@ -30,7 +31,7 @@ class Live:
 
     def apply(self, digest: Digest) -> None:
         """Take one digest; one not newer than the last of its source is ignored. KeyError: a part is missing."""
-        digest = {part: digest[part] for part in _PARTS}
+        digest = {**{part: digest[part] for part in _PARTS}, "shed": digest.get("shed")}
         known = self._digests.setdefault((digest["service"], digest["stream"], digest["partition"]), [])
         if known and digest["at"] <= known[-1]["at"]:
             return
@@ -50,6 +51,7 @@ class Live:
             **_point(last),
             "series": [{"at": time, **_point(self._covering(time))} for time in times],
             "services": self._services(now),
+            "overload": _overload(last),
         }
 
     def _covering(self, time: int) -> list[Digest]:
@@ -91,6 +93,22 @@ def _point(digests: Iterable[Digest]) -> dict[str, Any]:
         "results_per_second": _total(detecting, lambda one: _rate(one, "results")),
         "partial_matches": _total(detecting, lambda one: one["partial_matches"]),
         "latency_ms": _worst(detecting),
+    }
+
+
+def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
+    """What shedders decided last, of all partitions the worst; partial matches that may stay are added up. None: none
+    has reported."""
+    said = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
+    if not said:
+        return None
+    kept = [one["keep"] for one in said if one["keep"] is not None]
+    queries = sorted({query for one in said for query in one["missed"]})
+    return {
+        "why": max((one["why"] for one in said), key=_SEVERITY.index),
+        "share": max(one["share"] for one in said),
+        "keep": sum(kept) if kept else None,
+        "missed": {query: max(one["missed"].get(query, 0.0) for one in said) for query in queries},
     }
 
 

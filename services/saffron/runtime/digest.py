@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -29,10 +31,13 @@ class Digest:
     watermark: int | None = None
     lag: int | None = None
     silent: bool | None = None
+    shed: Mapping[str, Any] | None = None
 
     def body(self) -> bytes:
         """The message's value."""
-        fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name != "latency"}
+        fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name not in ("latency", "shed")}
+        if self.shed is not None:
+            fields["shed"] = self.shed
         measured = self.latency is not None and bool(self.latency.counts.any())
         latency = None
         if self.latency is not None and measured:

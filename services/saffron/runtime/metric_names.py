@@ -126,9 +126,16 @@ SHED_PARTIAL_MATCHES = Counter(
 ESTIMATED_LOSS = Gauge(
     "saffron_estimated_loss_ratio",
     ("query",),
-    "estimated share of complex events missed by dropping partial matches, since the process started: what the model"
-    " in force expected of those dropped (nothing where there was none)",
+    "estimated share of complex events missed by dropping events and partial matches, since the processes started:"
+    " what the models in force expected of those dropped",
     "raise the bound or add a core",
+)
+DECISION = Gauge(
+    "saffron_overload_decision",
+    ("stream", "partition", "part"),
+    "the shedder's last decision: part share, of the work to be saved by dropping events; part keep, partial matches"
+    " that may stay (absent: all)",
+    "share near 1 for long: add a core, or raise the bound",
 )
 PROCESSING_LATENCY = Gauge(
     "saffron_overload_processing_seconds",

@@ -13,7 +13,6 @@ from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import (
     DETECTION_LATENCY,
-    ESTIMATED_LOSS,
     EVENTS_APPLIED,
     PARTIAL_MATCHES,
     SHED_PARTIAL_MATCHES,
@@ -43,7 +42,6 @@ class ResultNumbers:
         self._shell = shell
         self._input = ShellNumbers(metrics, shell, group)
         self._told: dict[tuple[TopicPartition, str], float] = {}
-        self._losses: dict[str, float] = {}
 
     def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
         """A digest of each chain; `streams`: of which stream each is."""
@@ -109,17 +107,13 @@ class ResultNumbers:
         return buckets
 
     def _dropped(self, where: TopicPartition, chain: ResultChain) -> None:
-        """What drop orders have taken away, and the share of results that this may have cost since the start."""
+        """What drop orders have taken away."""
         numbers: Mapping[str, Any] = chain.operator.statistics() if chain.operator is not None else {}
         if "dropped" not in numbers:
             return
         for query in numbers["partial_matches"]:
             dropped = self._grown(where, f"dropped {query}", numbers["dropped"].get(query, 0))
             self._metrics.add(SHED_PARTIAL_MATCHES, dropped, query)
-            grown = self._grown(where, f"loss {query}", numbers["loss"].get(query, 0.0))
-            loss = self._losses[query] = self._losses.get(query, 0.0) + grown
-            found = self._metrics.value(self._results, query)
-            self._metrics.set(ESTIMATED_LOSS, loss / (loss + found) if loss else 0.0, query)
 
     def _grown(self, where: TopicPartition, count: str, now: float) -> float:
         """How much a count has grown since it was last told; a chain or operator made anew counts from 0 again."""

@@ -170,6 +170,7 @@ class ResultService:
                 "events": max(0, events),
                 "partial_matches": dict(partial_matches(chain)),
                 "at": now_ms,
+                **_losses(chain.operator),
             }
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
@@ -180,6 +181,12 @@ class ResultService:
             send(self._producer, self._topics, digest)
         self._reports = {where: self._reports[where] for where in self.shell.chains if where in self._reports}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
+
+
+def _losses(operator: ResultOperator) -> dict[str, dict[str, float]]:
+    """What was found, and what dropped partial matches are expected to have cost, by query."""
+    numbers = operator.statistics()
+    return {name: dict(numbers[name]) for name in ("found", "loss") if "loss" in numbers}
 
 
 def _load_ms(settings: Settings) -> int:

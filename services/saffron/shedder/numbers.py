@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from saffron.runtime.inner_hop import InnerHop
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import (
     BLOCKS,
+    DECISION,
+    ESTIMATED_LOSS,
     EVENTS_IN,
     IN_FLIGHT,
     MODEL_VERSION,
@@ -27,9 +30,7 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.shell_numbers import ShellNumbers
 from saffron.shedder.hop import ShedderHop
 
-_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION)
-_REASON = "overload"
-"""Why events are dropped here."""
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, ESTIMATED_LOSS, DECISION)
 
 _Values = dict[tuple[str, ...], float]
 
@@ -70,6 +71,7 @@ class ShedderNumbers:
                     latency=self._waits(hop),
                     partial_matches=sum(hop.operator.statistics()["partial_matches"].values()),
                     lag=lags.get(where),
+                    shed=_shed(hop.operator.statistics()),
                 )
             )
         for gauge, values in gauges.items():
@@ -86,6 +88,11 @@ class ShedderNumbers:
         gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
         for query, (epoch, batch) in numbers["models"].items():
             gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
+        for query, missed in numbers["missed"].items():  # of several partitions the worst
+            gauges[ESTIMATED_LOSS][query,] = max(missed, gauges[ESTIMATED_LOSS].get((query,), 0.0))
+        gauges[DECISION][*labels, "share"] = numbers["share"]
+        if numbers["keep"] is not None:
+            gauges[DECISION][*labels, "keep"] = numbers["keep"]
 
     def _waits(self, hop: ShedderHop) -> Buckets:
         buckets = Buckets()
@@ -101,11 +108,18 @@ class ShedderNumbers:
         numbers = operator.statistics()
         events = self._grown(where, "events", numbers["events"])
         self._metrics.add(EVENTS_IN, events, operator.stream, str(operator.partition))
-        for query, shed in numbers["shed_events"].items():
-            self._metrics.add(SHED_EVENTS, self._grown(where, f"shed {query}", shed), query, _REASON)
+        for query, reasons in numbers["shed_by_reason"].items():
+            for reason, shed in reasons.items():
+                self._metrics.add(SHED_EVENTS, self._grown(where, f"{reason} {query}", shed), query, reason)
         return events
 
     def _grown(self, where: TopicPartition, count: str, now: int) -> int:
         """How much a count has grown since it was last told; a chain made anew counts from 0 again."""
         before, self._told[where, count] = self._told.get((where, count), 0), now
         return now - before if now >= before else now
+
+
+def _shed(numbers: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a digest says of shedding."""
+    missed = {query: round(share, 6) for query, share in numbers["missed"].items()}
+    return {"why": numbers["decision"], "share": round(numbers["share"], 4), "keep": numbers["keep"], "missed": missed}

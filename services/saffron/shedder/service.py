@@ -30,6 +30,8 @@ _LOG = logging.getLogger(__name__)
 _PATIENCE_MS = 3_000
 """A reader that has said nothing for this long is not waited for (an idle one reports twice a second)."""
 _FETCH = 64
+_SHARE = 0.85
+"""Of the bound: the rest is for what stands before `windows` and behind the engine (ordering, commit)."""
 
 
 class ShedderService:
@@ -160,4 +162,4 @@ def overload(settings: Settings) -> Overload | None:
     """The bound that load is shed for; None where nothing is."""
     if settings.overload == PASS:
         return None
-    return Overload(float(settings.latency_bound_ms), policy=settings.overload)
+    return Overload(_SHARE * settings.latency_bound_ms, policy=settings.overload)

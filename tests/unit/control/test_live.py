@@ -79,3 +79,15 @@ def test_a_digest_of_a_whole_service_has_no_partitions() -> None:
     live.apply(digest("model_builder", NOW - 500, stream=None, partition=None, lag=None, events=10))
     (service,) = live.view(NOW)["services"]
     assert (service["partitions"], service["lag"], service["events_per_second"]) == (0, None, 10.0)
+
+
+def test_overload_is_that_of_the_worst_partition() -> None:
+    live = Live(100)
+    assert live.view(NOW)["overload"] is None
+    passing = {"why": "pass", "share": 0.0, "keep": None, "missed": {"a": 0.25}}
+    live.apply(digest("shedder", NOW - 400, shed=passing))
+    assert live.view(NOW)["overload"] == passing
+    live.apply(digest("shedder", NOW - 300, partition=1, shed={**passing, "why": "shed", "share": 0.5, "keep": 7}))
+    live.apply(digest("shedder", NOW - 300, partition=2, shed={**passing, "keep": 3, "missed": {"b": 0.5}}))
+    wanted = {"why": "shed", "share": 0.5, "keep": 10, "missed": {"a": 0.25, "b": 0.5}}
+    assert live.view(NOW)["overload"] == wanted

@@ -97,6 +97,17 @@ function drawCurve(curve, x, y) {
 
 // ---------------------------------------------------------------- sections
 
+function overloadLine(overload) {
+  if (!overload) return "overload: no shedder has reported";
+  const doing = [];
+  if (overload.share > 0) doing.push(`shedding ${(100 * overload.share).toFixed(1)} % of events`);
+  if (overload.keep !== null) doing.push(`keeping ${short(overload.keep)} partial matches`);
+  const why = { pass: "passing", "catch-up": "catching up, nothing is dropped", outage: "dropping what an outage left" }[overload.why];
+  const lost = Object.entries(overload.missed).filter(([, share]) => share > 0);
+  const missed = lost.map(([query, share]) => `${query} ${(100 * share).toFixed(2)} %`).join(", ");
+  return `overload: ${doing.join(", ") || why || "passing"}; estimated loss: ${missed || "none"}`;
+}
+
 function showLive(live) {
   const latency = live.latency_ms;
   byId("now-events").textContent = short(live.events_per_second);
@@ -111,6 +122,7 @@ function showLive(live) {
   drawChart(byId("chart-latency"), times, [{ name: "p50", values: of("p50") }, { name: "p99", values: of("p99") }], live.bound_ms);
   drawChart(byId("chart-events"), times, [{ name: "p99", values: live.series.map((point) => point.events_per_second) }]);
   showServices(live.services);
+  byId("overload").textContent = overloadLine(live.overload);
   byId("problems").replaceChildren(...live.problems.map((one) => element("li", { textContent: `${one.topic}, key ${one.key}: ${one.detail}` })));
   const silent = live.services.filter((one) => !one.alive).map((one) => one.service);
   if (silent.length) verdict("bad", `silent: ${silent.join(", ")}`);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -13,6 +14,7 @@ class Losses:
 
     _lost: dict[str, float] = field(default_factory=dict)
     _due: dict[str, float] = field(default_factory=dict)
+    _results: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, events: int, queries: Iterable[str], alive: Mapping[str, int], lost: Mapping[str, float]) -> None:
         """A block of so many events; `lost`: share of the matches of a query, none where it is not named."""
@@ -24,3 +26,16 @@ class Losses:
     def share(self, query: str) -> float:
         """Of its matches so far, the share that is expected to be lost; 0 before any event."""
         return self._lost.get(query, 0.0) / self._due[query] if self._due.get(query) else 0.0
+
+    def heard(self, load: Mapping[str, Any]) -> None:
+        """A reader's load says which matches it `found`, and how many dropped partial matches cost, by query."""
+        found, loss = load.get("found"), load.get("loss")
+        if isinstance(found, Mapping) and isinstance(loss, Mapping):
+            for query, count in found.items():
+                self._results[str(query)] = float(count), float(loss.get(query, 0.0))
+
+    def missed(self, query: str) -> float:
+        """Of its matches, the share that dropped events and dropped partial matches together are expected to lose."""
+        found, loss = self._results.get(query, (0.0, 0.0))
+        kept = found / (found + loss) if loss > 0 else 1.0
+        return 1.0 - (1.0 - min(1.0, self.share(query))) * kept

@@ -27,6 +27,7 @@ from saffron.engine.shed.losses import Losses
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.engine.shed.view import View
 from saffron.errors import InputError
@@ -56,7 +57,7 @@ class ShedderOperator:
         self._losses = Losses()
         self._decided = Shed()
         self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
-        self._shed: dict[str, int] = {}
+        self._shed = ShedCounts()
 
     @property
     def counter(self) -> int:
@@ -119,7 +120,7 @@ class ShedderOperator:
         self._next_seq = admitted.next_seq
         self._counts["blocks"] += 1
         self._counts["events"] += len(block.columns)
-        self._count_shed(admitted)
+        self._shed.add(admitted, self._view.slots, OUTAGE if self._decided.why == OUTAGE else OVERLOAD)
         return admitted
 
     def may_go(self, in_flight: int) -> bool:
@@ -145,6 +146,7 @@ class ShedderOperator:
         """
         if load.get("kind") != "force":
             self._detector.observe(load)
+            self._losses.heard(load)
             return None
         try:
             self._forced.take(str(load.get("query")), load.get("n"), self._view.queries)
@@ -204,7 +206,8 @@ class ShedderOperator:
     def statistics(self) -> Mapping[str, Any]:
         """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.
 
-        `lost`: by query the share of its matches that dropping events loses, as expected, over all events so far.
+        `lost`: by query the share of its matches that dropping events loses, as expected, over all events so far;
+        `missed`: with what dropped partial matches lose, as their reader says. `decision`, `share`, `keep`: the last.
         """
         return {
             **self._counts,
@@ -217,7 +220,10 @@ class ShedderOperator:
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._offered.refused),
             "lost": {query: self._losses.share(query) for query in self._view.queries},
-            "shed_events": {query: self._shed.get(query, 0) for query in self._view.queries},
+            "missed": {query: self._losses.missed(query) for query in self._view.queries},
+            "shed_events": {query: self._shed.of(query) for query in self._view.queries},
+            "shed_by_reason": {query: self._shed.by_reason(query) for query in self._view.queries},
+            "keep": self._decided.keep,
         }
 
     # ------------------------------------------------------------ inside
@@ -248,16 +254,6 @@ class ShedderOperator:
         if watched is None:
             return block if mask is None else replace(block, columns=columns)
         return replace(block, columns=replace(columns, key=watched[0]), features=watched[1])
-
-    def _count_shed(self, block: Block) -> None:
-        """Count, by query, the events that readers will not see: dropped whole, or masked in the query's slot."""
-        mask = block.columns.dropped
-        whole = block.next_seq - block.first_seq - len(block.columns)
-        if mask is None and not whole:
-            return
-        for query, slot in self._view.slots.items():
-            masked = 0 if mask is None or slot < 0 else int(np.count_nonzero(mask >> np.uint64(slot) & np.uint64(1)))
-            self._shed[query] = self._shed.get(query, 0) + whole + masked
 
     def _controls(self, block: Block) -> tuple[Control, ...]:
         """The block's controls with the own ones behind those at its first position."""

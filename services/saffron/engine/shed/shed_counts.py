@@ -1,0 +1,38 @@
+"""How many events readers do not see, by query and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from saffron.engine.events.block import Block
+
+OVERLOAD, OUTAGE = "overload", "outage"
+"""Dropped to hold the bound, or because an outage had left them behind."""
+
+
+@dataclass
+class ShedCounts:
+    """Since the start of this operator."""
+
+    _counts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(self, block: Block, slots: Mapping[str, int], reason: str) -> None:
+        """A block as it goes out: its events that were dropped whole, or are masked in a query's slot."""
+        mask = block.columns.dropped
+        whole = block.next_seq - block.first_seq - len(block.columns)
+        if mask is None and not whole:
+            return
+        for query, slot in slots.items():
+            masked = 0 if mask is None or slot < 0 else int(np.count_nonzero(mask >> np.uint64(slot) & np.uint64(1)))
+            self._counts[query, reason] = self._counts.get((query, reason), 0) + whole + masked
+
+    def by_reason(self, query: str) -> dict[str, int]:
+        """Reason to events; both reasons are named."""
+        return {reason: self._counts.get((query, reason), 0) for reason in (OVERLOAD, OUTAGE)}
+
+    def of(self, query: str) -> int:
+        """For whatever reason."""
+        return sum(self.by_reason(query).values())
