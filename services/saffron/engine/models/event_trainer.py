@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.models.curve import Curve, curve_of
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
+from saffron.engine.models.event_refusals import with_refusals
 from saffron.engine.models.event_times import times_saved
 from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts, Half
 from saffron.engine.models.feature_keys import content_keys
@@ -54,13 +55,14 @@ def train_events(
 
     Shares of matches lost are those of each half's matches under what the other half taught, where both have matches.
     """
-    whole, vectors = counts.whole(), _fitting(counts.vectors, spec)
+    whole, vectors = with_refusals(counts.whole()), _fitting(counts.vectors, spec)
+    halves = tuple(with_refusals(half) for half in counts.halves)
     cost = _cost_by_kind(counts, spec.codes)
     kinds = {key: vector[0] for key, vector in vectors.items()}
     costs = {key: float(cost[kind]) for key, kind in kinds.items()}
     saved = _saved(whole, vectors, spec)
     learned, *taught = (
-        learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *_crossed(counts.halves))
+        learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *_crossed(halves))
     )
     curves = {}
     for shedder, worth in _SHEDDERS.items():
@@ -68,7 +70,7 @@ def train_events(
         if values is None:
             continue
         curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
-        others = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], counts.halves, strict=False)]
+        others = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=False)]
         curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
     positions = position_table(whole.positions, spec.codes)
     if positions.shape[1]:
@@ -178,7 +180,7 @@ _SHEDDERS: Mapping[str, Worth] = {
 }
 
 
-def _crossed(halves: tuple[Half, Half]) -> tuple[Half, ...]:
+def _crossed(halves: tuple[Half, ...]) -> tuple[Half, ...]:
     """The halves if each can be tried on the other: both have matches."""
     return halves if all(half.matches for half in halves) else ()
 

@@ -24,6 +24,7 @@ class Half:
     """Sums over half of the observations.
 
     `occurrences`, `contributions` (in parts, see `WEIGHT`): by key; `begun` (parts): those by a match's first event.
+    `refusing`: of the occurrences those that a NOT may refuse by, whether or not there was something to refuse.
     `met`: partial matches alive when the events came, added up over them. `matches`: of a match the keys, ascending.
     `abandoned`: of an abandoned partial match the keys, ascending, and last that of the event that refused it.
     `positions`: (code of a kind, bin of the position in a window) -> [contributions, occurrences], for eSPICE.
@@ -32,6 +33,7 @@ class Half:
     occurrences: dict[int, int] = field(default_factory=dict)
     contributions: dict[int, int] = field(default_factory=dict)
     begun: dict[int, int] = field(default_factory=dict)
+    refusing: dict[int, int] = field(default_factory=dict)
     met: int = 0
     matches: ListSample = field(default_factory=ListSample)
     abandoned: ListSample = field(default_factory=ListSample)
@@ -43,6 +45,8 @@ class Half:
             _count(self.occurrences, int(key), int(count))
         for key, count in row.get("begun", {}).items():
             _count(self.begun, int(key), round(count * WEIGHT))
+        for key, count in row.get("refusing", {}).items():
+            _count(self.refusing, int(key), int(count))
         self.met += int(row.get("met", 0))
         self._add_lists(self.matches, row.get("matches", ()), row.get("weight", 1), ordered=False)
         self._add_lists(self.abandoned, row.get("abandoned", ()), row.get("abandoned_weight", 1), ordered=True)
@@ -63,7 +67,7 @@ class Half:
 
     def halve(self) -> None:
         """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
-        for counts in (self.occurrences, self.contributions, self.begun):
+        for counts in (self.occurrences, self.contributions, self.begun, self.refusing):
             _halve(counts)
         self.met //= 2
         for lists in (self.matches, self.abandoned):
@@ -91,8 +95,9 @@ class FeatureCounts:
         """A row of `observations.features`; False, and nothing added, where it is of another query, version or spec.
 
         {"query", "query_version", "spec", "occurrences": {key: n}, "met": partial matches alive at each of these, added
-        up, "begun": {key: matches whose first event it was}, "matches": [[key, ...], ...], "weight": matches for each
-        one listed, "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
+        up, "begun": {key: matches whose first event it was}, "refusing": {key: events that a NOT may refuse by},
+        "matches": [[key, ...], ...], "weight": matches for each one listed,
+        "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
         "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...],
         "nanoseconds": what the query took for these events}; what is left out is empty, weights are 1. `half`: 0 or 1,
         into which it goes; without, each in turn.
@@ -134,6 +139,7 @@ class FeatureCounts:
             _add_all(together.occurrences, half.occurrences)
             _add_all(together.contributions, half.contributions)
             _add_all(together.begun, half.begun)
+            _add_all(together.refusing, half.refusing)
             together.met += half.met
             for place, sums in half.positions.items():
                 held = together.positions.setdefault(place, [0, 0])

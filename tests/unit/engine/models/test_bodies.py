@@ -17,7 +17,7 @@ def test_features_come_back_equal_and_go_on_alike(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(list_sample, "MOST_LISTS", 2)
     counts, _ = observed(3, 7, 150)
     row = {"query": "q", "query_version": 1, "abandoned": [[1, 2]], "positions": [[0, 1, 2, 3]]}
-    assert counts.add({**row, "occurrences": {1: 5}, "met": 9, "begun": {1: 2}, "nanoseconds": 70})
+    assert counts.add({**row, "occurrences": {1: 5}, "met": 9, "begun": {1: 2}, "refusing": {1: 3}, "nanoseconds": 70})
     again = features_of(orjson.loads(orjson.dumps(features_body(counts))))
     assert again == counts
     assert any(half.matches.level for half in counts.halves)

@@ -79,15 +79,16 @@ class Seen:
             self._bins.append(position_bins(self._window, instants[begin:]))
 
     def stored(self, rows: Rows, negated: int) -> None:
-        """The query holds the events that came last. `negated`: bits of the components that a NOT refuses by."""
+        """The query has stored the events that came last. `negated`: bits of the components that a NOT refuses by.
+
+        Rows that were given up since are still there, unless the block had many windows.
+        """
         last, self._last = self._last, None
         if last is None or KEY not in rows.columns or LINKS[0] not in rows.columns:
             return
-        places = np.arange(rows.tail, rows.head) & rows.mask
-        begin, end = np.searchsorted(rows.columns[SEQ][places], (last[0], last[1] + 1)).tolist()
-        places = places[begin:end]
-        refusing = rows.columns[LINKS[0]][places].astype(np.int64) & negated != 0
-        self._refusing.append(rows.columns[KEY][places[refusing]].astype(np.int64))
+        seq, fits = (rows.columns[name].astype(np.int64) for name in (SEQ, LINKS[0]))
+        refusing = (seq >= last[0]) & (seq <= last[1]) & (fits & negated != 0)
+        self._refusing.append(rows.columns[KEY][refusing].astype(np.int64))
 
     def matches(self, found: Written) -> None:
         """The query reports these."""

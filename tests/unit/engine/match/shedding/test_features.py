@@ -128,3 +128,21 @@ def test_of_many_matches_some_stand_for_all() -> None:
     assert matches > 3000
     assert MOST_LISTED / 4 < len(row["matches"]) <= MOST_LISTED
     assert 0.8 * matches < row["weight"] * len(row["matches"]) < 1.25 * matches
+
+
+@pytest.mark.parametrize("cuts", [[], [4, 9], [1, 2, 3, 30]])
+def test_events_that_a_not_may_refuse_by_are_counted(cuts: list[int]) -> None:
+    plan = compile_query(
+        "PATTERN SEQ(A a, NOT(C c), B b) WHERE skip-till-next-match { c.x > 0 } WITHIN 9 EVENTS", cases.SCHEMA, name="q"
+    )
+    assert isinstance(plan, MatchPlan)
+    events = [{**event, "seq": n, "ts": n} for n, event in enumerate(cases.stream(random.Random(4), 90))]
+    keys = {n: 2**63 + 1 + n % 6 for n in range(90)}
+    run = operator({"q": plan})
+    first = [cases.schema_control(), Control(0, "features", {"spec": SPEC}), cases.query_control("add", "q", slot=0)]
+    for block in keyed(cases.blocks(events, cuts, {}, first), keys):
+        run.apply(block)
+    (row,) = run.observations()["observations.features"]
+    wanted = Counter(keys[e["seq"]] for e in events if e["type"] == "C" and e["x"] is not None and e["x"] > 0)
+    assert row["refusing"] == wanted
+    assert wanted.total() > 3
