@@ -91,7 +91,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._made: list[tuple[str, Made]] = []
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
         self._drops = (
-            Drops(self._stopwatch) if record is None else Drops(self._stopwatch, record["dropped"], record.get("spared"))
+            Drops(self._stopwatch)
+            if record is None
+            else Drops(self._stopwatch, record["dropped"], record.get("spared"))
         )
         self._strings = Strings() if record is None else Strings(record["strings"])
         self._features = FeatureWatch(self._one_in)
