@@ -1,12 +1,13 @@
 """Of which features blocks carry keys (G1): chosen from what queries ask and the first events under them, or given.
 
-A choice holds until queries that may lose events come or go: then, and not for what a sample shows by chance, they are
-chosen anew. It stands in the stream (the record "features", and every checkpoint), so that a successor goes on with it.
+A choice holds until queries that may lose events come or go, or models of all of them know other features: samples
+differ by partition, and models bring them together. It stands in the stream (the record "features", and every
+checkpoint), so that a successor goes on with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.engine.aggregates import registered
@@ -16,6 +17,7 @@ from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.engine.models.choosing import choose_features
+from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.engine.shed.event_drops import EventDrops
@@ -39,6 +41,7 @@ class Observing:
         self._announced = False
         self._chosen_for: Mapping[str, int] = {}
         self._wanted: Mapping[str, int] = {}
+        self._models: tuple[tuple[str, Version], ...] = ()
         self._sample: list[Columns] = []
 
     @property
@@ -69,15 +72,13 @@ class Observing:
         if not self._chooses:
             return
         wanted = _observed(view)
+        versions = tuple((name, one.version) for name, one in models.items() if name in wanted)
         if wanted != self._wanted:
-            self._wanted, self._sample = wanted, []
-        if not wanted or wanted == self._chosen_for:
-            return
-        known = {one.spec.identity: one.spec for name, one in models.items() if name in wanted}
-        if len(known) == 1 and set(wanted) <= set(models):
-            (spec,) = known.values()
-            self._choose(spec)
-        elif len(block.columns):
+            self._wanted, self._sample, self._models = wanted, [], ()
+        if versions != self._models:
+            self._models = versions
+            self._adopt([models[name].spec for name, _ in versions])
+        if wanted and wanted != self._chosen_for and len(block.columns):
             missing = SAMPLE_EVENTS - sum(map(len, self._sample))
             self._sample.append(slice_columns(block.columns, 0, min(missing, len(block.columns))))
             if len(block.columns) >= missing:
@@ -92,6 +93,12 @@ class Observing:
         return [Control(position, "features", body)]
 
     # ------------------------------------------------------------ inside
+
+    def _adopt(self, specs: Sequence[FeatureSpec]) -> None:
+        """Models of all queries say which features they know: so all partitions come to the same ones."""
+        known = {one.identity: one for one in specs}
+        if len(known) == 1 and len(specs) == len(self._wanted):
+            self._choose(next(iter(known.values())))
 
     def _choose(self, spec: FeatureSpec | None) -> None:
         self._chosen_for, self._sample = self._wanted, []

@@ -1,0 +1,119 @@
+"""Which features blocks carry keys of: chosen once for the queries in force, told, taken up again, and shared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import Column
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.models.event_trainer import train_events
+from saffron.engine.models.feature_counts import FeatureCounts
+from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.reader import records
+from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.observing import SAMPLE_EVENTS
+from tests.unit.engine.shed.blocks import columns, kinds
+
+TEXT = "PATTERN SEQ(A a, B b) WHERE a.x > 3 AND b.x < a.x WITHIN 100 EVENTS"
+SCHEMA = Schema({"x": Kind.FLOAT}, {"A": ("x",), "B": ("x",)}, {"A": frozenset(), "B": frozenset()})
+STARTED = Control(0, "schema", {"schema": schema_to_record(SCHEMA)})
+SIZE = 1024
+ENOUGH = 1 + SAMPLE_EVENTS // SIZE
+"""Blocks: the first holds the record of the query, and is not of the sample."""
+
+
+def add(position: int, name: str, shed: str = "auto") -> Control:
+    body = {"op": "add", "name": name, "version": 1, "text": TEXT, "slot": 0, "from": "now", "shed": shed}
+    return Control(position, "query", body)
+
+
+def blocks(count: int, first: int = 0, *controls: Control) -> list[Block]:
+    rng = np.random.default_rng(first)
+    found = []
+    for number in range(count):
+        begin = (first + number) * SIZE
+        made = columns(begin, SIZE)
+        kind = Column(Kind.STRING, rng.integers(0, 2, SIZE).astype(np.int32), ("A", "B"))
+        value = Column(Kind.FLOAT, rng.random(SIZE) * 9)
+        own = controls if number == 0 else ()
+        made = replace(made, type=kind, attributes={"x": value})
+        found.append(Block(made, begin, begin + SIZE, begin, 0, begin, controls=own))
+    return found
+
+
+def applied(shedder: ShedderOperator, given: list[Block]) -> list[Block]:
+    return [shedder.apply(block, now_ms=0) for block in given]
+
+
+def announced(given: list[Block]) -> list[tuple[int, str]]:
+    return [
+        (one.first_seq, control.body["spec"]) for one in given for control in one.controls if control.kind == "features"
+    ]
+
+
+def test_features_are_chosen_from_the_first_events_under_a_query_and_told_where_keys_begin() -> None:
+    shedder = ShedderOperator(0, "events", observes=True)
+    out = applied(shedder, blocks(ENOUGH + 2, 0, STARTED, add(0, "q")))
+    assert [one.columns.key is not None for one in out] == [False] * (ENOUGH - 1) + [True] * 3
+    ((position, identity),) = announced(out)
+    assert position == out[ENOUGH - 1].first_seq
+    (control,) = (control for one in out for control in one.controls if control.kind == "features")
+    spec = FeatureSpec.of(control.body["specification"])
+    assert spec.identity == identity
+    assert [one.name for one in spec.attributes] == ["x"]
+    assert out[ENOUGH - 1].features
+
+
+@pytest.mark.parametrize("shed", ["none", "pspice"])
+def test_nothing_is_observed_of_queries_that_lose_no_events(shed: str) -> None:
+    shedder = ShedderOperator(0, "events", observes=True)
+    assert not announced(applied(shedder, blocks(ENOUGH + 1, 0, STARTED, add(0, "q", shed))))
+
+
+def test_without_being_asked_nothing_is_observed() -> None:
+    out = applied(ShedderOperator(0, "events"), blocks(ENOUGH + 1, 0, STARTED, add(0, "q")))
+    assert not announced(out)
+    assert all(one.columns.key is None for one in out)
+
+
+def test_a_successor_goes_on_with_what_was_told_and_another_query_brings_a_choice_anew() -> None:
+    shedder = ShedderOperator(0, "events", observes=True)
+    out = applied(shedder, blocks(ENOUGH, 0, STARTED, add(0, "q")))
+    heir = ShedderOperator(0, "events", observes=True)
+    for one in out:
+        heir.resume(one)
+    more = applied(heir, blocks(ENOUGH, ENOUGH))
+    assert not announced(more)
+    assert all(one.columns.key is not None for one in more)
+    begin = 2 * ENOUGH
+    last = applied(heir, blocks(ENOUGH, begin, add(begin * SIZE, "r"), checkpoint(begin * SIZE + 1)))
+    ((_, identity),) = announced(out)
+    (kept,) = (control.body["features"] for one in last for control in one.controls if control.kind == "checkpoint")
+    assert kept["spec"] == identity
+    assert len(announced(last)) <= 1, "the sample of other events may bring other quantiles"
+
+
+def test_the_features_of_a_model_in_force_are_preferred() -> None:
+    spec = FeatureSpec(known=(("A",),), seed=5)
+    counts = FeatureCounts("q", 1, spec.identity)
+    counts.add({"query": "q", "query_version": 1, "occurrences": {5: 9}, "matches": [[5, 5]], "features": {5: [0, 0]}})
+    shedder = ShedderOperator(0, "events", observes=True)
+    model = train_events(counts, spec, (1, 1), {}, trees=False)
+    out = applied(shedder, blocks(ENOUGH, 0, STARTED, add(0, "q")))
+    for offset, (key, value) in enumerate(records(model)):
+        assert shedder.offer(key, value, offset) is None
+    more = applied(shedder, blocks(2, ENOUGH))
+    assert [identity for _, identity in announced(more)] == [spec.identity]
+    assert announced(out)[0][1] != spec.identity
+    assert kinds(more[1]) == []
+
+
+def checkpoint(position: int) -> Control:
+    queries = [{**dict(add(0, name).body), "op": "add"} for name in ("q", "r")]
+    body = {"schema": schema_to_record(SCHEMA), "queries": queries, "models": {}, "windows": {}}
+    return Control(position, "checkpoint", body)
