@@ -15,9 +15,12 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.engine.models.event_model import EventModel
+from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.model import LatencyModel, Model, TransitionModel, decode
-from saffron.engine.models.observations import latency_message, transition_messages
+from saffron.engine.models.model import LatencyModel, TransitionModel
+from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
+from saffron.engine.models.reader import AnyModel, ModelReader
 from saffron.engine.shed import ShedderOperator
 from saffron.model_builder.books import Books
 from saffron.model_builder.store import Store
@@ -47,6 +50,20 @@ _POISON = (
 )
 
 
+SPEC = FeatureSpec(known=(("A",), ("B",)))
+FEATURES = {
+    "query": "up",
+    "query_version": 1,
+    "spec": SPEC.identity,
+    "specification": SPEC.body(),
+    "occurrences": {2**64 - 1: 30, 7: 10},
+    "matches": [[7, 2**64 - 1], [7, 7]],
+    "weight": 2.0,
+    "features": {2**64 - 1: [0, *(0 for _ in SPEC.fields[1:])], 7: [1, *(1 for _ in SPEC.fields[1:])]},
+    "positions": [[0, 3, 1, 30]],
+}
+
+
 class Bench:
     """Topics of one test, the job as a process of its own, and what was sent."""
 
@@ -59,7 +76,8 @@ class Bench:
         self.reader: Consumer = self.log.consumer(settings.group("test"), committed_only=True)
         self.reader.assign({TopicPartition(self.topics.models, 0): 0})
         self.store = Store(settings.data / "model-builder" / "checkpoint")
-        self.models: list[tuple[Model, bytes]] = []
+        self.models: list[tuple[AnyModel, bytes, bytes]] = []
+        self.parts = ModelReader()
         self.sent: dict[tuple[int, int], int] = {}
         self.events = 0
         self.child: subprocess.Popen[bytes] | None = None
@@ -109,6 +127,7 @@ class Bench:
             for topic, messages in (
                 (self.topics.observations_transitions, transition_messages(rows, stream="events", partition=partition)),
                 (self.topics.observations_latency, [latency_message(samples.drain(), stream="events", partition=0)]),
+                (self.topics.observations_features, feature_messages([FEATURES], stream="events", partition=partition)),
             ):
                 for key, value in messages:
                     self.producer.send(topic, partition, value, key=key)
@@ -119,6 +138,7 @@ class Bench:
         for value in (*_POISON, None):
             self.producer.send(self.topics.observations_transitions, 0, value)
             self.producer.send(self.topics.observations_latency, 1, value)
+            self.producer.send(self.topics.observations_features, 1, value)
         self.producer.flush(10.0)
 
     def until(self, what: str, reached: Callable[[], Any]) -> None:
@@ -126,19 +146,26 @@ class Bench:
         deadline = time.monotonic() + _PATIENCE
         while not reached():
             for record in self.reader.poll(100, 0.1):
+                assert record.key is not None
                 assert record.value is not None
-                self.models.append((decode(record.value, key=record.key), record.value))
+                model = self.parts.take(record.key, record.value)
+                assert model is not None, "these are small enough for one part"
+                self.models.append((model, record.key, record.value))
             words = (self.settings.data / "job.log").read_text("utf-8", "replace")[-3000:]
             assert self.child is None or self.child.poll() is None, f"the job ended:\n{words}"
             assert time.monotonic() < deadline, f"no {what} within {_PATIENCE:g} s; the job's last words:\n{words}"
 
-    def newest(self, kind: type[Model]) -> Model | None:
-        return next((model for model, _ in reversed(self.models) if isinstance(model, kind)), None)
+    def newest(self, kind: type[AnyModel]) -> AnyModel | None:
+        return next((model for model, _, _ in reversed(self.models) if isinstance(model, kind)), None)
 
     def all_learned(self) -> Books | None:
         """The books, once they hold every observation that was sent."""
         books = self.store.newest()
-        topics = (self.topics.observations_transitions, self.topics.observations_latency)
+        topics = (
+            self.topics.observations_transitions,
+            self.topics.observations_latency,
+            self.topics.observations_features,
+        )
         wanted = {
             (topic, str(part)): self.reader.watermarks(TopicPartition(topic, part))[1]
             for topic in topics
@@ -176,7 +203,8 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     bench.observe(100, forward=2)
     bench.poison()
     bench.start()
-    bench.until("first models", lambda: bench.newest(TransitionModel) and bench.newest(LatencyModel))
+    kinds: tuple[type[AnyModel], ...] = (TransitionModel, LatencyModel, EventModel)
+    bench.until("first models", lambda: all(bench.newest(kind) for kind in kinds))
     first = bench.newest(TransitionModel)
     assert isinstance(first, TransitionModel)
     assert first.matrix[0].tolist() == pytest.approx([0.8, 0.2, 0])
@@ -195,6 +223,10 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     # the poison's message with a sound head counts its event, too
     assert counts.events == bench.events + 2
     assert sum(events for events, _, _ in books.streams["events"].processing.values()) == 400 * 40
+    halves = books.features.held["up"].counts.halves
+    assert sum(half.occurrences[7] for half in halves) == 400 * 10
+    assert sum(half.occurrences[2**64 - 1] for half in halves) == 400 * 30
+    assert all(half.contributions[7] == 3 * half.contributions[2**64 - 1] > 0 for half in halves)
     assert books.refused > 0
     check_what_is_published(bench)
     check_the_outside(bench)
@@ -208,12 +240,15 @@ def check_what_is_published(bench: Bench) -> None:
     bench.until("a model of the second run", lambda: bench.models[-1][0].version[1] > 1)
     seen: dict[bytes, tuple[tuple[int, int], bytes]] = {}
     shedder = ShedderOperator(0, "events")
-    for offset, (model, value) in enumerate(bench.models):
-        version, before = seen.get(model.key, ((-1, -1), b""))
+    for offset, (model, key, value) in enumerate(bench.models):
+        version, before = seen.get(key, ((-1, -1), b""))
         assert model.version > version or (model.version == version and value == before)
-        seen[model.key] = (model.version, value)
-        assert shedder.offer(model.key, value, offset) is None
-    assert len({model.version[0] for model, _ in bench.models}) == 1
+        seen[key] = (model.version, value)
+        assert shedder.offer(key, value, offset) is None
+    assert len({model.version[0] for model, _, _ in bench.models}) == 1
+    worth = bench.newest(EventModel)
+    assert isinstance(worth, EventModel)
+    assert worth.spec == SPEC
     functions = bench.newest(LatencyModel)
     assert isinstance(functions, LatencyModel)
     assert functions.processing is not None
