@@ -58,7 +58,7 @@ class Drops:
         nanoseconds = self._stopwatch() - began
         for query, runs in dropped.spared.items():
             own = self._spared.setdefault(query, Spared())
-            own.note(position, runs.first, runs.last, runs.until, runs.expected, runs.weight)
+            own.note(position, runs.first, runs.last, runs.until, runs.expected, runs.weight, runs.alike)
             own.forget(runs.gone)
         if not dropped.count:
             return ()

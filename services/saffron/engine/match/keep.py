@@ -35,6 +35,7 @@ class SparedRuns:
     until: Ints
     expected: Floats
     weight: Floats
+    alike: Ints
     gone: Ints
 
 
@@ -130,7 +131,16 @@ def _spared(
 
 def _noted(found: Candidates, worth: Worth, runs: QueryRuns, stays: Flags, weight: Floats, gone: Ints) -> SparedRuns:
     expected, until = _loss(found, worth, runs, stays), runs.clock + found.left[stays]
-    return SparedRuns(found.first[stays], found.last[stays], until, expected, weight[stays], gone)
+    return SparedRuns(found.first[stays], found.last[stays], until, expected, weight[stays], _alike(found, stays), gone)
+
+
+def _alike(found: Candidates, stays: Flags) -> Ints:
+    """Of each that stays, how many have the same first and last event: alternatives begin with the same events."""
+    near = np.flatnonzero(np.isin(found.first, found.first[stays]))
+    pairs = np.stack([found.first[near], found.last[near]])
+    _, place, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    alike: Ints = counts[place.ravel()][stays[near]]
+    return alike
 
 
 def _loss(found: Candidates, worth: Worth, runs: QueryRuns, chosen: Flags) -> Floats:

@@ -8,8 +8,8 @@ dropped, however wrong the model is and however the stream has changed since it 
 Those of which much is expected are spared more often, as there is more to learn from them; where partial matches are
 dropped at random all are alike, so that sparing some changes nothing else.
 
-A partial match is known by its first event and by the last one that it had bound. (Under skip-till-any-match two may
-agree in both, or seem to come of each other: then they are noted as one.)
+A partial match is known by its first event and by the last one that it had bound. Where several agree in both (before
+alternatives part; under skip-till-any-match) a match counts for each of them in part.
 """
 
 from __future__ import annotations
@@ -65,13 +65,15 @@ def drawn(seed: int, query: str, first: Ints) -> Floats:
 class Note:
     """A partial match that an order before event `at` spared. `last`: the event that it had bound last. `until`: when
     its window ends. `expected`, `lost`: matches by the model, and those that came. `weight`: dropped ones that it
-    stands for."""
+    stands for. `alike`: how many partial matches, itself included, were known by the same two events: matches come of
+    any of them."""
 
     at: int
     last: int
     until: int
     expected: float
     weight: float
+    alike: int = 1
     lost: int = 0
 
 
@@ -105,9 +107,11 @@ class Spared:
         known: Flags = (begins[place] == first) & ((last == ANY_LAST) | (lasts[place] <= last))
         return known
 
-    def note(self, at: int, first: Ints, last: Ints, until: Ints, expected: Floats, weight: Floats) -> None:
+    def note(
+        self, at: int, first: Ints, last: Ints, until: Ints, expected: Floats, weight: Floats, alike: Ints
+    ) -> None:
         """An order at position `at` spared these."""
-        columns = (column.tolist() for column in (first, last, until, expected, weight))
+        columns = (column.tolist() for column in (first, last, until, expected, weight, alike))
         for begins, *rest in zip(*columns, strict=True):
             self.notes.setdefault(begins, []).append(Note(at, *rest))
             self._held += 1
@@ -132,7 +136,7 @@ class Spared:
         for first in over:
             for note in self.notes.pop(first):
                 self.expected += note.weight * note.expected
-                self.lost += note.weight * note.lost
+                self.lost += note.weight * note.lost / note.alike
                 self.drawn += note.expected
                 self.came += note.lost > 0
                 self._held -= 1

@@ -21,8 +21,10 @@ def ints(*values: int) -> NDArray[np.int64]:
     return np.array(values, np.int64)
 
 
-def note(spared: Spared, at: int, first: int, last: int, *, until: int = 100, weight: float = 20.0) -> None:
-    spared.note(at, ints(first), ints(last), ints(until), np.array([0.5]), np.array([weight]))
+def note(
+    spared: Spared, at: int, first: int, last: int, *, until: int = 100, weight: float = 20.0, alike: int = 1
+) -> None:
+    spared.note(at, ints(first), ints(last), ints(until), np.array([0.5]), np.array([weight]), ints(alike))
 
 
 def test_chances_are_the_share_together_and_the_more_the_more_is_expected() -> None:
@@ -72,6 +74,15 @@ def test_losses_are_corrected_by_weight_once_windows_are_over() -> None:
     assert spared.ratio == pytest.approx(2.0, rel=0.03)
     assert spared.corrected(50.0) == pytest.approx(100.0, rel=0.03)
     assert not spared.notes
+
+
+def test_a_match_of_one_of_two_that_are_alike_counts_half() -> None:
+    spared = Spared()
+    for first in range(200):
+        note(spared, 300, first, first, until=first, alike=2)
+        spared.match(ints(first, 400))
+    spared.passed(200)
+    assert spared.ratio == pytest.approx(1.0)
 
 
 def test_little_that_was_seen_says_little() -> None:
