@@ -23,8 +23,8 @@ from saffron.engine.models.position_curve import position_curve, position_table
 
 Floats = NDArray[np.float64]
 
-PRIOR = 1.0
-"""Events of its content's mean utility that a key is seen with before its own: a key seen once says little."""
+PRIOR = 16.0
+"""Events of its content's mean utility that a key is seen with before its own: contributions come in clumps."""
 LEAST_KEYS = 4
 """Different keys with vectors below which no tree is fitted."""
 
