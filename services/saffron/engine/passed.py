@@ -8,7 +8,7 @@ sizes. Kernels read in it what they use of it. Plain Python takes the tuples the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -45,11 +45,12 @@ def _scalar(hint: Any) -> Any:
 
 
 class Table:
-    """The table of a tuple of arrays; who calls a kernel with it keeps the tuple. `compiled` False: no table."""
+    """The table of a tuple of arrays; who calls a kernel with it keeps the tuple. `compiled` False: no table. `read`:
+    names of the arrays that its kernels read, if not all: the others are not entered."""
 
-    def __init__(self, reference: Reference, *, compiled: bool = True) -> None:
+    def __init__(self, reference: Reference, *, compiled: bool = True, read: Container[str] | None = None) -> None:
         kinds = [(name, as_dtype(array.dtype), array.ndim) for name, array in reference.arrays.items()]
-        self._places = [(_WORDS * number, *kind) for number, kind in enumerate(kinds)]
+        self._places = [(n, *kind) for n, kind in enumerate(kinds) if read is None or kind[0] in read]
         self._compiled = compiled
         self._numbers = np.zeros(_WORDS * len(kinds), np.int64)
         self._last: tuple[NDArray[Any] | None, ...] = (None,) * len(kinds)
@@ -60,9 +61,10 @@ class Table:
             return arrays
         numbers = self._numbers
         if arrays:
-            for (at, name, dtype, axes), array, last in zip(self._places, arrays, self._last, strict=True):
-                if array is not last:
-                    shape = array.shape
+            for place, name, dtype, axes in self._places:
+                array = arrays[place]
+                if array is not self._last[place]:
+                    at, shape = _WORDS * place, array.shape
                     same = array.dtype == dtype and len(shape) == axes and array.flags.c_contiguous
                     assert same, f"{name}: a kernel could not tell"
                     numbers[at] = array.ctypes.data

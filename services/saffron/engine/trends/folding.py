@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 STRUCTURES = ("store", "batch")
@@ -186,8 +187,7 @@ class Folder:
             if parameter != "wiring"
         }
         paths = {p: path for p, value in folded.items() if (path := self._structure(value)) is not None}
-        changed = {p for statement in self._functions[name].body for p in names_bound(statement)}
-        changed |= self._known.variable.get(name, frozenset())
+        changed = bound_in(self._functions[name]) | self._known.variable.get(name, frozenset())
         literal = {p: self._literal(value) for p, value in folded.items() if p not in changed}
         literal |= {p: Path(path) for p, path in paths.items()}
         made = self._make(name, tuple(literal.get(p, UNKNOWN) for p in parameters))
@@ -229,6 +229,12 @@ def names_bound(node: ast.AST) -> Iterator[str]:
     for child in ast.walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id
+
+
+@lru_cache(maxsize=512)
+def bound_in(function: ast.FunctionDef) -> frozenset[str]:
+    """The names that a function binds."""
+    return frozenset(name for statement in function.body for name in names_bound(statement))
 
 
 def leaves_early(statements: list[ast.stmt]) -> bool:

@@ -29,7 +29,7 @@ from saffron.engine.trends.kernels_lists import extra_marks, gather_list, make_r
 from saffron.engine.trends.kernels_panes import extend, slot_of
 from saffron.engine.trends.kernels_tables import locate, renew
 from saffron.engine.trends.kernels_trees import fell, gather_tree, has_nodes, hold_back, plant
-from saffron.engine.trends.kernels_windows import close_until, enter, finish, open_window
+from saffron.engine.trends.kernels_windows import close_until, enter, finish, last_begun, open_window
 from saffron.engine.trends.layout import (
     AFTER_GROUP,
     AFTER_LISTS,
@@ -59,7 +59,6 @@ from saffron.engine.trends.layout import (
     NEVER,
     NO_WINDOW,
     ON_OPEN,
-    OPENED,
     OPENERS,
     P_NEW_ORDER,
     P_ORDER,
@@ -67,7 +66,6 @@ from saffron.engine.trends.layout import (
     SEEN,
     SINGLE,
     STARTS,
-    STEP,
     STORED,
     STRICT,
     SUM,
@@ -241,19 +239,38 @@ def take_paned(i: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> 
     return True
 
 
-def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index) -> int:
-    """Apply events begin..stop-1. Returns the number of the first one not applied: `stop`, or less if `NEED` is set."""
+def advance(
+    begin: int,
+    stop: int,
+    point: int,
+    position: int,
+    select: Select,
+    wiring: Wiring,
+    store: Store,
+    batch: Batch,
+    index: Index,
+) -> int:
+    """Apply events begin..stop-1, then close the windows that end at or before `point` (`close_until`).
+
+    Returns stop + 1; if `NEED` is set, the number of the first event not applied, or `stop` for windows left open.
+    Both in one, so that what closes windows is compiled once.
+    """
     head = store.head
     params = wiring.params
     head[NEED] = NEED_NOTHING
-    for i in range(begin, stop):
-        point = batch.seq[i] if params[IN_EVENTS] else batch.ts[i]
-        if not close_until(point, batch.seq[i], wiring, store, index):
+    for i in range(begin, stop + 1):
+        now, seq = point, position
+        if i < stop:
+            seq = batch.seq[i]
+            now = seq if params[IN_EVENTS] else batch.ts[i]
+        if not close_until(now, seq, wiring, store, index):
             return i
-        if params[ON_OPEN] and batch.opens[i] and not open_window(point, batch.seq[i], head, store.slots):
+        if i == stop:
+            break
+        if params[ON_OPEN] and batch.opens[i] and not open_window(now, seq, head, store.slots):
             return i
         if batch.states[i] > 0:
-            khi = head[OPENED] - 1 if params[ON_OPEN] else point // head[STEP]
+            khi = last_begun(now, wiring, store)
             if khi >= head[KLO]:
                 if params[PANED]:
                     if not take_paned(i, khi, wiring, store, batch):
@@ -261,5 +278,5 @@ def advance(begin: int, stop: int, select: Select, wiring: Wiring, store: Store,
                 elif not take(i, khi, select, wiring, store, batch, index):
                     return i
         if batch.states[i] >= 0:
-            head[SEEN] = batch.seq[i]
-    return stop
+            head[SEEN] = seq
+    return stop + 1

@@ -26,6 +26,7 @@ from saffron.engine.trends.layout import (
     Smalls,
     Store,
     Wiring,
+    between,
 )
 from saffron.engine.trends.numbers import add, add_signed, scaled
 
@@ -42,23 +43,18 @@ def plus(function: int, n: int, e: int, m: int, f: int) -> Any:
 def zero(row: int, total: int, klo: int, khi: int, store: Store) -> None:
     """Empty a total."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
-    windows = totals.shape[3]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, totals.shape[3]):
         for a in range(totals.shape[2]):
             totals[row, total, a, slot] = 0
             scales[row, total, a, slot] = 0
         for b in range(extremes.shape[2]):
             extremes[row, total, b, slot] = INFINITE
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def pour(row: int, source: int, target: int, klo: int, khi: int, wiring: Wiring, store: Store) -> None:
     """Add one total of a key to another, and empty it."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
-    windows = totals.shape[3]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, totals.shape[3]):
         for a in range(totals.shape[2]):
             n, e = plus(
                 wiring.measures[a, M_FUNCTION],
@@ -71,7 +67,6 @@ def pour(row: int, source: int, target: int, klo: int, khi: int, wiring: Wiring,
             scales[row, target, a, slot] = e
         for b in range(extremes.shape[2]):
             extremes[row, target, b, slot] = min(extremes[row, target, b, slot], extremes[row, source, b, slot])
-        slot = slot + 1 if slot + 1 < windows else 0
     zero(row, source, klo, khi, store)
 
 
@@ -79,9 +74,7 @@ def gather_total(s: int, row: int, total: int, klo: int, khi: int, wiring: Wirin
     """Add a total of the key to the numbers of the event."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     sums, sum_scales = store.sums, store.sum_scales
-    windows = totals.shape[3]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, totals.shape[3]):
         n, e = add(sums[s, 0, slot], sum_scales[s, 0, slot], totals[row, total, 0, slot], scales[row, total, 0, slot])
         sums[s, 0, slot] = n
         sum_scales[s, 0, slot] = e
@@ -97,16 +90,13 @@ def gather_total(s: int, row: int, total: int, klo: int, khi: int, wiring: Wirin
             sum_scales[s, a, slot] = e
         for b in range(extremes.shape[2]):
             store.sum_extremes[s, b, slot] = min(store.sum_extremes[s, b, slot], extremes[row, total, b, slot])
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def accumulate(row: int, total: int, s: int, klo: int, khi: int, wiring: Wiring, store: Store) -> None:
     """Add the event's numbers in state s to a total of its key."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     sums, sum_scales = store.sums, store.sum_scales
-    windows = totals.shape[3]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, totals.shape[3]):
         n, e = add(totals[row, total, 0, slot], scales[row, total, 0, slot], sums[s, 0, slot], sum_scales[s, 0, slot])
         totals[row, total, 0, slot] = n
         scales[row, total, 0, slot] = e
@@ -122,7 +112,6 @@ def accumulate(row: int, total: int, s: int, klo: int, khi: int, wiring: Wiring,
             scales[row, total, a, slot] = e
         for b in range(extremes.shape[2]):
             extremes[row, total, b, slot] = min(extremes[row, total, b, slot], store.sum_extremes[s, b, slot])
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def gather_vertex(s: int, v: int, slot: int, wiring: Wiring, store: Store) -> None:
@@ -145,28 +134,23 @@ def gather_vertex(s: int, v: int, slot: int, wiring: Wiring, store: Store) -> No
 def gather_chosen(s: int, begin: int, stop: int, klo: int, chosen: Flags, wiring: Wiring, store: Store) -> None:
     """Add the numbers of the chosen vertices, in the windows that they share with the event being taken."""
     marks, counts, sums, scales = store.marks, store.counts, store.sums, store.sum_scales
-    windows = counts.shape[2]
-    first_slot = klo % windows
     single = counts.shape[1] == 1 and store.sum_extremes.shape[1] == 0
     for v in range(begin, stop):
         if not chosen[v]:
             continue
-        slot = first_slot
         plain = single and marks[v, M_SCALED] == 0
-        for _ in range(marks[v, M_LAST] - klo + 1):
+        for slot in between(klo, marks[v, M_LAST], counts.shape[2]):
             if plain and scales[s, 0, slot] == 0 and sums[s, 0, slot] <= LARGEST - counts[v, 0, slot]:
                 sums[s, 0, slot] += counts[v, 0, slot]
             else:
                 gather_vertex(s, v, slot, wiring, store)
-            slot = slot + 1 if slot + 1 < windows else 0
 
 
 def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> None:
     """The numbers of an event before its predecessors are added: a count of 1 in windows from `from_window` on."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
-    windows = sums.shape[2]
-    slot = klo % windows
-    for k in range(klo, khi + 1):
+    k = klo
+    for slot in between(klo, khi, sums.shape[2]):
         sums[s, 0, slot] = 1 if k >= from_window else 0
         scales[s, 0, slot] = 0
         for a in range(1, sums.shape[1]):
@@ -174,7 +158,7 @@ def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> No
             scales[s, a, slot] = 0
         for b in range(extremes.shape[1]):
             extremes[s, b, slot] = INFINITE
-        slot = slot + 1 if slot + 1 < windows else 0
+        k += 1
 
 
 def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
@@ -195,10 +179,8 @@ def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, ba
 def measure_number(s: int, a: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
     """Add 1, or the event's value, to a number for each trend that ends with the event."""
     sums, scales = store.sums, store.sum_scales
-    windows = sums.shape[2]
-    slot = klo % windows
     split = wiring.measures[a, M_SPLIT]
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, sums.shape[2]):
         if wiring.measures[a, M_FUNCTION] == F_SUM:
             m, f = scaled(sums[s, 0, slot], scales[s, 0, slot], batch.mantissas[split, i], batch.exponents[split, i])
             n, e = add_signed(sums[s, a, slot], scales[s, a, slot], m, f)
@@ -206,39 +188,30 @@ def measure_number(s: int, a: int, i: int, klo: int, khi: int, wiring: Wiring, s
             n, e = add(sums[s, a, slot], scales[s, a, slot], sums[s, 0, slot], scales[s, 0, slot])
         sums[s, a, slot] = n
         scales[s, a, slot] = e
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def measure_extreme(s: int, b: int, value: float, klo: int, khi: int, store: Store) -> None:
     """Lower an extreme to the event's value where a trend ends with the event."""
     sums, extremes = store.sums, store.sum_extremes
-    windows = sums.shape[2]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, sums.shape[2]):
         if sums[s, 0, slot] > 0:
             extremes[s, b, slot] = min(extremes[s, b, slot], value)
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def is_positive(s: int, klo: int, khi: int, store: Store) -> bool:
     """Whether any count of the event in state s is not 0."""
     sums = store.sums
-    windows = sums.shape[2]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, sums.shape[2]):  # noqa: SIM110 - kernels have no generators
         if sums[s, 0, slot] > 0:
             return True
-        slot = slot + 1 if slot + 1 < windows else 0
     return False
 
 
 def append(v: int, s: int, klo: int, khi: int, order: int, store: Store) -> None:
     """Store the event as a vertex of state s in row v."""
     counts, scales, extremes = store.counts, store.count_scales, store.count_extremes
-    windows = counts.shape[2]
     is_scaled = 0
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, counts.shape[2]):
         for a in range(counts.shape[1]):
             counts[v, a, slot] = store.sums[s, a, slot]
             scales[v, a, slot] = store.sum_scales[s, a, slot]
@@ -246,7 +219,6 @@ def append(v: int, s: int, klo: int, khi: int, order: int, store: Store) -> None
             extremes[v, b, slot] = store.sum_extremes[s, b, slot]
         if store.sum_scales[s, 0, slot] > 0:
             is_scaled = 1
-        slot = slot + 1 if slot + 1 < windows else 0
     store.marks[v, M_ORDER] = order
     store.marks[v, M_LAST] = khi
     store.marks[v, M_SCALED] = is_scaled

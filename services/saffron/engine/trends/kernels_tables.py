@@ -34,6 +34,7 @@ from saffron.engine.trends.layout import (
     Smalls,
     Store,
     Wiring,
+    between,
 )
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
@@ -139,17 +140,14 @@ def locate(i: int, opening: int, starting: int, khi: int, wiring: Wiring, store:
 def renew(row: int, after: int, klo: int, khi: int, keys: Ints, store: Store) -> None:
     """Empty the key's totals in windows that it has not touched yet."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
-    windows = totals.shape[3]
     fresh = max(klo, keys[row, after + AFTER_LAST] + 1)
     if khi < fresh:
         return
     keys[row, after + AFTER_LAST] = khi
-    slot = fresh % windows
-    for _ in range(khi - fresh + 1):
+    for slot in between(fresh, khi, totals.shape[3]):
         for t in range(totals.shape[1]):
             for a in range(totals.shape[2]):
                 totals[row, t, a, slot] = 0
                 scales[row, t, a, slot] = 0
             for b in range(extremes.shape[2]):
                 extremes[row, t, b, slot] = INFINITE
-        slot = slot + 1 if slot + 1 < windows else 0

@@ -37,6 +37,7 @@ from saffron.engine.trends.layout import (
     Batch,
     Store,
     Wiring,
+    between,
 )
 from saffron.engine.trends.ordered import (
     AFTER,
@@ -90,7 +91,6 @@ def gather_few(
     """Add the numbers of those in a list of few vertices, in the windows that they share with the event."""
     windows = store.sums.shape[2]
     first = (-root - LISTS - 1) * BLOCK
-    first_slot = klo % windows
     low, high = batch.range_lows[tree, i], batch.range_highs[tree, i]
     for at in range(first, first + index.meta[-root - LISTS - 1, FILLED]):
         key = index.floats[KEY, at]
@@ -100,11 +100,9 @@ def gather_few(
             above = key >= low if wiring.trees[tree, T_LOW] < 0 else key > low
             found = above and (key <= high if wiring.trees[tree, T_HIGH] > 0 else key < high)
         if found and (index.head[WORD] == 0 or index.ints[index.head[WORD], at] == batch.range_words[tree, i]):
-            number = index.ints[index.head[LAST], at] - klo + 1 if windows > 1 else 1
-            slot = first_slot
-            for _ in range(number):
+            last = index.ints[index.head[LAST], at] if windows > 1 else klo
+            for slot in between(klo, last, windows):
                 add_entry(s, slot, at, wiring, store, index)
-                slot = slot + 1 if slot + 1 < windows else 0
 
 
 def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: Index) -> None:
@@ -124,11 +122,8 @@ def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: I
 
 def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
     """Add what a range adds up to."""
-    windows = store.sums.shape[2]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, store.sums.shape[2]):
         add_entry(s, slot, FOUND, wiring, store, index)
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def give_nothing(index: Index) -> None:
@@ -150,14 +145,12 @@ def plant(
             column = wiring.trees[tree, T_COLUMN]
             root = ready(store.keys[row, column], klo, index)
             at = place_of(root, windows, index)
-            slot = klo % windows
-            for _ in range(khi - klo + 1):
+            for slot in between(klo, khi, windows):
                 for a in range(store.sums.shape[1]):
                     index.ints[a * windows + slot, at] = store.sums[s, a, slot]
                     index.smalls[a * windows + slot, at] = store.sum_scales[s, a, slot]
                 for b in range(store.sum_extremes.shape[1]):
                     index.floats[b * windows + slot, at] = store.sum_extremes[s, b, slot]
-                slot = slot + 1 if slot + 1 < windows else 0
             own, key = batch.range_own[tree, i], batch.range_keys[tree, i]
             store.keys[row, column] = entered(root, at, own, key, khi, windows, index)
 
@@ -216,14 +209,12 @@ def plant_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index
 def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
     """The numbers of a vertex, for a new entry."""
     windows = store.counts.shape[2]
-    slot = klo % windows
-    for _ in range(store.marks[v, M_LAST] - klo + 1):
+    for slot in between(klo, store.marks[v, M_LAST], windows):
         for a in range(store.counts.shape[1]):
             index.ints[a * windows + slot, at] = store.counts[v, a, slot]
             index.smalls[a * windows + slot, at] = store.count_scales[v, a, slot]
         for b in range(store.count_extremes.shape[1]):
             index.floats[b * windows + slot, at] = store.count_extremes[v, b, slot]
-        slot = slot + 1 if slot + 1 < windows else 0
 
 
 def list_of(s: int, wiring: Wiring) -> Any:

@@ -47,6 +47,7 @@ from saffron.engine.trends.layout import (
     Ints,
     Store,
     Wiring,
+    between,
 )
 from saffron.engine.trends.ordered import Index
 
@@ -131,6 +132,16 @@ def close_until(point: int, position: int, wiring: Wiring, store: Store, index: 
     return True
 
 
+def last_begun(point: int, wiring: Wiring, store: Store) -> int:
+    """The last window that has begun at `point`; if all of those are closed, any window before the open ones."""
+    head = store.head
+    if wiring.params[ON_OPEN]:
+        return int(head[OPENED] - 1)
+    if len(store.slots) == 1:  # one at a time: without a division
+        return int(head[KLO] if head[KLO] * head[STEP] <= point else head[KLO] - 1)
+    return int(point // head[STEP])
+
+
 def open_window(low: int, seq: int, head: Ints, slots: Ints) -> bool:
     """OPEN ON: the next window begins at this event; False when all slots are taken."""
     windows = len(slots)
@@ -189,13 +200,10 @@ def enter(group: int, seq: int, klo: int, khi: int, last: int, store: Store) -> 
 def finish(group: int, s: int, time: int, klo: int, khi: int, wiring: Wiring, store: Store) -> None:
     """Add the numbers of an end vertex to its group's results."""
     where, sums = store.where, store.sums
-    windows = where.shape[1]
     late = wiring.params[LATE]
-    slot = klo % windows
-    for _ in range(khi - klo + 1):
+    for slot in between(klo, khi, where.shape[1]):
         if sums[s, 0, slot] > 0:
             entry = where[group, slot]
             if late == 0:
                 enter_numbers(entry, slot, sums[s], store.sum_scales[s], store.sum_extremes[s], wiring, store)
             store.entries[entry, E_TIME] = max(store.entries[entry, E_TIME], time)
-        slot = slot + 1 if slot + 1 < windows else 0

@@ -16,7 +16,7 @@ all graphs, negative ones too, are numbered through; bit s of a mask is state s.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,12 @@ NO_WINDOW = -(2**62)
 NEVER = -(2**62)
 """An order before all events'."""
 INFINITE = float("inf")
+
+
+def between(klo: int, khi: int, windows: int) -> Iterator[int]:
+    """The slots of windows klo..khi, at least one; kernels made for a query have a loop of their own (`specialise`)."""
+    return (k % windows for k in range(klo, khi + 1))
+
 
 # ---- head: scalars of the query
 NEED = 0  # what the kernel ran out of (NEED_...), 0 when it is done

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.strings import Strings
+from saffron.engine.trends.conditions import Reads
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import DROPPED, OF_KEY, Batch, Flags, Floats, Ints, Smalls
-from saffron.engine.trends.source import Reads
 from saffron.engine.trends.wide import split
 from saffron.errors import SaffronError
 from saffron.language.plan import Strategy
@@ -76,7 +76,7 @@ def nothing() -> Batch:
 
 
 def ranked(batch: Batch, rank_events: Callable[..., None]) -> Batch:
-    """The batch with what its events are to the trees (`source.write`: `rank_events`)."""
+    """The batch with what its events are to the trees (`conditions.write`: `rank_events`)."""
     own, words = np.zeros(batch.range_own.shape), np.zeros(batch.range_own.shape)
     keys, lows, highs = batch.range_keys, batch.range_lows, batch.range_highs
     rank_events(keys, own, words, lows, highs, batch.attributes, batch.ranks)

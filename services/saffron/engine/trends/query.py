@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Kind
 from saffron.engine.strings import Strings
-from saffron.engine.trends import contents, forest, source, store
+from saffron.engine.trends import conditions, contents, forest, source, store
 from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import (
     DROPPED,
@@ -71,7 +71,7 @@ class TrendQuery:
         self.group_kinds = kinds_of(plan.group, kinds)
         self.strings = Strings()
         self._measures = measures_of(plan)
-        self._needs = source.reads(self.graphs, self._measures)
+        self._needs = conditions.reads(self.graphs, self._measures)
         names = [name for name, _ in self._needs.attributes]
         self._wiring = wiring_of(self.graphs, self._measures, names, self._needs.stored)
         compiled = compiled and not plan.exact
@@ -80,10 +80,11 @@ class TrendQuery:
             if compiled
             else source.core(unlimited=plan.exact)
         )
-        self._conditions = source.conditions(self.graphs, self._needs, compiled=compiled)
+        self._conditions = conditions.conditions(self.graphs, self._needs, compiled=compiled)
         self._has_local = any(place.local for place in self.graphs.places)
         stored = self._needs.attributes[: self._needs.stored]
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
+        self._nothing = nothing()
         self._store: Store
         self.reset()
         if compiled:
@@ -112,14 +113,13 @@ class TrendQuery:
 
     def _warm(self) -> None:
         """Compile the kernels, or load them from the cache, before the first event."""
-        batch = nothing()
-        self._kernels.advance(0, 0, self._conditions.select_pointer, self._wiring, self._store, batch, self._index)
+        batch = self._nothing
+        self._advance(batch, 0, 0, -contents.FARTHEST, 0)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
         self._rank(batch)
         if self.plan.window.opens is not None:
             self._conditions.choose_openings(batch.opens, batch.attributes, batch.ranks)
-        self._kernels.close_until(-contents.FARTHEST, 0, self._wiring, self._store, self._index)
         self._kernels.rehash(self._store.table, self._store.keys, 0)
 
     def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
@@ -176,12 +176,7 @@ class TrendQuery:
         states = batch.states[begin:stop]
         lacking = begin + np.flatnonzero((states < 0) & (states != DROPPED))  # others would have changed nothing
         self.shed.add((batch.seq if self.plan.window.events else batch.ts)[lacking], batch.seq[lacking])
-        while True:
-            select = self._conditions.select_pointer
-            begin = self._kernels.advance(begin, stop, select, self._wiring, self._store, batch, self._index)
-            if begin == stop:
-                return
-            self._make_room()
+        self._advance(batch, begin, stop, -contents.FARTHEST, 0)
 
     def pass_position(self, position: int) -> None:
         """Every event before `position` has been applied: EVENTS windows that end there are complete."""
@@ -222,7 +217,9 @@ class TrendQuery:
         head = self._store.head
         idle = head[KEYS] > 0 and head[KLO] > head[KHI]
         if idle or head[TOUCHED] > max(_SWEEP, len(self._store.keys)):
-            self._store = store.sweep(self._store, self._wiring, self._kernels.rehash)
+            if idle or len(self._store.keys) > store.SMALLEST:  # else there is nothing to be had
+                self._store = store.sweep(self._store, self._wiring, self._kernels.rehash)
+            head[TOUCHED] = 0
             if len(self._store.marks):
                 self._shrink_arena()
             if self._store.head[KEYS] == 0:
@@ -257,7 +254,16 @@ class TrendQuery:
         self.shed.restore(state)
 
     def _close_until(self, point: int, position: int) -> None:
-        while not self._kernels.close_until(point, position, self._wiring, self._store, self._index):
+        self._advance(self._nothing, 0, 0, point, position)
+
+    def _advance(self, batch: Batch, begin: int, stop: int, point: int, position: int) -> None:
+        """Apply events begin..stop-1 of the batch, then close the windows that end at or before `point`."""
+        select = self._conditions.select_pointer
+        while True:
+            state = self._wiring, self._store, batch, self._index
+            begin = self._kernels.advance(begin, stop, point, position, select, *state)
+            if begin > stop:
+                return
             self._make_room()
 
     def _make_room(self) -> None:

@@ -41,18 +41,25 @@ class ByReference:
     """The loops made for one query (`source.special`), which get its arrays by address: as the loops themselves."""
 
     def __init__(self, made: ModuleType, rehash: Any) -> None:
-        self._advance, self._close_until, self.rehash = made.advance, made.close_until, rehash
-        self._store, self._batch, self._index = Table(STORE), Table(BATCH), Table(INDEX)
+        self._advance, self.rehash = made.advance, rehash
+        store, batch = ({name for whole, name in made.READ if whole == one} for one in ("store", "batch"))
+        self._store, self._batch, self._index = Table(STORE, read=store), Table(BATCH, read=batch), Table(INDEX)
+        self._asks = made.ASKS
 
     def advance(
-        self, begin: int, stop: int, select: Any, wiring: Wiring, store: Store, batch: Batch, index: Index | tuple[()]
+        self,
+        begin: int,
+        stop: int,
+        point: int,
+        position: int,
+        select: Any,
+        wiring: Wiring,
+        store: Store,
+        batch: Batch,
+        index: Index | tuple[()],
     ) -> int:
         """See `kernels.advance`; the wiring is part of the machine code."""
-        tables = self._store.of(store), self._batch.of(batch), self._index.of(index)
-        reached: int = self._advance(begin, stop, select, 0, *tables)
+        read = batch if begin < stop else ()  # of a batch without events nothing is read
+        tables = self._store.of(store), self._batch.of(read), self._index.of(index)
+        reached: int = self._advance(begin, stop, point, position, select if self._asks else 0, 0, *tables)
         return reached
-
-    def close_until(self, point: int, position: int, wiring: Wiring, store: Store, index: Index | tuple[()]) -> bool:
-        """See `kernels_windows.close_until`."""
-        done: bool = self._close_until(point, position, 0, self._store.of(store), self._index.of(index))
-        return done

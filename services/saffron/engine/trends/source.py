@@ -1,26 +1,19 @@
-"""What runs a trend query: the loops, as Python for any query or made for this one, and its conditions, generated text.
-
-Only checked parts of the plan are written out: numbers by repr, attributes and strings by index. Everything is
-computed in float64 with NaN for null (`plan.Binary`); a string is the number under which the query interned it.
-"""
+"""The loops of a trend query: as Python for any query, or made for this one (`specialise`)."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
-from numba import cfunc, types
+from numba import types
 
-from saffron.engine import arithmetic, jit
-from saffron.engine.events.schema import Kind
+from saffron.engine import jit
 from saffron.engine.trends import (
     exact,
-    expressions,
     kernels,
     kernels_absences,
     kernels_cells,
@@ -38,11 +31,8 @@ from saffron.engine.trends import (
     references,
 )
 from saffron.engine.trends.folding import Known
-from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import Wiring
-from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.specialise import Specialiser
-from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
 
 _PARTS = (
     kernels_tables,
@@ -77,69 +67,7 @@ _ONCE = {"through": frozenset({"slot", "begins"}), "load": frozenset({"slot", "f
 _ONCE |= {"make_one": frozenset({"slot"})}
 """Parts that are compiled once, whatever they are called with."""
 _BEGIN = "# ---- template begins"
-_ENTRY_POINTS = ("advance", "close_until")
-_MATRIX = types.float64[:, ::1]
-_SELECT = types.void(
-    types.int64, types.int64, types.int64, types.int64, _MATRIX, _MATRIX, types.int64[::1], types.boolean[::1]
-)
-
-
-@dataclass(frozen=True)
-class Reads:
-    """What the conditions and aggregates of a plan read.
-
-    `attributes`: (name, kind) of each column, the stored ones first; `stored`: how many are kept with each vertex,
-    for edge conditions read them of the earlier event. `summed`: those read as mantissa and exponent besides.
-    `strings`: the string literals, interned as 0, 1, ... `ordered`: some condition orders strings, so that their ranks
-    are needed.
-    """
-
-    attributes: tuple[tuple[str, Kind], ...]
-    stored: int
-    summed: tuple[tuple[str, Kind], ...]
-    strings: tuple[str, ...]
-    ordered: bool
-
-
-def reads(graphs: Graphs, measures: Measures) -> Reads:
-    """What the conditions and aggregates of this plan read."""
-    asked = [expr for one in graphs.trees.values() for expr in one.expressions]
-    edges = [part for exprs in graphs.conditions for expr in exprs for part in walk(expr)]
-    local = [place.local for place in graphs.places]
-    others = [
-        part for exprs in (*local, opening_condition(graphs.plan), asked) for expr in exprs for part in walk(expr)
-    ]
-    earlier = {(a.name, a.kind) for a in edges if isinstance(a, Attribute) and a.which is not Which.ADJACENT}
-    parts = edges + others
-    rest = {(a.name, a.kind) for a in parts if isinstance(a, Attribute)} | set(measures.read)
-    literals = {c.value for c in parts if isinstance(c, Const) and isinstance(c.value, str)}
-    return Reads(
-        attributes=(*sorted(earlier, key=str), *sorted(rest - earlier, key=str)),
-        stored=len(earlier),
-        summed=tuple(measures.summed),
-        strings=tuple(sorted(literals)),
-        ordered=any(isinstance(p, Binary) and p.operator in expressions.ORDERINGS and _of_strings(p) for p in parts),
-    )
-
-
-def opening_condition(plan: TrendPlan) -> tuple[Expr, ...]:
-    """The condition of OPEN ON, if there is one."""
-    opens = plan.window.opens
-    return () if opens is None or opens.expr is None else (opens.expr,)
-
-
-def walk(expr: Expr) -> list[Expr]:
-    """The expression and all parts of it."""
-    children: Sequence[Expr] = ()
-    if isinstance(expr, Unary):
-        children = (expr.operand,)
-    elif isinstance(expr, Binary):
-        children = (expr.left, expr.right)
-    elif isinstance(expr, Call):
-        children = expr.arguments
-    elif isinstance(expr, In):
-        children = (expr.operand, *expr.choices)
-    return [expr, *(part for child in children for part in walk(child))]
+_ENTRY = "advance"
 
 
 @cache
@@ -212,20 +140,23 @@ def _part(function: Any, *, always: bool = True) -> Any:
 
 
 def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
-    """The source of the loops for a query of this wiring, whose arrays have these sizes for good."""
+    """The source of the loops for a query of this wiring, whose arrays have these sizes for good.
+
+    READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`.
+    """
     constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
     variable = _ONCE | (_VARIABLE if len(wiring.states) > _FEW else {})
     maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants, variable=variable))
-    for name in _ENTRY_POINTS:
-        maker.entry(name)
-        _open(maker.made[-1])
+    read = [tuple(path.split(".")) for path in maker.entry(_ENTRY)]
+    _open(maker.made[-1])
     lines = [*_IMPORTS]
     for function in maker.made:
         # Kernels make no arrays: without reference counts and with every hot part inlined they are much faster.
         rare = function.name.rpartition("_")[0] in _RARE
-        mark = "@kernel()" if function.name in _ENTRY_POINTS else "@rare" if rare else "@part"
+        mark = "@kernel()" if function.name == _ENTRY else "@rare" if rare else "@part"
         lines += [mark, ast.unparse(function), ""]
-    return "\n".join(lines)
+    asks = any("select(" in line for line in lines)
+    return "\n".join([*lines, f"READ, ASKS = {read!r}, {asks}", ""])
 
 
 def _open(function: ast.FunctionDef) -> None:
@@ -244,90 +175,3 @@ def _functions() -> Mapping[str, ast.FunctionDef]:
     """The functions of all parts, by name."""
     trees = [ast.parse(_text(part)).body for part in (numbers, *_PARTS)]
     return {node.name: node for body in trees for node in body if isinstance(node, ast.FunctionDef)}
-
-
-def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
-    """The plan's own functions: `select`, `keep` and `choose_openings` (see `write`)."""
-    module = jit.load(write(graphs, needs), helpers=(layout, arithmetic, expressions), compiled=compiled)
-    if compiled and not hasattr(module, "select_pointer"):
-        # A pointer has the same type for every query, so that the loops that call it are compiled once.
-        module.select_pointer = cfunc(_SELECT, cache=True, error_model="numpy")(module.select)  # type: ignore[attr-defined]
-    elif not compiled:
-        module.select_pointer = module.select  # type: ignore[attr-defined]
-    return module
-
-
-def write(graphs: Graphs, needs: Reads) -> str:
-    """The source of a plan's conditions; equal for all plans without any.
-
-    `select` marks the vertices that event i may follow; `keep` clears the bits of states whose local conditions an
-    event does not meet; `choose_openings` unmarks the events that do not open a window.
-    """
-    places = {read: index for index, read in enumerate(needs.attributes)}
-    codes = {value: code for code, value in enumerate(needs.strings)}
-
-    def current(attribute: Attribute) -> str:
-        return f"float(attributes[{places[attribute.name, attribute.kind]}, i])"
-
-    def either(attribute: Attribute) -> str:
-        if attribute.which is Which.ADJACENT:
-            return current(attribute)
-        return f"float(values[{places[attribute.name, attribute.kind]}, v])"
-
-    def all_true(exprs: Sequence[Expr], reader: expressions.Reader) -> str:
-        return " and ".join(expressions.truth(expr, codes, reader) for expr in exprs) or "True"
-
-    lines = ["import math", "", "def select(condition, begin, stop, i, values, attributes, ranks, chosen):"]
-    for number, exprs in enumerate(graphs.conditions):
-        lines += [
-            f"    if condition == {number}:",
-            "        for v in range(begin, stop):",
-            f"            chosen[v] = {all_true(exprs, either)}",
-        ]
-    lines += ["    return", "", "@kernel()", "def keep(states, attributes, ranks):", "    for i in range(len(states)):"]
-    for s, exprs in enumerate(place.local for place in graphs.places):
-        if exprs:
-            lines += [f"        if (states[i] >> {s}) & 1 and not ({all_true(exprs, current)}):"]
-            lines += [f"            states[i] ^= {1 << s}"]
-    lines += [
-        "        pass",
-        *_ranges(graphs, codes, current),
-        "@kernel()",
-        "def choose_openings(candidates, attributes, ranks):",
-    ]
-    lines += ["    for i in range(len(candidates)):"]
-    lines += [f"        candidates[i] = candidates[i] and {all_true(opening_condition(graphs.plan), current)}"]
-    return "\n".join(lines) + "\n"
-
-
-def _ranges(graphs: Graphs, codes: expressions.Codes, current: expressions.Reader) -> list[str]:
-    """`rank_events`: where each event stands in the trees, and what it asks of them (`layout.Batch`, ranges)."""
-    lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, attributes, ranks):"]
-    lines += ["    for i in range(keys.shape[1]):"]
-    for tree, asked in enumerate(graphs.trees.values()):
-        earlier = " and ".join(expressions.truth(expr, codes, current) for expr in asked.before) or "True"
-        later = " and ".join(expressions.truth(expr, codes, current) for expr in asked.after) or "True"
-        key = "0.0" if asked.key is None else expressions.value(asked.key, codes, current)
-        lower, upper = asked.low or asked.unequal, asked.high
-        low = "-math.inf" if lower is None else expressions.value(lower.later, codes, current)
-        high = "math.inf" if upper is None else expressions.value(upper.later, codes, current)
-        lines += [
-            f"        keys[{tree}, i] = within({key}) if {earlier} else math.nan",
-            f"        lows[{tree}, i] = {low if lower is None else f'within({low})'} if {later} else math.nan",
-            f"        highs[{tree}, i] = {high if upper is None else f'within({high})'}",
-        ]
-        if asked.equal is not None:
-            lines += [
-                f"        own[{tree}, i] = {expressions.value(asked.equal.earlier, codes, current)} + 0.0",
-                f"        words[{tree}, i] = {expressions.value(asked.equal.later, codes, current)} + 0.0",
-            ]
-        lines += [
-            f"        keys[{tree}, i] = math.nan if math.isnan(own[{tree}, i]) else keys[{tree}, i]",
-            f"        if math.isnan(words[{tree}, i]) or math.isnan(highs[{tree}, i]):",
-            f"            lows[{tree}, i] = math.nan",
-        ]
-    return [*lines, "        pass", ""]
-
-
-def _of_strings(expr: Binary) -> bool:
-    return Kind.STRING in {expressions.kind(expr.left), expressions.kind(expr.right)}

@@ -40,8 +40,9 @@ class Specialiser:
     made: list[ast.FunctionDef] = field(default_factory=list)
     _by_call: dict[tuple[str, tuple[Any, ...]], Made] = field(default_factory=dict)
 
-    def entry(self, name: str) -> None:
-        """Make an entry point: it keeps its parameters, and hands out the arrays of `store` and `batch`."""
+    def entry(self, name: str) -> list[str]:
+        """Make an entry point: it keeps its parameters, and hands out the arrays of `store` and `batch`, which are
+        returned."""
         source = self.functions[name]
         names = [argument.arg for argument in source.args.args]
         made = _Body(self, source, tuple(Path(n) if n in STRUCTURES else UNKNOWN for n in names)).made(name)
@@ -51,6 +52,7 @@ class Specialiser:
         function.args = ast.arguments([], parameters, None, [], [], None, [])
         function.body = [*handed, *function.body]
         self.made.append(ast.fix_missing_locations(function))
+        return list(made.handed.values())
 
     def function(self, name: str, arguments: tuple[Any, ...]) -> Made:
         """The function for these arguments, literals or UNKNOWN."""
@@ -82,8 +84,8 @@ class _Body(Folder):
         """The function, evaluated as far as it goes."""
         literals = dict(self._literals)
         body, before = self._source.body, ""
-        while text_of(body) != before:
-            before = text_of(body)
+        while (text := text_of(body)) != before:
+            before = text
             self._literals, self._wanted, self._handed = dict(literals), self._handed, {}
             self._once = assigned_once(body)
             body = self._block(body)
@@ -174,6 +176,8 @@ class _Body(Folder):
 
     def _for(self, target: ast.Name, called: ast.Call, body: list[ast.stmt]) -> list[ast.stmt]:
         bounds = [self._fold(argument) for argument in called.args]
+        if isinstance(called.func, ast.Name) and called.func.id == "between":
+            return self._between(target.id, bounds, body)
         literals = [bound.value for bound in bounds if isinstance(bound, ast.Constant)]
         if len(literals) == len(bounds):
             numbers = range(*(int(str(literal)) for literal in literals))
@@ -181,6 +185,19 @@ class _Body(Folder):
                 return [statement for number in numbers for statement in self._round(target.id, number, body)]
         inner = self._block(body)
         return [ast.For(target, ast.Call(called.func, bounds, []), inner, [])] if inner else []
+
+    def _between(self, slot: str, bounds: list[ast.expr], body: list[ast.stmt]) -> list[ast.stmt]:
+        """A loop over the slots of windows, of which there is at least one (`layout.between`)."""
+        assert not leaves_early(body)
+        if self._literal(bounds[2]) == 1:
+            return self._round(slot, 0, body)
+        first, last, size = (ast.unparse(ast.fix_missing_locations(one)) for one in bounds)
+        text = f"{slot} = ({first}) % {size}\nfor _ in range(({last}) - ({first}) + 1):\n    pass"
+        assign, loop = ast.parse(text).body
+        assert isinstance(loop, ast.For)
+        following = ast.parse(f"{slot} = {slot} + 1 if {slot} + 1 < {size} else 0").body
+        loop.body = [*self._block(body), *following]
+        return [assign, loop]
 
     def _round(self, name: str, number: int, body: list[ast.stmt]) -> list[ast.stmt]:
         self._literals[name] = number

@@ -61,12 +61,12 @@ from saffron.engine.trends.layout import (
 )
 from saffron.engine.trends.sizes import Sizes
 
-_SMALLEST = 16
+SMALLEST = 16
 
 
 def _smallest_arena(windows: int) -> int:
     """Rows of an arena to begin with: fewer where each row is long."""
-    return int(max(_SMALLEST, min(256, 2**18 // windows)))
+    return int(max(SMALLEST, min(256, 2**18 // windows)))
 
 
 SIDES = 3
@@ -99,10 +99,10 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
     slots = np.zeros((windows, SLOT_SIZE), dtype=np.int64)
     slots[:, [S_FIRST, S_LAST, S_SEQ]] = -1
     vertices = _smallest_arena(windows) if sizes.lists else 0
-    entries, scratch = max(_SMALLEST, 2 * windows), max(len(wiring.states), SIDES)
-    by_key, slots_of_sums, more = (_SMALLEST, sizes.totals, windows), windows, 0
+    entries, scratch = max(SMALLEST, 2 * windows), max(len(wiring.states), SIDES)
+    by_key, slots_of_sums, more = (SMALLEST, sizes.totals, windows), windows, 0
     if sizes.cells:
-        by_key, slots_of_sums, more = (_SMALLEST, windows + 2, sizes.cells), 1, 1
+        by_key, slots_of_sums, more = (SMALLEST, windows + 2, sizes.cells), 1, 1
         scratch = 2 * len(wiring.states) + 1
 
     def numbers(*shape: int, more: int = 0) -> tuple[Ints, Smalls, Floats]:
@@ -116,17 +116,17 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
 
     return Store(
         head,
-        np.zeros(2 * _SMALLEST, dtype=np.int32),
+        np.zeros(2 * SMALLEST, dtype=np.int32),
         np.zeros(
-            (_SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists + sizes.trees), dtype=np.int64
+            (SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists + sizes.trees), dtype=np.int64
         ),
         *numbers(*by_key, more=more),
-        np.zeros((_SMALLEST, windows + PANE_SIZE if sizes.cells else 0), dtype=np.int64),
-        np.zeros((_SMALLEST, sizes.negatives, MARK_SIZE), dtype=np.int64),
-        np.zeros((_SMALLEST, sizes.negative_totals, MARK_SIZE), dtype=np.int64),
-        np.zeros(2 * _SMALLEST, dtype=np.int32),
-        np.zeros((_SMALLEST, 1 + params[GROUP_WIDTH] + 1), dtype=np.int64),
-        np.zeros((_SMALLEST, windows), dtype=np.int32),
+        np.zeros((SMALLEST, windows + PANE_SIZE if sizes.cells else 0), dtype=np.int64),
+        np.zeros((SMALLEST, sizes.negatives, MARK_SIZE), dtype=np.int64),
+        np.zeros((SMALLEST, sizes.negative_totals, MARK_SIZE), dtype=np.int64),
+        np.zeros(2 * SMALLEST, dtype=np.int32),
+        np.zeros((SMALLEST, 1 + params[GROUP_WIDTH] + 1), dtype=np.int64),
+        np.zeros((SMALLEST, windows), dtype=np.int32),
         slots,
         np.zeros((entries, ENTRY_SIZE), dtype=np.int64),
         *numbers(entries, 0),
@@ -136,8 +136,8 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
         np.zeros(vertices, dtype=np.bool_),
         *numbers(scratch, slots_of_sums, more=more),
         np.zeros((scratch, 2), dtype=np.int64),
-        np.zeros((_SMALLEST, O_WORDS + params[GROUP_WIDTH]), dtype=np.int64),
-        *numbers(_SMALLEST, 0),
+        np.zeros((SMALLEST, O_WORDS + params[GROUP_WIDTH]), dtype=np.int64),
+        *numbers(SMALLEST, 0),
     )
 
 
@@ -211,7 +211,7 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
 
 def _room(rows: int) -> int:
     """The capacity for this many rows: a power of two with room for as many again."""
-    return max(_SMALLEST, 1 << (2 * rows - 1).bit_length()) if rows else _SMALLEST
+    return max(SMALLEST, 1 << (2 * rows - 1).bit_length()) if rows else SMALLEST
 
 
 def _taken(array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:

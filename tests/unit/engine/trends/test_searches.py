@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from saffron.engine.trends import source
+from saffron.engine.trends import conditions
 from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import LIST, SOURCE, STRATEGY, SUM, TREE
 from saffron.engine.trends.layout import PARTITION as BY_PARTITION
@@ -38,7 +38,7 @@ OF_THEIR_OWN = [
 def kept(plan: TrendPlan) -> list[Search]:
     """By step: which way the kernels' arrays lead."""
     graphs, measures = graphs_of(plan), measures_of(plan)
-    needs = source.reads(graphs, measures)
+    needs = conditions.reads(graphs, measures)
     wiring = wiring_of(graphs, measures, [name for name, _ in needs.attributes], needs.stored)
     found = []
     for row in wiring.transitions:

@@ -68,6 +68,32 @@ def g(s, i, store):
     ]
 
 
+@pytest.mark.parametrize(
+    ("windows", "loop"),
+    [
+        (1, ["    store_slots[0] += 1"]),
+        (
+            3,
+            [
+                "    slot = low % 3",
+                "    for _ in range(high + 1 - low + 1):",
+                "        store_slots[slot] += 1",
+                "        slot = slot + 1 if slot + 1 < 3 else 0",
+            ],
+        ),
+    ],
+)
+def test_slots_of_windows_are_a_plain_loop_and_one_window_needs_none(windows: int, loop: list[str]) -> None:
+    text = """
+def f(low, high, store):
+    for slot in between(low, high + 1, len(store.slots)):
+        store.slots[slot] += 1
+"""
+    known = Known({}, {("store.slots", 0): windows}, {})
+    lines = made(text, known, "f").splitlines()
+    assert lines == ["def f(low, high, store):", "    store_slots = store.slots", *loop]
+
+
 def test_a_parameter_that_is_assigned_to_is_no_literal() -> None:
     text = """
 def f(i):
