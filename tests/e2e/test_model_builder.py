@@ -16,6 +16,7 @@ import orjson
 import pytest
 
 from saffron.engine.models.event_model import EventModel
+from saffron.engine.models.feature_counts import WEIGHT
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.latency import LatencySamples
 from saffron.engine.models.model import LatencyModel, TransitionModel
@@ -57,6 +58,9 @@ FEATURES = {
     "spec": SPEC.identity,
     "specification": SPEC.body(),
     "occurrences": {2**64 - 1: 30, 7: 10},
+    "met": 80,
+    "begun": {7: 4},
+    "refusing": {2**64 - 1: 3},
     "matches": [[7, 2**64 - 1], [7, 7]],
     "weight": 2.0,
     "features": {2**64 - 1: [0, *(0 for _ in SPEC.fields[1:])], 7: [1, *(1 for _ in SPEC.fields[1:])]},
@@ -226,6 +230,9 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     halves = books.features.held["up"].counts.halves
     assert sum(half.occurrences[7] for half in halves) == 400 * 10
     assert sum(half.occurrences[2**64 - 1] for half in halves) == 400 * 30
+    assert sum(half.met for half in halves) == 400 * 80
+    assert sum(half.begun[7] for half in halves) == 400 * 4 * WEIGHT
+    assert sum(half.refusing[2**64 - 1] for half in halves) == 400 * 3
     assert all(half.contributions[7] == 3 * half.contributions[2**64 - 1] > 0 for half in halves)
     assert books.refused > 0
     check_what_is_published(bench)

@@ -13,10 +13,13 @@ from saffron.engine.models.bodies import features_body, features_of
 from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.model_builder.feature_rows import (
+    BEGUN,
     MATCH,
     MESSAGE,
+    MET,
     OCCURRENCE,
     POSITION,
+    REFUSING,
     SPECIFICATION,
     VECTOR,
     FeatureRow,
@@ -123,7 +126,8 @@ class FeatureBooks:
 
 def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
     """What rows of one half say, as `FeatureCounts.add` reads it: lists that weigh the same stand together."""
-    occurrences: dict[int, int] = {}
+    counted: dict[str, dict[int, int]] = {OCCURRENCE: {}, BEGUN: {}, REFUSING: {}}
+    met = 0
     vectors: dict[int, list[int]] = {}
     positions: list[list[int]] = []
     lists: dict[tuple[str, int], list[list[int]]] = {}
@@ -131,15 +135,27 @@ def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
         keys = [int(key) for key in row.key.split(",") if key]
         if row.kind == POSITION:
             positions.append([row.a, row.b, row.count, row.occurred])
+        elif row.kind == MET:
+            met += row.count
         elif not keys or max(keys) >= _LARGEST:
             continue
-        elif row.kind == OCCURRENCE:
-            occurrences[keys[0]] = occurrences.get(keys[0], 0) + row.count
+        elif row.kind in counted:
+            counts = counted[row.kind]
+            counts[keys[0]] = counts.get(keys[0], 0) + row.count
         elif row.kind == VECTOR:
             vectors[keys[0]] = [int(number) for number in row.text.split(",") if number]
         elif row.count:
             lists.setdefault((row.kind, row.count), []).append(keys)
-    contents: list[dict[str, Any]] = [{"occurrences": occurrences, "features": vectors, "positions": positions}]
+    contents: list[dict[str, Any]] = [
+        {
+            "occurrences": counted[OCCURRENCE],
+            "begun": counted[BEGUN],
+            "refusing": counted[REFUSING],
+            "met": met,
+            "features": vectors,
+            "positions": positions,
+        }
+    ]
     for (kind, weight), found in lists.items():
         fields = ("matches", "weight") if kind == MATCH else ("abandoned", "abandoned_weight")
         contents.append(dict(zip(fields, (found, weight / WEIGHT), strict=True)))

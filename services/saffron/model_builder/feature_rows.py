@@ -3,6 +3,9 @@
 One row for each (topic, partition, kind, query, its version, specification, half, key, cell):
 
     kind "occurrence"     key = a key of features; count
+    kind "begun"          key = that of a match's first event; count = such matches
+    kind "refusing"       key = that of events that a NOT may refuse by; count
+    kind "met"            count = partial matches alive when events came, added up over them
     kind "match"          key = keys of a match's events, ascending, by commas; count = weight in parts of one
     kind "abandoned"      key = those of an abandoned partial match and last that of the event that refused it; count
     kind "position"       a = code of a kind, b = bin; count = contributions, occurred = occurrences
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 OCCURRENCE, MATCH, ABANDONED, POSITION = "occurrence", "match", "abandoned", "position"
+BEGUN, REFUSING, MET = "begun", "refusing", "met"
 VECTOR, SPECIFICATION, MESSAGE = "vector", "specification", "message"
 
 _MOST = 1 << 50
@@ -36,7 +40,8 @@ _LONGEST = 256
 _SCHEMA = (
     "query string, query_version bigint, spec string, specification string, occurrences map<string, bigint>,"
     " matches array<array<string>>, weight double, abandoned array<array<string>>, abandoned_weight double,"
-    " features map<string, array<int>>, positions array<array<bigint>>"
+    " features map<string, array<int>>, positions array<array<bigint>>,"
+    " met bigint, begun map<string, bigint>, refusing map<string, bigint>"
 )
 _FIELDS = "'{kind}' as kind, {key} as key, {text} as text, {a} as a, {b} as b, {count} as count, {occurred} as occurred"
 
@@ -59,7 +64,10 @@ _CELLS = ", ".join(
     (
         f"array({_cell(MESSAGE)})",
         f"array({_cell(SPECIFICATION, text='coalesce(o.specification, chr(0))')})",
+        f"array({_cell(MET, count='coalesce(o.met, 0L)')})",
         _each("map_entries(o.occurrences)", _cell(OCCURRENCE, key="c.key", count="c.value")),
+        _each("map_entries(o.begun)", _cell(BEGUN, key="c.key", count="c.value")),
+        _each("map_entries(o.refusing)", _cell(REFUSING, key="c.key", count="c.value")),
         _each("o.matches", _cell(MATCH, key="array_join(array_sort(c), ',')", count=_parts("o.weight"))),
         _each(
             "o.abandoned",
@@ -76,7 +84,8 @@ _CELLS = ", ".join(
 _KEYS = rf"^[0-9]{{1,20}}(,[0-9]{{1,20}}){{0,{_LONGEST - 1}}}$"
 _GOOD = f"""
 count between 0 and {_MOST} and occurred between 0 and {_MOST} and a between 0 and 32767 and b between 0 and 32767
-and (kind not in ('{OCCURRENCE}', '{MATCH}', '{ABANDONED}', '{VECTOR}') or key rlike '{_KEYS}')
+and (kind not in ('{OCCURRENCE}', '{BEGUN}', '{REFUSING}', '{MATCH}', '{ABANDONED}', '{VECTOR}')
+    or key rlike '{_KEYS}')
 and (kind != '{SPECIFICATION}' or text like '{{%')
 """
 _GROUP = "topic, partition, kind, query, query_version, spec, half, key, a, b"

@@ -18,10 +18,13 @@ from saffron.model_builder.batch import Batches, Policy
 from saffron.model_builder.books import Books
 from saffron.model_builder.feature_book import STALE_BATCHES
 from saffron.model_builder.feature_rows import (
+    BEGUN,
     MATCH,
     MESSAGE,
+    MET,
     OCCURRENCE,
     POSITION,
+    REFUSING,
     SPECIFICATION,
     VECTOR,
     FeatureRow,
@@ -46,6 +49,9 @@ def rows_of(messages: Sequence[tuple[int, dict[str, Any]]], spec: FeatureSpec = 
         found.append(own)
         for key, count in message["occurrences"].items():
             found.append(replace(own, kind=OCCURRENCE, key=str(key), count=count))
+        for kind in (BEGUN, REFUSING):
+            found += [replace(own, kind=kind, key=str(key), count=n) for key, n in message[kind].items()]
+        found.append(replace(own, kind=MET, count=message["met"]))
         for keys in message["matches"]:
             parts = round(message["weight"] * WEIGHT)
             found.append(replace(own, kind=MATCH, key=",".join(map(str, sorted(keys))), count=parts))
@@ -59,6 +65,9 @@ def rows_of(messages: Sequence[tuple[int, dict[str, Any]]], spec: FeatureSpec = 
 def message(rng: random.Random, keys: Sequence[int]) -> dict[str, Any]:
     return {
         "occurrences": {key: rng.randrange(1, 50) for key in keys},
+        "begun": {key: rng.randrange(5) for key in keys[:2]},
+        "refusing": {key: rng.randrange(5) for key in keys[1:]},
+        "met": rng.randrange(1000),
         "matches": [[rng.choice(keys) for _ in range(3)] for _ in range(rng.randrange(9))],
         "weight": rng.choice([1.0, 2.5]),
         "features": {key: vector(key) for key in keys},
