@@ -23,9 +23,7 @@ demo: setup ## a real data set through every service; complex events on the scre
 	@$(BIN)/saffron demo
 
 test: setup ## everything that must pass before a change lands: check and all tests
-	@$(MAKE) --no-print-directory -j 3 check simulated broker
-
-broker: setup ## the tests on the real broker
+	@$(MAKE) --no-print-directory -j 2 check simulated
 	@$(PYTEST) -q -n 2 --dist loadfile -m kafka
 
 simulated: setup ## all tests that need no broker
