@@ -6,6 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp$(addprefix -,$(notdir $(PYTHON)))
 PYTEST := $(BIN)/python -m pytest
+ALONE := tests/e2e/test_overload_broker.py
+
+# The tests start the package in some two hundred processes: each would compile its sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test simulated check format unit nightly mutants patterns contracts e2e bench clean
@@ -24,7 +28,8 @@ demo: setup ## a real data set through every service; complex events on the scre
 
 test: setup ## everything that must pass before a change lands: check and all tests
 	@$(MAKE) --no-print-directory -j 2 check simulated
-	@$(PYTEST) -q -n 2 --dist loadfile -m kafka
+	@$(PYTEST) -q -n 3 --dist loadfile --no-loadscope-reorder -m kafka tests/contracts tests/e2e --ignore $(ALONE)
+	@$(PYTEST) -q $(ALONE)
 
 simulated: setup ## all tests that need no broker
 	@$(PYTEST) -q -n 2 -m "not kafka"
@@ -43,8 +48,8 @@ format: setup ## format and mend what lint can mend
 unit: setup ## unit tests, and the engine against its slow twins
 	@$(PYTEST) -q -n 2 tests/unit
 
-nightly: setup ## random queries by the ten thousand
-	@$(PYTEST) -q -n 2 --nightly tests/unit/engine
+nightly: setup ## random queries by the ten thousand, faults by the hundred
+	@$(PYTEST) -q -n 2 --nightly tests/unit/engine tests/e2e/test_recovery_simulated.py
 
 mutants: setup ## small changes to the match engine, which its tests must notice
 	@$(BIN)/python tools/mutate.py

@@ -11,6 +11,10 @@ import pytest
 from saffron.runtime.broker import Broker
 
 _REAL = frozenset({"broker", "broker_node"})
+_HOMES = ("tests/contracts/", "tests/e2e/")
+"""Where tests on the real broker live: `make test` looks for them nowhere else."""
+_FIRST = ("test_cli", "test_recovery_broker", "test_demo", "test_readme", "test_model_builder")
+"""Their files that take longest begin first, so that no worker is left alone with one of them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,10 +28,21 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the real broker are marked, so that they can be run apart: one after the other, on all cores."""
+    """Tests on the real broker are marked, so that they can be run apart, the longest first."""
     for item in items:
         if _REAL & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kafka)
+        if item.get_closest_marker("kafka") is not None and not item.nodeid.startswith(_HOMES):
+            raise pytest.UsageError(f"{item.nodeid} needs the broker: put it under {' or '.join(_HOMES)}")
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Where a test stands among the others: those without a broker first, in the order that they have."""
+    if item.get_closest_marker("kafka") is None:
+        return -1
+    name = item.path.stem
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from saffron.engine.models.ages import AGES
 from saffron.engine.models.latency import LatencyFunction, LatencySamples
 from saffron.engine.models.model import LatencyModel, Model, TransitionModel
 from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
@@ -112,6 +113,7 @@ def models() -> list[Model]:
         expected_events=12.5,
         bin_size=2,
         met=(3, 2, 0),
+        lift=np.zeros((0, AGES)),
         observations=5,
         trained_through=through,
         **tables,

@@ -17,10 +17,14 @@ ROOT = Path(__file__).parents[2]
 
 
 class Command:
-    """Runs `saffron ARGUMENTS` against one data directory. Every process that comes of it carries a mark."""
+    """Runs `saffron ARGUMENTS` against one data directory. Every process that comes of it carries a mark.
 
-    def __init__(self, data: Path) -> None:
+    `settings`: by the names of their environment variables.
+    """
+
+    def __init__(self, data: Path, **settings: str) -> None:
         self.data = data
+        self._settings = settings
         self._mark = f"saffron-test-{uuid.uuid4().hex}"
 
     def environment(self) -> dict[str, str]:
@@ -28,6 +32,7 @@ class Command:
         if "SAFFRON_CACHE" in os.environ:
             found["SAFFRON_CACHE"] = os.environ["SAFFRON_CACHE"]
         path = f"{ROOT / 'services'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        found |= self._settings
         return found | {"SAFFRON_DATA": str(self.data), "MARK": self._mark, "PYTHONPATH": path, "NO_COLOR": "1"}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:

@@ -32,8 +32,8 @@ def quotes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def saffron(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
-    """A running system with two partitions; when it goes down, nothing of it is left."""
-    command = Command(tmp_path_factory.mktemp("system") / "data")
+    """A running system with two partitions, which soon misses who was killed; when it ends, nothing of it is left."""
+    command = Command(tmp_path_factory.mktemp("system") / "data", SAFFRON_SESSION_MS="2000")
     command.run("up", "--partitions", "2", "--without", "model-builder")
     yield command
     command.run("down")

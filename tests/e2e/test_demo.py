@@ -1,4 +1,4 @@
-"""`saffron demo`, as the README promises it; and Ctrl-C at any time."""
+"""`saffron demo`, as the README promises it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import Command, interrupt, read_until
+from tests.e2e.command import Command
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -26,14 +26,4 @@ def test_the_demo_shows_results_and_leaves_nothing_running(saffron: Command) -> 
     assert int(summary["rally"][1].replace(",", "")) > 500
     assert summary["downtrends"][3] == "ms"
     assert "saffron replay -q FILE EVENTS" in done.stdout
-    assert saffron.survivors() == []
-
-
-@pytest.mark.parametrize("moment", ["starting", "waiting for the broker", "waiting for windowing", "producing"])
-def test_ctrl_c_leaves_nothing_running(moment: str, saffron: Command) -> None:
-    with saffron.start("demo", "--data", str(saffron.data)) as process:
-        read_until(process, moment)
-        rest = interrupt(process)
-        assert process.returncode == 130, rest
-    assert "Traceback" not in rest
     assert saffron.survivors() == []

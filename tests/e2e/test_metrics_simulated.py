@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from saffron.engine.models.ages import AGES
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel, TransitionModel
 from saffron.model_builder.batch import Done
@@ -93,6 +94,7 @@ TRANSITIONS = TransitionModel(
     matches=np.zeros((0, 4)),
     remaining_ns=np.zeros((0, 4)),
     met=(6, 3, 0, 0),
+    lift=np.zeros((0, AGES)),
     observations=9,
     trained_through={},
 )

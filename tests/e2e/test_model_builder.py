@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from saffron.engine.models.latency import LatencySamples
 from saffron.engine.models.model import LatencyModel, TransitionModel
 from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
 from saffron.engine.models.reader import AnyModel, ModelReader
+from saffron.engine.models.transition_costs import TransitionCosts
 from saffron.engine.shed import ShedderOperator
 from saffron.model_builder.books import Books
 from saffron.model_builder.store import Store
@@ -83,6 +85,7 @@ class Bench:
         self.models: list[tuple[AnyModel, bytes, bytes]] = []
         self.parts = ModelReader()
         self.sent: dict[tuple[int, int], int] = {}
+        self.times = TransitionCosts()
         self.events = 0
         self.child: subprocess.Popen[bytes] | None = None
         self.session: processes.ProcessId | None = None
@@ -125,6 +128,9 @@ class Bench:
         for step in range(rounds):
             partition = step % 2
             rows = [self._row(0, 0, 10 - forward), self._row(0, 1, forward), self._row(1, 2, 5), self._row(1, -1, 5)]
+            spent = 1_000 + step
+            rows = [{**row, "nanoseconds": spent} for row in rows]
+            self.times.add({(row["from"], row["to"]): row["count"] for row in rows}, spent)
             samples = LatencySamples()
             for n in (0, 10, 100, 1000):
                 samples.processed(n, 10, 10 * (2_000 + 30 * n))
@@ -185,6 +191,13 @@ class Bench:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.settings.metrics_port}/{name}", timeout=5) as answer:
             return str(answer.read().decode())
 
+    def said(self, name: str) -> str:
+        """The same, before it is ready or even there."""
+        try:
+            return self.page(name)
+        except urllib.error.URLError as error:
+            return str(error.read().decode()) if isinstance(error, urllib.error.HTTPError) else ""
+
     def _row(self, source: int, target: int, count: int) -> dict[str, Any]:
         self.sent[source, target] = self.sent.get((source, target), 0) + count
         window = {"size": 100, "events": True}
@@ -224,6 +237,7 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     assert books is not None
     counts = books.queries["up"].counts
     assert counts.cells == bench.sent
+    assert counts.costs == bench.times
     # the poison's message with a sound head counts its event, too
     assert counts.events == bench.events + 2
     assert sum(events for events, _, _ in books.streams["events"].processing.values()) == 400 * 40
@@ -237,6 +251,14 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     assert books.refused > 0
     check_what_is_published(bench)
     check_the_outside(bench)
+    assert bench.end() == 0
+    assert bench.child is not None
+    assert not processes.of_session(bench.child.pid)
+
+
+def test_told_to_end_while_spark_starts_it_ends_at_once(bench: Bench) -> None:
+    bench.start()
+    bench.until("word of the start", lambda: "starting Spark" in bench.said("readyz"))
     assert bench.end() == 0
     assert bench.child is not None
     assert not processes.of_session(bench.child.pid)

@@ -27,11 +27,11 @@ from tests.e2e.processes import System
 from tests.e2e.system import expected, undated_bodies
 
 BOUND_MS = 1_000
-RATE, FILL_RATE, FILL_SECONDS, SETTLING_SECONDS, SECONDS = 6_000, 20_000, 3.0, 2.0, 9.0
+RATE, FILL_RATE, FILL_SECONDS, SETTLING_SECONDS, SECONDS = 6_000, 20_000, 3.0, 2.0, 6.0
 """Events a second: first so many that the window is full soon, then those that are measured once it has settled."""
 _ENOUGH = 50
 """Results that say something."""
-_SILENCE = 50
+_SILENCE = 20
 """Reads of 0.1 s without a result: nothing more comes."""
 ATTRIBUTES = {"symbol": {"type": "string"}, "x": {"type": "number"}, "ms": {"type": "integer"}}
 SCHEMA = {

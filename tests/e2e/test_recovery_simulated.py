@@ -12,6 +12,13 @@ import pytest
 from tests.e2e.system import FALLS, RALLY, TOPICS, Source, at_rest, check, close, make_system
 
 PARTITIONS = 2
+CHUNKS, NIGHTLY = 6, 60
+"""Of ten seeds each."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    nightly = metafunc.config.getoption("--nightly")
+    metafunc.parametrize("chunk", range(NIGHTLY if nightly else CHUNKS))
 
 
 def live(seed: int, directory: Path, *, turns: int) -> Counter[str]:
@@ -38,7 +45,6 @@ def live(seed: int, directory: Path, *, turns: int) -> Counter[str]:
         raise AssertionError(f"seed {seed}: {error!r}\n" + "\n".join(world.history[-40:])) from error
 
 
-@pytest.mark.parametrize("chunk", range(10))
 def test_every_result_stands_exactly_once_whatever_dies(chunk: int, tmp_path: Path) -> None:
     seeds = range(chunk * 10, chunk * 10 + 10)
     total = sum((live(seed, tmp_path / str(seed), turns=400) for seed in seeds), Counter())

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class System:
     def __init__(self, data: Path) -> None:
         state = read_state(data)
         assert state is not None
-        self._data = data
+        self.data = data
         self.settings: Settings = load({"data": data, "bootstrap": state.bootstrap, "prefix": state.prefix}).settings
         self._pids = {one.name: one.process.pid for one in state.services if one.process is not None}
         if state.broker is not None:
@@ -37,7 +37,7 @@ class System:
 
     def command(self, *words: str) -> str:
         """Run `saffron WORDS` against this system; its standard output."""
-        return command(*words, "--data", str(self._data))
+        return command(*words, "--data", str(self.data))
 
     def cpu(self) -> Mapping[str, float]:
         """Processor seconds of each process so far, its ended children included."""
@@ -82,12 +82,13 @@ def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: flo
 
 
 @contextmanager
-def system(**settings: object) -> Iterator[System]:
-    """Everything started with these settings (as SAFFRON_* variables), then ended."""
+def system(*, without: Sequence[str] = (), **settings: object) -> Iterator[System]:
+    """Everything but some services started with these settings (as SAFFRON_* variables), then ended."""
     with tempfile.TemporaryDirectory() as folder:
         names = {f"SAFFRON_{name.upper()}": str(value) for name, value in settings.items()}
         data = Path(folder)
-        command("up", "--data", folder, environment=names)
+        left = [word for name in without for word in ("--without", name)]
+        command("up", "--data", folder, *left, environment=names)
         try:
             yield System(data)
         finally:

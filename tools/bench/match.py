@@ -1,6 +1,7 @@
 """Match queries on SASE's own workloads: the engine alone, beside other engines where their adapters are given.
 
 Events are already in columns; a run ends with every match as sequence numbers, and their hash taken. One core.
+The limit is what memory allows: the columns that the query names read once, the matches written once, nothing asked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from _limit import limit_ms
 from _peers import measure, reason
 from _set_hash import set_hash
 from _stock import blocks
@@ -30,10 +32,10 @@ from saffron.language.consistency import is_collapsible
 from saffron.language.plan import MatchPlan
 
 
-def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float, int, int]:
-    """Seconds, those of the processor, number of matches, and the hash of their set."""
+def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float, int, int, int]:
+    """Seconds, those of the processor, number of matches, the hash of their set, and the bytes that they take."""
     runs = fastest(plan, stream(name)[0], Strings())
-    matches, total = 0, 0
+    matches, total, size = 0, 0, 0
     begun, begun_cpu = time.perf_counter(), time.process_time()
     for part in parts:
         runs.begin_block(int(part.columns.ts[0]))
@@ -41,7 +43,8 @@ def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float,
         counts, seqs = sequences(runs)
         matches += len(counts)
         total += int(set_hash(counts, seqs))
-    return time.perf_counter() - begun, time.process_time() - begun_cpu, matches, total & (1 << 64) - 1
+        size += counts.nbytes + seqs.nbytes
+    return time.perf_counter() - begun, time.process_time() - begun_cpu, matches, total & (1 << 64) - 1, size
 
 
 def collapsed(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float]:
@@ -68,6 +71,7 @@ def ours(workload: Workload, runs: int, block: int) -> dict[str, Any]:
     parts = blocks(columns, block)
     passes = [one_pass(plan, workload.stream, parts) for _ in range(runs + 1)][1:]  # the first one warms caches
     seconds = median([one[0] for one in passes])
+    limit = limit_ms(columns, workload.text, passes[0][4])
     graphs = ["-", "-"]
     if is_collapsible(plan):
         found = [collapsed(plan, workload.stream, parts) for _ in range(runs)]
@@ -79,6 +83,8 @@ def ours(workload: Workload, runs: int, block: int) -> dict[str, Any]:
         "ms": 1000 * seconds,
         "cpu ms": 1000 * median([one[1] for one in passes]),
         "events/s": round(len(columns) / seconds),
+        "limit ms": limit,
+        "times the limit": round(1000 * seconds / limit, 1),
         "compressed ms": graphs[0],
         "counted ms": graphs[1],
     }
@@ -120,7 +126,7 @@ def main() -> None:
         raise SystemExit(f"no workload is called {chosen.only}; there are {', '.join(WORKLOADS)}")
     load = os.getloadavg()[0]
     title = f"matches as sequence numbers, blocks of {chosen.block:,} events, {chosen.runs} runs, load {load:.1f}"
-    report(title, rows, chosen.json, width=210 if chosen.peers else 130)
+    report(title, rows, chosen.json, width=240 if chosen.peers else 160)
 
 
 if __name__ == "__main__":

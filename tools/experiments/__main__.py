@@ -6,13 +6,18 @@ import argparse
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bench._chart import chart
 from bench._table import report
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
+from experiments.oracle import missed_at_best
+from experiments.real import both
 from experiments.run import BOUND_MS, Outcome, outcome
+
+from saffron.language.shedding import NONE
 
 
 def main() -> None:
@@ -20,6 +25,9 @@ def main() -> None:
     parser.add_argument("name", nargs="?", help="which; without a name they are listed")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each; medians are printed")
     parser.add_argument("--only", default="", help="shedders, comma separated, instead of the paper's")
+    parser.add_argument("--at", default="", help="these values of what is varied, comma separated, instead of all")
+    parser.add_argument("--real", action="store_true", help="also on the real pipeline, in real time")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of the engine's work behind the training share")
     parser.add_argument("--json", type=Path, help="write the table's figures here, too")
     parser.add_argument("--plot", type=Path, help="write the plot here (SVG)")
     chosen = parser.parse_args()
@@ -31,41 +39,48 @@ def main() -> None:
     if chosen.name not in known:
         raise SystemExit(f"there is no experiment {chosen.name!r}; there are {', '.join(known)}")
     experiment = known[chosen.name]
-    rows = list(_rows(experiment, chosen.only.split(",") if chosen.only else experiment.shedders, chosen.seeds))
+    rows = list(_rows(experiment, chosen))
     report(f"{experiment.about}; LB {BOUND_MS:g} ms, medians of {chosen.seeds} seeds", rows, chosen.json, width=120)
     if chosen.plot:
         _draw(chosen.plot, experiment, rows)
 
 
-def _rows(experiment: Experiment, shedders: Any, seeds: int) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        for point in experiment.points:
-            for shedder in shedders:
-                found = [outcome(_load(point, seed, folder), shedder, seed) for seed in range(seeds)]
-                row = _row(experiment, point, shedder, found)
+def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    shedders = chosen.only.split(",") if chosen.only else experiment.shedders
+    values = [float(value) for value in chosen.at.split(",")] if chosen.at else [one.value for one in experiment.points]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for point in (one for one in experiment.points if one.value in values):
+            best = statistics.median(missed_at_best(point.load(seed, folder)) for seed in range(chosen.seeds))
+            for shedder in (NONE, *shedders) if chosen.real else shedders:
+                loads = [(point.load(seed, folder), seed) for seed in range(chosen.seeds)]
+                if chosen.real:
+                    pairs = [both(load, shedder, seed, chosen.seconds, folder) for load, seed in loads]
+                    row = _row(experiment, point, shedder, [real for _, real in pairs])
+                    row |= {"virtual missed %": 100 * _middle([virtual for virtual, _ in pairs], "missed")}
+                else:
+                    row = _row(experiment, point, shedder, [outcome(load, shedder, seed) for load, seed in loads])
+                row |= {"oracle misses %": 100 * best}
                 print(row, file=sys.stderr, flush=True)
                 yield row
 
 
-def _load(point: Point, seed: int, folder: str) -> Any:
-    return point.load(seed, Path(folder))
+def _middle(found: list[Outcome], name: str) -> float:
+    return statistics.median(getattr(one, name) for one in found)
 
 
 def _row(experiment: Experiment, point: Point, shedder: str, found: list[Outcome]) -> dict[str, Any]:
-    def middle(name: str) -> float:
-        return statistics.median(getattr(one, name) for one in found)
-
     return {
         experiment.varied: point.value,
         "shedder": shedder,
-        "missed %": 100 * middle("missed"),
-        "estimated %": 100 * middle("estimated"),
-        "false %": 100 * middle("false"),
+        "missed %": 100 * _middle(found, "missed"),
+        "estimated %": 100 * _middle(found, "estimated"),
+        "false %": 100 * _middle(found, "false"),
         "paper %": experiment.paper.get(shedder, {}).get(point.value, "-"),
-        "p99.9 ms": middle("p999"),
-        "dropped events": round(middle("dropped_events")),
-        "dropped partial matches": round(middle("dropped_partial_matches")),
-        "virtual s": middle("seconds"),
+        "p99.9 ms": _middle(found, "p999"),
+        "dropped events": round(_middle(found, "dropped_events")),
+        "dropped partial matches": round(_middle(found, "dropped_partial_matches")),
+        "seconds": float(_middle(found, "seconds")),
     }
 
 

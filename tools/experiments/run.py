@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from saffron.runtime.virtual_pace import Rate
 BOUND_MS = 1000.0
 TRAIN = 0.3
 LASTS_S = 60.0
-"""Virtual seconds that the engine alone needs for the events behind the training share: many times the bound."""
+"""Seconds that the engine alone needs for the events behind the training share: many times the bound."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Load:
 class Outcome:
     """Shares: `missed` of the true complex events, `false` of those found; `estimated` is what the run said it missed.
 
-    `p999`: of the results' latency, ms. `matching`: complex events of the truth by partial matches that there were.
+    `p999`: of the results' latency, ms. `seconds`: virtual ones.
     """
 
     missed: float
@@ -49,18 +49,18 @@ class Outcome:
 
 
 def outcome(load: Load, shedder: str, seed: int) -> Outcome:
-    """The figures of one run."""
-    unit = _unit(load)
-    stated = {name: unit * cost for name, cost in load.costs.items()}
-    figures = _replay(load, shedder, seed, stated, truth=True)
-    lost = figures["estimated_loss"]
-    found = figures["results"]
-    whole = {name: found[name] / (1 - share) if share < 1 else 0.0 for name, share in lost.items()}
-    total = sum(whole.values())
+    """The figures of one run on the virtual clock."""
+    return outcome_of(replayed(load, shedder, seed, stated(load)).figures())
+
+
+def outcome_of(figures: Mapping[str, Any]) -> Outcome:
+    """What a replay's figures say."""
+    found = {name: figures["results"][name] for name in figures["estimated_loss"]}
+    lost = sum(missed_beside(found[name], share) for name, share in figures["estimated_loss"].items())
     return Outcome(
         missed=1 - figures["recall"],
         false=1 - figures["precision"],
-        estimated=1 - sum(found[name] for name in lost) / total if total else 0.0,
+        estimated=share_of(lost, sum(found.values())),
         p999=figures["latency_ms"]["p999"] or 0.0,
         dropped_events=figures["dropped_events"],
         dropped_partial_matches=figures["dropped_partial_matches"],
@@ -68,25 +68,32 @@ def outcome(load: Load, shedder: str, seed: int) -> Outcome:
     )
 
 
+def missed_beside(found: int, share: float) -> float:
+    """How many are missed, if so many that were found are the rest of all."""
+    return found * share / (1 - share) if share < 1 else 0.0
+
+
+def share_of(lost: float, found: int) -> float:
+    """Of all, those lost."""
+    return lost / (lost + found) if lost + found else 0.0
+
+
 _units: dict[tuple[Any, ...], float] = {}
 
 
-def _unit(load: Load) -> float:
-    """ns a check, such that the engine alone is busy for `LASTS_S`."""
+def stated(load: Load, seconds: float = LASTS_S) -> Mapping[str, float]:
+    """ns a check by query, such that the engine alone is busy for so many seconds behind the training share."""
     key = (tuple(load.queries.items()), load.events, tuple(load.costs.items()))
     if key not in _units:
-        figures = _replay(load, "none", 0, dict(load.costs), truth=False)
-        _units[key] = LASTS_S * figures["capacity"] / ((1 - TRAIN) * figures["events"])
-    return _units[key]
+        figures = replayed(load, "none", 0, load.costs, truth=False).figures()
+        _units[key] = figures["capacity"] / ((1 - TRAIN) * figures["events"])
+    return {name: seconds * _units[key] * cost for name, cost in load.costs.items()}
 
 
-def _replay(load: Load, shedder: str, seed: int, stated: Mapping[str, float], *, truth: bool) -> Mapping[str, Any]:
-    run = VirtualRun(Overload(BOUND_MS, seed=seed), load.rate, shedder=shedder, train=TRAIN, truth=truth, stated=stated)
+def replayed(load: Load, shedder: str, seed: int, costs: Mapping[str, float], *, truth: bool = True) -> VirtualReplay:
+    """A replay that is over."""
+    run = VirtualRun(Overload(BOUND_MS, seed=seed), load.rate, shedder=shedder, train=TRAIN, truth=truth, stated=costs)
     replay = VirtualReplay([Query(name, text) for name, text in load.queries.items()], run)
-    for _ in replay.results(_batches([str(load.events)])):
+    for _ in replay.results(chunk.batch for chunk in read_events([str(load.events)])):
         pass
-    return replay.figures()
-
-
-def _batches(files: Sequence[str]) -> Any:
-    return (chunk.batch for chunk in read_events(files))
+    return replay

@@ -56,5 +56,8 @@ uv pip install --quiet --compile-bytecode --require-hashes -r "$root/requirement
     fail "the packages of requirements.lock could not be installed (see the message above; then run make setup again)"
 uv pip install --quiet --no-deps --no-build-isolation --editable "$root" ||
     fail "the project itself could not be installed into $venv (see the message above)"
+# An editable package is compiled by whom first imports it, and by all again where they may not write that down.
+"$venv/bin/python" -m compileall -q "$root/services/saffron" ||
+    fail "the project's sources could not be compiled (see the message above)"
 "$venv/bin/saffron" warm || echo "setup: no kernels are compiled ahead (see above); the first queries will do so" >&2
 echo "setup: done. Try: $venv/bin/saffron demo"

@@ -23,6 +23,9 @@ def experiment(
     name: Annotated[str | None, typer.Argument(help="Which experiment; without a name they are listed.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each; medians are printed.")] = 3,
     only: Annotated[str, typer.Option(metavar="NAMES", help="These shedders, comma separated, not the paper's.")] = "",
+    at: Annotated[str, typer.Option(metavar="VALUES", help="At these values of what is varied, not at all.")] = "",
+    real: Annotated[bool, typer.Option("--real", help="Also on Kafka and the services, in real time.")] = False,
+    seconds: Annotated[float, typer.Option(help="With --real: the engine's work behind the training share.")] = 20.0,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw them into this file (SVG), the paper's dashed.")] = None,
 ) -> None:
@@ -30,6 +33,8 @@ def experiment(
 
     A stated cost of a check stands in for machines slower than this engine: it is chosen so that the engine alone is
     busy for a minute, and rates are multiples of its capacity. The truth is the same run without shedding.
+    With --real the same is run on the real pipeline, too, in real time: a broker, the services, and a matcher that
+    takes as long as stated; the first row, without shedding, is to break the bound.
 
     Examples:
 
@@ -38,11 +43,14 @@ def experiment(
         saffron experiment p-q1 --plot p-q1.svg
 
         saffron experiment g-q1 --only gspice-h,bl --seeds 1
+
+        saffron experiment p-q1 --real --at 4000 --only pspice,pm-bl --seeds 1
     """
     if not (_TOOLS / "experiments").is_dir():
         raise InputError(f"there are no experiments at {_TOOLS}: run this command from a checkout of the project")
-    options = {"--json": json, "--plot": plot, "--only": only or None, "--seeds": seeds}
+    options = {"--json": json, "--plot": plot, "--only": only or None, "--at": at or None, "--seeds": str(seeds)}
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
+    command += ["--real", "--seconds", str(seconds)] if real else []
     found = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": str(_TOOLS)})
     raise typer.Exit(found.returncode)

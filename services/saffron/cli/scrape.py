@@ -49,6 +49,11 @@ class Page:
 def scrape(state: SystemState | None, service: str) -> Page:
     """The metrics page of a service of this machine's system."""
     ports = [one.port for one in state.services if one.name == service] if state is not None else []
+    return page(*ports)
+
+
+def page(*ports: int) -> Page:
+    """The metrics page at the first of these ports of this machine that has one."""
     for port in ports:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=_SECONDS) as answer:

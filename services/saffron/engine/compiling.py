@@ -7,6 +7,7 @@ inlined. What our kernels never contain (closures, literal unrolling, array expr
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from llvmlite import binding as llvm
@@ -15,6 +16,7 @@ from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.environment import Environment
 from numba.core.runtime import rtsys
 
 
@@ -37,8 +39,21 @@ class _Library(JITCodeLibrary):
         builder.getModulePassManager().run(self._final_module, builder)
 
 
-class _PartLibrary(_Library):
+class PartLibrary(_Library):
     """Code that is only ever linked into other code."""
+
+    @classmethod
+    def of(cls, codegen: Any, name: str, module: Any) -> PartLibrary:
+        """That of a part which has been compiled before (`bitcode`)."""
+        library = cls(codegen, name)
+        library._final_module = library._shared_module = module
+        library._finalized = True
+        return library
+
+    def bitcode(self) -> bytes:
+        """What callers link."""
+        code: bytes = self._get_module_for_linking().as_bitcode()
+        return code
 
     def _optimize_final_module(self) -> None:
         """Inline what it calls, and simplify it, as each of its callers would have to."""
@@ -76,16 +91,23 @@ class _PartLowering(typed_passes.NativeLowering):
     _name = "saffron_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        described, environment = state.cr.fndesc, state.cr.env
-        name = described.qualname
-        # Callers know a function by its entry from Python. This one has none: it must not be called from there.
-        entry = _dynfunc.make_function(described.lookup_module(), name, name, 0, environment, (state.library,))
+        described = state.cr.fndesc
+        # Kernels keep with them, on disk, what Numba knows as environments of their parts. This one may be in the file
+        # of another kernel, which later is not loaded; without Python objects a part never reads its own.
+        Environment._memo.pop(state.cr.env.env_name, None)
+        entry = become_callable(described, state.cr.env, state.library, described.modname)
         state.targetctx.insert_user_function(entry, described, [state.library])
         state.cr = state.cr._replace(cfunc=entry)
         return True
+
+
+def become_callable(described: Any, environment: Any, library: PartLibrary, module: str) -> Any:
+    """By what callers know a function: its entry from Python. This one has none, and must not be called from there."""
+    name = described.qualname
+    return _dynfunc.make_function(sys.modules[module], name, name, 0, environment, (library,))
 
 
 _BEFORE = (

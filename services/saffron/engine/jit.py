@@ -30,11 +30,13 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import builtin_registry, make_concrete_template
 from numba.extending import register_jitable
 
-from saffron.engine import resolution
+from saffron.engine import no_blas, resolution
 from saffron.engine.compiling import Kernel, Part
 from saffron.engine.kernel_cache import KernelCache
+from saffron.engine.part_cache import PartCache
 from saffron.engine.stamp import stamp
 
+no_blas.leave_out()
 resolution.remember()
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
@@ -50,6 +52,11 @@ def use_directory(directory: Path) -> None:
     """Keep generated sources and their machine code here from now on (a shell calls this once, from its settings)."""
     global _directory
     _directory = directory
+
+
+def directory() -> Path:
+    """Where they are kept."""
+    return _directory
 
 
 def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
@@ -135,11 +142,16 @@ def unprepared() -> dict[str, Callable[[], None]]:
     return waiting | ({"parts": partial(_compile_parts, tuple(_parts))} if _parts else {})
 
 
-def inlined(function: Function, *, always: bool = True) -> Any:
+def inlined(function: Function, *, always: bool = True, made_from: str | None = None) -> Any:
     """Decorator of a part of kernels: compiled with its callers, and called by nobody else. It makes no arrays, so
     nothing counts references. `always` False: it is seldom called, and one copy of it is enough for a kernel.
+    `made_from`: it is kept on disk, for all kernels that hold a part of this name which is made from the same.
     """
-    return numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=Part)(function)
+    part: Any = numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=Part)(function)
+    if made_from is not None:
+        made_from = f"{made_from} {always} {stamp(__name__, __file__)}"
+        part._cache = PartCache(_directory / "parts", function, made_from)
+    return part
 
 
 def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Function]:

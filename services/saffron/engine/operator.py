@@ -45,5 +45,8 @@ class ResultOperator(Protocol):
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`: partial_matches (by query), state_bytes, events, results (by query)."""
 
+    def cost(self) -> tuple[int, int]:
+        """Partial matches alive, and ns that drop orders have taken so far: cheap enough for every block."""
+
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
         """Observation rows since the last call, by topic (`observations.transitions` and so on), aggregated."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
@@ -28,7 +29,7 @@ GRETA = Kind(
     service="greta",
     output="trends",
     operator="saffron.engine.trends.operator:TrendOperator",
-    make=lambda partition, stream: TrendOperator(partition=partition, stream=stream),
+    make=lambda partition, stream: TrendOperator(partition=partition, stream=stream, stopwatch=perf_counter_ns),
     trends=True,
     results=TRENDS,
     observe=lambda topics, stream, partition: NoObserver(),

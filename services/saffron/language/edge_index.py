@@ -42,9 +42,9 @@ class EdgeIndex:
     """The conjuncts of one transition, by how they are asked; all of them hold for an adjacent pair.
 
     `before`: of the earlier event alone, `after`: of the later one alone: each asked once an event.
-    `equalities`: one comparison by =, of numbers or truth values. `bounds`: an upper and a lower bound (or one of them)
-    of an expression of the earlier event, the tree's key; or one comparison by !=, two ranges. `rest`: asked of each
-    pair that these leave. `search`: the best that the conditions allow; with TREE there is no rest, with SCAN
+    `equalities`: one comparison by =. `bounds`: an upper and a lower bound (or one of them) of an expression of the
+    earlier event, the tree's key; or a second comparison by =, which is both; or one by !=, two ranges. `rest`: asked
+    of each pair that these leave. `search`: the best that the conditions allow; with TREE there is no rest, with SCAN
     equalities and bounds might narrow the scan, with LAST the rest is asked of the one pair.
     """
 
@@ -72,8 +72,11 @@ def edge_index(transition: Transition) -> EdgeIndex:
     if not pairs:
         return EdgeIndex(Search.TOTAL, before, after)
     compared = [(one, found) for one in pairs if (found := _comparison(one)) is not None]
-    equal = [(one, found) for one, found in compared if found.operator == "=" and _is_kept(found)][:1]
-    bounds = _bounds(compared)
+    equalities = [(one, found) for one, found in compared if found.operator == "="]
+    equal, bounds = equalities[:1], _bounds(compared)
+    if len(equalities) > 1 and not any(found.operator in (*_BELOW, *_ABOVE) for _, found in bounds):
+        one, found = equalities[1]  # both bounds are what it compares with
+        bounds = [(one, Comparison(found.earlier, operator, found.later)) for operator in ("<=", ">=")]
     served = [one for one, _ in (*equal, *bounds)]
     rest = tuple(one for one in pairs if one not in served)
     search = Search.SCAN if rest or transition.strategy is Strategy.NEXT else Search.TREE
@@ -93,11 +96,6 @@ def _bounds(compared: list[tuple[Expr, Comparison]]) -> list[tuple[Expr, Compari
         )
         found += [one for one in [next(matching, None)] if one is not None]
     return found or [(one, comparison) for one, comparison in compared if comparison.operator == "!="][:1]
-
-
-def _is_kept(equality: Comparison) -> bool:
-    """Strings have numbers of their own only while something holds them, which a tree does not."""
-    return Kind.STRING not in (kind_of(equality.earlier), kind_of(equality.later))
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
@@ -125,7 +123,7 @@ def _comparison(expr: Expr) -> Comparison | None:
     if _sides(left) != {Which.SINGLE} or _sides(right) != {Which.ADJACENT}:
         return None
     kinds = {Kind.FLOAT if (kind := kind_of(side)).is_number else kind for side in (left, right)}
-    if len(kinds) > 1 or (operator != "=" and kinds != {Kind.FLOAT}):
+    if len(kinds) > 1 or (operator not in ("=", "!=") and kinds != {Kind.FLOAT}):
         return None
     return Comparison(left, operator, right)
 

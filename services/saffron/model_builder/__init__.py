@@ -5,7 +5,7 @@ prepare    the above, and a class archive with which the JVM starts in half the 
 gateway    the JVM; session: Spark in small local mode on it
 rows       what Spark computes: observations of a batch, summed
 feature_rows, feature_book    the same two of what events were good for, by their features
-books      what is kept from batch to batch: counts, offsets, what was published
+books      what is kept from batch to batch: counts, offsets, what was published; query_book: of one query
 store      the books' files in the checkpoint: batch B always starts from the file of B - 1
 batch      one batch: books forward, train, publish
 job        the streaming query, started again when the broker was away

@@ -15,9 +15,10 @@ from saffron.engine.models.feature_counts import WEIGHT
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.trainer import distribution_drift, drift, train_latency, train_transitions
-from saffron.model_builder.books import Bins, Books, LatencyBook, QueryBook
+from saffron.model_builder.books import Bins, Books, LatencyBook
 from saffron.model_builder.feature_book import FeatureBook
 from saffron.model_builder.feature_rows import FeatureRow
+from saffron.model_builder.query_book import QueryBook
 from saffron.model_builder.rows import Row
 from saffron.model_builder.store import Store
 
@@ -31,7 +32,8 @@ class Policy:
 
     `observations`: eta, events that partial matches of a query must have met before its first model. `drift`: mean
     squared error of the transition matrix against the one in use from which on a new model is published (P6).
-    `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model.
+    `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model;
+    `slower`: of what an event takes in one state against others.
     `events`, `matches`: events of a query, and matches, from which on a model says what they are worth; then a new
     one when the distribution of their features has moved by `shifted` (total variation), or they are `more` times as
     many.
@@ -40,6 +42,7 @@ class Policy:
     observations: int = 1000
     drift: float = 1e-5
     moved: float = 0.05
+    slower: float = 0.5
     events: int = 2000
     matches: int = 20
     shifted: float = 0.1
@@ -81,9 +84,13 @@ def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
     """Models of what the books' batch has touched and moved; the books note them as published."""
     models: list[AnyModel] = []
     for _, query in sorted(books.queries.items()):
-        if query.touched == books.batch and _is_due(query, policy):
+        if query.touched != books.batch:
+            continue
+        times = query.counts.times()
+        if _is_due(query, times, policy):
             model = train_transitions(query.counts, version, books.offsets)
             query.published, query.published_window = model.matrix, model.expected_events
+            query.published_times = times
             models.append(model)
     for stream, latency in sorted(books.streams.items()):
         if latency.touched == books.batch:
@@ -111,13 +118,21 @@ def _has_shifted(book: FeatureBook, policy: Policy) -> bool:
     return distribution_drift(book.occurrences(), book.published) >= policy.shifted
 
 
-def _is_due(query: QueryBook, policy: Policy) -> bool:
+def _is_due(query: QueryBook, times: Sequence[float], policy: Policy) -> bool:
     counts = query.counts
     if not counts.is_trainable or counts.met < policy.observations:
         return False
     if _have_moved([counts.expected_events()], [query.published_window], policy.moved):
         return True
+    if _have_moved(_shares(times), _shares(query.published_times), policy.slower):
+        return True
     return drift(counts.matrix(), query.published) >= policy.drift
+
+
+def _shares(times: Sequence[float]) -> list[float]:
+    """Times by their mean, those that hardly count left out: what tells whether utilities have moved."""
+    mean = sum(times) / max(1, len(times))
+    return [max(time, mean / 10) / mean for time in times] if mean > 0 else []
 
 
 def _sums(bins: Bins) -> list[list[int]]:

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from saffron.engine.models.markov import Matrix
 from saffron.engine.models.trainer import TransitionCounts
 from saffron.model_builder.feature_book import FeatureBook, FeatureBooks
 from saffron.model_builder.feature_rows import MESSAGE as FEATURE_MESSAGE
 from saffron.model_builder.feature_rows import FeatureRow
-from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, TRANSITION, Row
+from saffron.model_builder.query_book import QueryBook
+from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, Row
 
 MOST_OBSERVATIONS = 1 << 32
 """Where a query's counts pass this they are halved: what is older weighs less, and sums stay far from overflow."""
@@ -24,19 +22,6 @@ MOST_FEATURES = 64
 
 Bins = dict[int, list[int]]
 """bin of partial matches -> [events, load, nanoseconds]."""
-
-
-@dataclass
-class QueryBook:
-    """One query: its counts, the last batch that had any, and what the model published last was trained on.
-
-    `published` is its transition matrix and `published_window` its window in events; None and 0 while there is none.
-    """
-
-    counts: TransitionCounts
-    touched: int
-    published: Matrix | None = None
-    published_window: float = 0.0
 
 
 @dataclass
@@ -93,14 +78,8 @@ class Books:
         book = self._query(row)
         if book is None:
             return False
-        if row.kind == TRANSITION:
-            if row.a is None or row.b is None or row.count is None:
-                return False
-            if not book.counts.add(row.a, row.b, row.count):
-                return False
-        else:
-            book.counts.events += row.count or 0
-            book.counts.lived += row.time or 0
+        if not book.add(row):
+            return False
         book.touched = self.batch
         return True
 
@@ -150,7 +129,7 @@ class Books:
             "batch": self.batch,
             "offsets": self.offsets,
             "refused": self.refused,
-            "queries": [_query_body(book) for _, book in sorted(self.queries.items())],
+            "queries": [book.body() for _, book in sorted(self.queries.items())],
             "streams": {
                 name: {
                     "processing": _bins_body(book.processing),
@@ -166,7 +145,7 @@ class Books:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Books:
         """The books whose `body` this is."""
-        queries = [_query(one) for one in body["queries"]]
+        queries = [QueryBook.of(one) for one in body["queries"]]
         streams = {
             name: LatencyBook(_bins(one["processing"]), _bins(one["shedding"]), one["touched"], one["published"])
             for name, one in body["streams"].items()
@@ -174,31 +153,6 @@ class Books:
         named = {book.counts.query: book for book in queries}
         features = FeatureBooks({book.counts.query: book for book in map(FeatureBook.of, body["features"])})
         return cls(body["batch"], body["offsets"], named, streams, body["refused"], features)
-
-
-def _query_body(book: QueryBook) -> dict[str, Any]:
-    counts = book.counts
-    return {
-        "query": counts.query,
-        "query_version": counts.query_version,
-        "states": counts.states,
-        "window_size": counts.window_size,
-        "window_events": counts.window_events,
-        "events": counts.events,
-        "lived": counts.lived,
-        "cells": [[*cell, count] for cell, count in sorted(counts.cells.items())],
-        "touched": book.touched,
-        "published": None if book.published is None else book.published.tolist(),
-        "published_window": book.published_window,
-    }
-
-
-def _query(body: Mapping[str, Any]) -> QueryBook:
-    names = ("query", "query_version", "states", "window_size", "window_events", "events", "lived")
-    counts = TransitionCounts(**{name: body[name] for name in names})
-    counts.cells = {(source, target): count for source, target, count in body["cells"]}
-    published = None if body["published"] is None else np.array(body["published"], dtype=np.float64)
-    return QueryBook(counts, body["touched"], published, body["published_window"])
 
 
 def _bins_body(bins: Bins) -> list[list[int]]:

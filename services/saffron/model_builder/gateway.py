@@ -104,7 +104,12 @@ def start(
             env=_environment(answer, scratch),
             process_group=0,  # Ctrl-C is for us; the JVM ends when we close its input
         )
-        port, secret = _wait(process, answer)
+        try:
+            port, secret = _wait(process, answer)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
     keys = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     return Gateway(process, keys)
 
@@ -156,6 +161,4 @@ def _wait(process: subprocess.Popen[bytes], answer: Path) -> tuple[int, str]:
             return port, content[8 : 8 + length].decode()
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise GatewayError(f"Spark's JVM ended while starting, status {process.wait(_LOOK)}: see its lines above")
-    process.kill()
-    process.wait()
     raise GatewayError(f"Spark's JVM did not answer within {_START_SECONDS:g} s and was killed")

@@ -7,7 +7,9 @@ import signal
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 from saffron.engine.models.event_model import EVENTS, EventModel
 from saffron.engine.models.model import TransitionModel
@@ -43,8 +45,7 @@ _AGAIN_SECONDS = 2.0
 def main(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT. Exit status 0; 1 when the checkpoint is no good (the log says what to do)."""
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    _on_signal(_leave)
     health, metrics = Health("model-builder"), Metrics()
     health.waiting("start", "starting Spark")
     probes = HealthServer(health, metrics, settings.host, settings.metrics_port)
@@ -83,12 +84,27 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
                 features=topics.observations_features,
             )
             job = Job(spark, source, Batches(store, epoch, publisher.publish, Policy()), desk.done)
+            _on_signal(lambda *_: stop.set())
             status = _run(job, desk, stop)
             spark.stop()
             return status
+        except SystemExit:
+            jvm.process.kill()
+            raise
         finally:
             jvm.close()
             publisher.close()
+
+
+def _on_signal(handler: Callable[[int, FrameType | None], None]) -> None:
+    """What SIGTERM and SIGINT do from now on."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """While Spark starts nothing is at stake: nobody who ends the system waits for a session that is not wanted."""
+    raise SystemExit(0)
 
 
 def _run(job: Job, desk: Desk, stop: threading.Event) -> int:

@@ -185,8 +185,9 @@ class Broker:
     def _format(self, java: jvm.Java, class_path: str) -> None:
         self._progress(f"formatting the broker's storage in {self.directory / 'kafka'}")
         tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _cluster_id(), "-c", str(self._properties)]
+        archive = jvm.archive_in_use(java, _archive_stem())
         done = subprocess.run(
-            [str(java.path), *_JVM, "-cp", class_path, *tool, "--ignore-formatted"],
+            [str(java.path), *_JVM, *archive, "-cp", class_path, *tool, "--ignore-formatted"],
             capture_output=True,
             text=True,
             check=False,
@@ -195,7 +196,7 @@ class Broker:
             raise BrokerError(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-800:]}")
 
     def _spawn(self, java: jvm.Java, class_path: str) -> None:
-        stem = user_cache_directory() / "jvm" / jars.KAFKA
+        stem = _archive_stem()
         options, fresh = jvm.archive_options(java, stem)
         self._archive = None if fresh is None else (fresh, jvm.archive_path(java, stem))
         self._progress(f"starting Kafka (Java {java.major}, {java.source})")
@@ -250,6 +251,11 @@ class Broker:
         if self._archive is not None and self._archive[0].exists():
             os.replace(*self._archive)
         self._archive = None
+
+
+def _archive_stem() -> Path:
+    """Where the class archive for these jars lies: the broker writes it, the tool that formats has its classes, too."""
+    return user_cache_directory() / "jvm" / jars.KAFKA
 
 
 def free_ports(count: int) -> Sequence[int]:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME
-from saffron.engine.match.drops import Stopwatch, no_time
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.results import Results, interleaved
 from saffron.engine.standing import Compiler
+from saffron.engine.stopwatch import Stopwatch, no_time
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SaffronError
@@ -54,13 +54,13 @@ class Seconds:
 
 
 class Engines:
-    """The last hop: match and aggregate queries over the same blocks. `stopwatch`, `one_in`: of `MatchOperator`."""
+    """The last hop: match and aggregate queries over the same blocks. `stopwatch`, `one_in`: of the operators."""
 
     def __init__(
         self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time, one_in: int = ONE_IN
     ) -> None:
         self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch, one_in=one_in)
-        self.trends = TrendOperator(partition=partition, compiler=compiler)
+        self.trends = TrendOperator(partition=partition, compiler=compiler, stopwatch=stopwatch)
 
     def apply(self, block: Block) -> Merged:
         """Results of one block."""

@@ -63,12 +63,18 @@ def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:
     was written to `archive_path`, so that a JVM that is killed while writing leaves nothing that others would use.
     An archive that does not fit (another build or class path) is ignored by the JVM.
     """
+    if found := archive_in_use(java, stem):
+        return found, None
     archive = archive_path(java, stem)
-    if archive.exists():
-        return [f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={archive}"], None
     fresh = archive.with_suffix(f".{os.getpid()}.new")
     archive.parent.mkdir(parents=True, exist_ok=True)
     return [f"-XX:{'AOTCacheOutput' if java.major >= _AOT else 'ArchiveClassesAtExit'}={fresh}"], fresh
+
+
+def archive_in_use(java: Java, stem: Path) -> list[str]:
+    """Options that start a JVM from the class archive at `stem`; none while there is no archive."""
+    archive = archive_path(java, stem)
+    return [f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={archive}"] if archive.exists() else []
 
 
 _AOT = 25

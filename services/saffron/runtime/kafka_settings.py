@@ -60,7 +60,7 @@ def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
     if lazy:
         return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
     # A seek or resume waits for the fetch that is under way: keep that short where they happen.
-    return {"fetch.wait.max.ms": 500 if patient else 20}
+    return {"fetch.wait.max.ms": 500 if patient else 50}
 
 
 def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from saffron.runtime.config import PASS, Settings, user_cache_directory
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
 from saffron.runtime.last_hop import LastHop
+from saffron.runtime.load import Told, grown, load_of
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.metric_names import Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.readiness import Readiness
-from saffron.runtime.result_numbers import ResultNumbers, partial_matches
+from saffron.runtime.result_numbers import ResultNumbers
 from saffron.runtime.statuses import Statuses
 from saffron.runtime.streams import Streams
 from saffron.runtime.topics import Topics
@@ -90,7 +91,7 @@ class ResultService:
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
         self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
-        self._reports: dict[TopicPartition, _Report] = {}
+        self._told: dict[TopicPartition, Told] = {}
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
         )
@@ -152,25 +153,28 @@ class ResultService:
     def _tell_load(self, now_ms: int) -> None:
         """Advice to the shedder: at once when something was applied, twice a second when idle."""
         for where, chain in self.shell.chains.items():
-            report = self._reports.setdefault(where, _Report())
+            told = self._told.setdefault(where, Told())
             if chain.operator is None or chain.replaying:
                 continue
-            events, nanoseconds = chain.tally.events - report.events, chain.tally.processing_ns - report.processing_ns
-            if not events and now_ms - report.at < _IDLE_LOAD_MS:
+            tally = chain.tally
+            if tally.events == told.events and now_ms - told.at < _IDLE_LOAD_MS:
                 continue
-            report.events, report.processing_ns, report.at = chain.tally.events, chain.tally.processing_ns, now_ms
+            numbers = chain.operator.statistics()
+            self._told[where] = Told(tally.events, tally.processing_ns, numbers["nanoseconds"], now_ms)
             stream = self._streams.of(where.topic)
             body = {
                 "service": self._kind.service,
                 "stream": stream,
                 "partition": where.partition,
                 "offset": chain.position,
-                "position": chain.next_seq,
-                "processing_ns": max(0, nanoseconds),
-                "events": max(0, events),
-                "partial_matches": dict(partial_matches(chain)),
                 "at": now_ms,
-                **_losses(chain.operator),
+                **load_of(
+                    numbers,
+                    position=chain.next_seq,
+                    events=tally.events - told.events,
+                    processing_ns=tally.processing_ns - told.processing_ns,
+                    nanoseconds=grown(numbers["nanoseconds"], told.nanoseconds),
+                ),
             }
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
@@ -179,14 +183,8 @@ class ResultService:
         streams = {where: self._streams.of(where.topic) for where in self.shell.chains}
         for digest in self._numbers.report(streams, now_ms, interval):
             send(self._producer, self._topics, digest)
-        self._reports = {where: self._reports[where] for where in self.shell.chains if where in self._reports}
+        self._told = {where: self._told[where] for where in self.shell.chains if where in self._told}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
-
-
-def _losses(operator: ResultOperator) -> dict[str, dict[str, float]]:
-    """What was found, and what dropped partial matches are expected to have cost, by query."""
-    numbers = operator.statistics()
-    return {name: dict(numbers[name]) for name in ("found", "loss") if "loss" in numbers}
 
 
 def _load_ms(settings: Settings) -> int:
@@ -194,12 +192,3 @@ def _load_ms(settings: Settings) -> int:
     return (
         _LOAD_MS if settings.overload == PASS else max(_LEAST_LOAD_MS, min(_LOAD_MS, settings.latency_bound_ms // 40))
     )
-
-
-@dataclass
-class _Report:
-    """What of a chain's tally has been told in `load`, and when."""
-
-    events: int = 0
-    processing_ns: int = 0
-    at: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from saffron.runtime.virtual_loop import Loop
@@ -21,13 +21,6 @@ def figures_of(loop: Loop, trained: Trained, names: Sequence[str]) -> dict[str, 
         "event_latency_ms": loop.events.summary(),
         "dropped_events": sum(shedder["shed_events"].values()),
         "dropped_partial_matches": matcher["dropped_partial_matches"],
-        "estimated_loss": {name: _missed(name, loop, matcher["loss"], shedder["lost"]) for name in names},
+        "estimated_loss": {name: round(shedder["missed"][name], 6) for name in names},
         "model": {name: shedder["models"].get(name, "none") for name in names},
     }
-
-
-def _missed(name: str, loop: Loop, losses: Mapping[str, float], lost: Mapping[str, float]) -> float:
-    """The estimated share of missed matches: what events took away, and of the rest what partial matches did."""
-    found, loss = loop.server.found[name], float(losses.get(name, 0.0))
-    kept = 1.0 - min(1.0, lost.get(name, 0.0))
-    return round(1.0 - kept * (found / (found + loss) if loss else 1.0), 6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Block
 from saffron.engine.shed import ShedderOperator
 from saffron.runtime.fused import Merged
+from saffron.runtime.load import load_of
 from saffron.runtime.virtual_cost import Cost, Work
 from saffron.runtime.virtual_latency import Latencies
 from saffron.runtime.virtual_server import Server
@@ -65,12 +65,11 @@ class Loop:
         self.finished = now + spent / 1e6
         self.busy_ns += spent
         self.shedding_ns += work.shedding_ns
-        load: dict[str, Any] = {
-            "service": "matcher",
-            "partial_matches": self.server.engines.matcher.statistics()["partial_matches"],
-            "position": position,
-            "processing_ns": round(spent),
-            "events": work.events,
-            "nanoseconds": {name: nanoseconds for name, nanoseconds in own.items() if name},
-        }
-        self.shedder.observe(load)
+        load = load_of(
+            {**self.server.engines.matcher.statistics(), "found": self.server.found},
+            position=position,
+            events=work.events,
+            processing_ns=round(spent),
+            nanoseconds={name: round(nanoseconds) for name, nanoseconds in own.items() if name},
+        )
+        self.shedder.observe({"service": "matcher", **load})

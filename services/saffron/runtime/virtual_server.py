@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.columns import masked
 from saffron.runtime.fused import Engines, Merged
 from saffron.runtime.virtual_cost import Work
 
@@ -20,6 +22,12 @@ class Server:
         self.found: Counter[str] = Counter()
         self._slots = slots
         self._alive = self.partial_matches()
+        self._shadowed = self._checks()
+
+    def _checks(self) -> dict[str, float]:
+        """By query, the checks that measuring what is missed has taken so far."""
+        sampled = self.engines.matcher.statistics()["sampled"]
+        return {name: one.checks for name, one in sampled.items()}
 
     def partial_matches(self) -> dict[str, int]:
         """By query, as they stand."""
@@ -30,28 +38,38 @@ class Server:
 
     def apply(self, block: Block, judged: int = 0) -> tuple[Merged, Work]:
         """Results and counts. `judged`: events that the shedder looked at one by one."""
-        ordered = self._ordered(block)
         merged = self.engines.apply(block)
-        before, after = self._alive, self.partial_matches()
-        if ordered:  # what was dropped at the block's beginning met nothing
-            before = {name: min(count, after[name]) for name, count in before.items()}
-        self._alive = after
+        before, self._alive = self._alive, self.partial_matches()
         found = merged.counts()
         self.found.update(found)
-        kept = {name: _kept(block, slot) for name, slot in self._slots.items()}
-        met = {name: kept[name] * (before[name] + after[name]) / 2 for name in self._slots}
-        own = {name: found.get(name, 0) for name in self._slots}
-        return merged, Work(len(block.columns), kept, met, own, ordered, judged)
+        work = work_of(block, self._slots, before, self._alive, found, judged)
+        earlier, self._shadowed = self._shadowed, self._checks()
+        shadow = {name: checks - earlier.get(name, 0.0) for name, checks in self._shadowed.items()}
+        return merged, replace(work, met={name: met + shadow.get(name, 0.0) for name, met in work.met.items()})
 
-    def _ordered(self, block: Block) -> int:
-        names: Sequence[str] = [
-            name for control in block.controls if control.kind == "keep" for name in control.body["queries"]
-        ]
-        return sum(self._alive[name] for name in names)
+
+def work_of(
+    block: Block,
+    slots: Mapping[str, int],
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    found: Mapping[str, int],
+    judged: int = 0,
+) -> Work:
+    """The counts of a block. `before`, `after`: partial matches by query at its ends; `slots`: of each query."""
+    ordered = sum(
+        before[name] for control in block.controls if control.kind == "keep" for name in control.body["queries"]
+    )
+    if ordered:  # what was dropped at the block's beginning met nothing
+        before = {name: min(count, after[name]) for name, count in before.items()}
+    kept = {name: _kept(block, slot) for name, slot in slots.items()}
+    met = {name: kept[name] * (before[name] + after[name]) / 2 for name in slots}
+    own = {name: found.get(name, 0) for name in slots}
+    return Work(len(block.columns), kept, met, own, ordered, judged)
 
 
 def _kept(block: Block, slot: int) -> int:
     mask = block.columns.dropped
     if mask is None or slot < 0:
         return len(block.columns)
-    return len(mask) - int(np.count_nonzero(mask >> np.uint64(slot) & np.uint64(1)))
+    return len(mask) - int(np.count_nonzero(masked(mask, slot)))

@@ -106,4 +106,7 @@ def _observe(counts: TransitionCounts, rows: Sequence[Mapping[str, Any]], nanose
     cells = {(int(row["from"]), int(row["to"])): int(row["count"]) for row in rows}
     for (source, target), count in cells.items():
         counts.add(source, target, count)
+    for row in rows:
+        for followed in row.get("followed", ()):
+            counts.add_followed(*followed)
     counts.add_time(cells, nanoseconds)

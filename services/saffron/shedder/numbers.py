@@ -59,7 +59,8 @@ class ShedderNumbers:
         gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
         digests = []
         for where, hop in hops.items():
-            self._gauge(hop, gauges, now_ms)
+            numbers = hop.operator.statistics()
+            self._gauge(hop, numbers, gauges, now_ms)
             digests.append(
                 Digest(
                     service="shedder",
@@ -67,11 +68,11 @@ class ShedderNumbers:
                     partition=hop.operator.partition,
                     at=now_ms,
                     interval_ms=interval_ms,
-                    events=self._count(where, hop.operator),
+                    events=self._count(where, hop.operator, numbers),
                     latency=self._waits(hop),
-                    partial_matches=sum(hop.operator.statistics()["partial_matches"].values()),
+                    partial_matches=sum(numbers["partial_matches"].values()),
                     lag=lags.get(where),
-                    shed=_shed(hop.operator.statistics()),
+                    shed=_shed(numbers),
                 )
             )
         for gauge, values in gauges.items():
@@ -80,9 +81,8 @@ class ShedderNumbers:
 
     # ------------------------------------------------------------ inside
 
-    def _gauge(self, hop: ShedderHop, gauges: Mapping[Gauge, _Values], now_ms: int) -> None:
-        operator, numbers = hop.operator, hop.operator.statistics()
-        labels = (operator.stream, str(operator.partition))
+    def _gauge(self, hop: ShedderHop, numbers: Mapping[str, Any], gauges: Mapping[Gauge, _Values], now_ms: int) -> None:
+        labels = (hop.operator.stream, str(hop.operator.partition))
         gauges[IN_FLIGHT][labels] = hop.credits.in_flight(now_ms)
         gauges[PROCESSING_LATENCY][labels] = (numbers["processing_ms"] or 0.0) / 1000
         gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
@@ -103,9 +103,8 @@ class ShedderNumbers:
             hop.waits.clear()
         return buckets
 
-    def _count(self, where: TopicPartition, operator: ShedderOperator) -> int:
+    def _count(self, where: TopicPartition, operator: ShedderOperator, numbers: Mapping[str, Any]) -> int:
         """Add what the operator's counters have grown by; the number of events among it."""
-        numbers = operator.statistics()
         events = self._grown(where, "events", numbers["events"])
         self._metrics.add(EVENTS_IN, events, operator.stream, str(operator.partition))
         for query, reasons in numbers["shed_by_reason"].items():

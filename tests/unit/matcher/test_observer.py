@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
 
-from saffron.engine.events.block import Block
+from saffron.engine.events.block import Block, Control
 from saffron.engine.models.latency import LatencySamples, fit
 from saffron.engine.operator import ResultOperator
 from saffron.matcher.observer import MatcherObserver
@@ -15,6 +16,7 @@ from saffron.runtime.topics import Topics
 from tests.unit.runtime.fakes import columns
 
 TOPICS = Topics("t.")
+KEEP = Control(0, "keep", {})
 BLOCK = Block(columns([0, 1], [0, 0], [0, 0]), 0, 2, 0)
 
 
@@ -29,8 +31,8 @@ class Operator:
         self.shedding_ns += nanoseconds
         self.rows.append({"partial_matches": partial_matches, "nanoseconds": nanoseconds})
 
-    def statistics(self) -> Mapping[str, Any]:
-        return {"partial_matches": {"q": 10}, "shedding_ns": self.shedding_ns}
+    def cost(self) -> tuple[int, int]:
+        return 10, self.shedding_ns
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
         rows, self.rows = self.rows, []
@@ -47,7 +49,7 @@ def test_drops_are_samples_of_g_and_their_time_is_not_f() -> None:
     operator, observer = Operator(), MatcherObserver(TOPICS, "events", 3)
     observer.applied(BLOCK, cast("ResultOperator", operator), 600)
     operator.dropped(500, 70_000)
-    observer.applied(BLOCK, cast("ResultOperator", operator), 70_400)
+    observer.applied(replace(BLOCK, controls=(KEEP,)), cast("ResultOperator", operator), 70_400)
     (message,) = told(observer, operator)
     assert message == {
         "stream": "events",

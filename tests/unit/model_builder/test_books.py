@@ -10,8 +10,9 @@ import pytest
 
 from saffron.engine.models.trainer import TransitionCounts
 from saffron.model_builder import books as module
-from saffron.model_builder.books import Books, LatencyBook, QueryBook
-from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, TRANSITION, Row
+from saffron.model_builder.books import Books, LatencyBook
+from saffron.model_builder.query_book import QueryBook
+from saffron.model_builder.rows import MESSAGE, PROCESSING, PRODUCT, REFUSED, SAMPLE, SHEDDING, TIMED, TRANSITION, Row
 
 BASE = Row("t", 0, TRANSITION, "q", 1, "events", 3, 100, True, 0, 1, 5, 0, 0, 1, 10)
 LATENCY = replace(BASE, kind=PROCESSING, query=None, query_version=None, states=None, size=None, in_events=None)
@@ -64,6 +65,12 @@ def test_offsets_are_those_of_messages_good_or_not_and_never_go_back() -> None:
         row(b=-3),
         row(b=3),
         row(count=None),
+        row(kind=SAMPLE, time=None),
+        row(kind=TIMED, total=None),
+        row(kind=TIMED, b=-2),
+        row(kind=TIMED, a=3),
+        row(kind=PRODUCT, c=0, d=3, total=9),
+        row(kind=PRODUCT, c=None, d=1, total=9),
         latency(stream=None),
         latency(count=None),
         latency(load=None),
@@ -119,6 +126,9 @@ def test_json_keeps_everything() -> None:
     books = books_of(row(kind=MESSAGE), row(), row(query="r", in_events=False), latency(a=3, count=2, load=6, time=9))
     books.queries["q"].published = books.queries["q"].counts.matrix()
     books.queries["q"].published_window = 12.5
+    books.queries["q"].published_times = (1.5, 0.0, 3.0)
+    times = [row(kind=SAMPLE, time=7), row(kind=TIMED, count=5, total=5 << 70)]
+    books.add(0, [*times, row(kind=PRODUCT, c=0, d=1, total=25), row(kind=PRODUCT, c=0, d=0, total=1 << 90)])
     books.streams["events"].published = [1.0, 2.5, -1.0, -1.0]
     body = orjson.loads(orjson.dumps(books.body()))
     again = Books.of(body)

@@ -111,6 +111,9 @@ class FakeOperator:
     def statistics(self) -> Mapping[str, Any]:
         return {"partial_matches": {"fake": 0}, "events": self._events}
 
+    def cost(self) -> tuple[int, int]:
+        return 0, 0
+
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
         said, self._unsaid = self._unsaid, 0
         return {"observations.latency": [{"events": said}]} if said else {}

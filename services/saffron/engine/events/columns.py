@@ -49,3 +49,9 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.seq)
+
+
+def masked(bits: NDArray[np.uint64], slot: int) -> NDArray[np.bool_]:
+    """[n] whether the bit of this slot is set: of `Columns.dropped`, whether the event was dropped for the query."""
+    set_there: NDArray[np.bool_] = (bits >> np.uint64(slot)) & np.uint64(1) != 0
+    return set_there

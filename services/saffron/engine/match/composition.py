@@ -12,10 +12,12 @@ from saffron.engine.composition import in_order
 from saffron.engine.events.block import Block
 from saffron.engine.match.derived import Made, merged
 from saffron.engine.match.kinds import settled
+from saffron.engine.match.observe import spent
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.results_as_events import Before, made_of
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
+from saffron.engine.stopwatch import Stopwatch
 
 Opened = Callable[[str], Sequence[int]]
 """Name of a query -> positions at which its windows open."""
@@ -28,9 +30,12 @@ class Composition:
         self._queries = queries
         self._partition = partition
 
-    def advance(self, part: Range, block: Block, before: Before, opened: Opened) -> list[tuple[str, Made]]:
+    def advance(
+        self, part: Range, block: Block, before: Before, opened: Opened, stopwatch: Stopwatch
+    ) -> list[tuple[str, Made]]:
         """Take some events of a block; what queries made of them. `before`: position, time of the event before it."""
         made: list[tuple[str, Made]] = []
+        began = stopwatch()
         for query in self._queries:
             runs = query.active
             if runs is None:
@@ -39,6 +44,9 @@ class Composition:
             if isinstance(runs, QueryRuns):
                 runs.close_windows(runs.clock)
                 made += self._making(query, runs, block, before)
+            now = stopwatch()
+            spent(query, now - began)
+            began = now
         return made
 
     def finish(self, block: Block, before: Before) -> list[tuple[str, Made]]:

@@ -2,56 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from saffron.engine.match.keep import keep_best
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Written
+from saffron.engine.match.render import Matches, Written
 from saffron.engine.match.rows import SEQ
-from saffron.engine.match.shedding.orders import read_order
+from saffron.engine.match.shedding.candidates import candidates
+from saffron.engine.match.shedding.followed import Followed
+from saffron.engine.match.shedding.orders import Order
 from saffron.engine.match.shedding.spared import Spared
 from saffron.engine.match.stream import Range
 from saffron.engine.match.timed_out import TimedOutRuns
 from saffron.engine.results import Part
+from saffron.engine.stopwatch import Stopwatch
 
-Stopwatch = Callable[[], int]
-"""Nanoseconds from any start, given by the shell: an operator has no clock, and nothing here changes an answer."""
-
-
-def no_time() -> int:
-    """The stopwatch of an operator that nobody measures."""
-    return 0
+FOLLOWED = 0.02
+"""Share of partial matches, by their first events, of which those that stand in for all are noted first; what orders
+say decides whether they spare them."""
 
 
 class Drops:
     """Drop orders since the start of this operator; `total` goes on from a snapshot."""
 
-    def __init__(
-        self, stopwatch: Stopwatch, total: int = 0, spared: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> None:
-        self.total = total
-        self._spared = {name: Spared.of(one) for name, one in (spared or {}).items()}
+    def __init__(self, stopwatch: Stopwatch, record: Mapping[str, Any] | None = None) -> None:
+        given = record or {"dropped": 0, "spared": {}, "followed": {}}
+        self.total = int(given["dropped"])
+        self._spared = {name: Spared.of(one) for name, one in given["spared"].items()}
+        self._followed = {name: Followed(one) for name, one in given["followed"].items()}
         self._stopwatch = stopwatch
         self._events: dict[str, int] = {}
         self._counts: dict[str, int] = {}
         self._losses: dict[str, float] = {}
-        self._nanoseconds = 0
+        self.nanoseconds = 0
         self._samples: list[tuple[int, int]] = []
 
-    @property
-    def spared(self) -> dict[str, Any]:
-        """What is noted of spared partial matches, for a snapshot."""
-        return {name: one.record() for name, one in self._spared.items()}
+    def record(self) -> dict[str, Any]:
+        """For a snapshot: how many were dropped, what is noted of those that were spared and that are followed."""
+        return {
+            "dropped": self.total,
+            "spared": {name: one.record() for name, one in self._spared.items()},
+            "followed": {name: one.record() for name, one in self._followed.items()},
+        }
 
-    def carry_out(self, standing: Mapping[str, QueryRuns], body: Mapping[str, Any], position: int) -> Iterable[str]:
+    def note(self, first: int, standing: Mapping[str, QueryRuns]) -> None:
+        """Before event `first` some partial matches are noted, to be followed."""
+        for name, runs in standing.items():
+            if not runs.composed and runs.live:
+                own, found = self._followed.setdefault(name, Followed()), candidates(runs)
+                own.note(first, runs.clock, runs.plan.window.size, found, FOLLOWED)
+
+    def told(self, query: str) -> list[list[int]]:
+        """What is known since the last call of those that were followed: see `Followed.rows`."""
+        return self._followed[query].rows() if query in self._followed else []
+
+    def carry_out(self, standing: Mapping[str, QueryRuns], order: Order, position: int) -> Iterable[str]:
         """Execute one order on the queries that run, measured if there was something to drop; of which queries.
 
         `position`: where it stands; all events before it have been taken.
         """
-        order = read_order(body)
         live = sum(standing[name].live for name in order.queries if name in standing)
         began = self._stopwatch()
         dropped = keep_best(standing, order, self._spared)
@@ -63,35 +75,46 @@ class Drops:
         if not dropped.count:
             return ()
         self.total += dropped.count
+        for query in dropped.counts.keys() & self._followed.keys():
+            self._followed[query].void(order.followed)
         for query, count in dropped.counts.items():
             self._counts[query] = self._counts.get(query, 0) + count
             self._losses[query] = self._losses.get(query, 0.0) + dropped.losses[query]
-        self._nanoseconds += nanoseconds
+        self.nanoseconds += nanoseconds
         self._samples.append((live, nanoseconds))
         return dropped.counts
 
     def found(self, query: str, part: Part) -> None:
         """What a query reports."""
-        own = self._spared.get(query)
-        if own is None or not own.notes or not isinstance(part, Written) or isinstance(part, TimedOutRuns):
+        if not isinstance(part, Written) or isinstance(part, TimedOutRuns) or not len(part):
             return
-        if not len(part):
+        spared, followed = self._spared.get(query, Spared()), self._followed.get(query, Followed())
+        if not spared.notes and not len(followed):
             return
-        counts, places = part.events_of(np.arange(len(part)))
+        begins = np.concatenate([followed.firsts, np.fromiter(spared.notes, np.int64)])
+        near = np.isin(part.first, begins) if isinstance(part, Matches) else np.ones(len(part), np.bool_)
+        if not near.any():
+            return
+        counts, places = part.events_of(np.flatnonzero(near))
         seqs = part.stored.columns[SEQ][places].astype(np.int64)
+        if len(followed):
+            followed.match(seqs, counts)
         first = np.minimum.reduceat(seqs, np.cumsum(counts) - counts)
-        noted = np.flatnonzero(np.isin(first, np.fromiter(own.notes, np.int64)))
+        noted = np.flatnonzero(np.isin(first, np.fromiter(spared.notes, np.int64)))
         for events in np.split(seqs, np.cumsum(counts)[:-1]) if len(noted) else ():
-            own.match(np.sort(events))
+            spared.match(np.sort(events))
 
     def passed(self, query: str, runs: QueryRuns) -> None:
         """What the query found in the block has been reported."""
         if query in self._spared:
             self._spared[query].passed(runs.clock)
+        if query in self._followed:
+            self._followed[query].passed(runs.clock, runs.plan.window.size)
 
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone."""
         self._spared.pop(query, None)
+        self._followed.pop(query, None)
 
     def masked(self, part: Range, slots: Mapping[str, int]) -> None:
         """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""
@@ -101,6 +124,8 @@ class Drops:
             dropped = part.dropped(slot)
             if dropped is not None:
                 self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))
+                if query in self._followed:
+                    self._followed[query].void()
 
     def statistics(self) -> Mapping[str, Any]:
         """`dropped_events`, `dropped` partial matches, `loss` (expected matches missed) and `loss_ratio` (by what they
@@ -111,7 +136,7 @@ class Drops:
             "dropped": dict(self._counts),
             "loss": {query: self._spared.get(query, Spared()).corrected(loss) for query, loss in self._losses.items()},
             "loss_ratio": {query: one.ratio for query, one in self._spared.items()},
-            "shedding_ns": self._nanoseconds,
+            "shedding_ns": self.nanoseconds,
         }
 
     def rows(self) -> list[Mapping[str, Any]]:

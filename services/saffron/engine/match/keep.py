@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.shedding.candidates import Candidates, candidates
+from saffron.engine.match.shedding.followed import alike, are_followed
 from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.removal import remove
 from saffron.engine.match.shedding.spared import Spared, chances, drawn
 from saffron.engine.match.shedding.worst import least
+from saffron.engine.models.ages import ages
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,8 +60,8 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
     """Carry out an order at the position that the queries have reached; those of its queries that do not run count not.
 
     Of all their partial matches together the least go, by (utility, position of the first event, name of the query,
-    state, place among the key's runs). Runs whose window is over do not count. Those that are spared, now or, being
-    `known`, by an order before, go only behind all others.
+    state, place among the key's runs). Runs whose window is over do not count. Those that are followed, or spared, now
+    or, being `known`, by an order before, go only behind all others.
     """
     names = sorted(set(order.queries) & set(standing))
     if sum(standing[name].live for name in names) <= order.keep:
@@ -70,6 +72,7 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
         return Dropped({}, {})
     worths = [order.queries[name] for name in names]
     utility = [_utility(one, worth, standing[name]) for name, one, worth in zip(names, found, worths, strict=True)]
+    expected = [_expected(one, worth, standing[name]) for name, one, worth in zip(names, found, worths, strict=True)]
     sizes = [len(one) for one in found]
     keys = [
         np.concatenate(utility),
@@ -79,30 +82,31 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
         np.concatenate([one.rank for one in found]),
     ]
     cuts = np.cumsum(sizes)[:-1]
-    held = [_held(name, one, known) for name, one in zip(names, found, strict=True)]
+    held = [_held(name, one, known, order) for name, one in zip(names, found, strict=True)]
     gone = _least(keys, np.concatenate(held), excess)
     new = [np.zeros(size) for size in sizes]
     if order.exempt > 0:
-        parts = zip(names, found, np.split(gone, cuts), held, strict=True)
-        new = [_spared(order, name, one, standing[name], goes & ~old, known) for name, one, goes, old in parts]
+        parts = zip(names, found, expected, np.split(gone, cuts), held, strict=True)
+        new = [_spared(order, name, one, own, goes & ~old, known) for name, one, own, goes, old in parts]
         gone = _least(keys, np.concatenate(held) | (np.concatenate(new) > 0), excess)
     counts, losses, spared = {}, {}, {}
-    for name, one, worth, goes, weight, old in zip(names, found, worths, np.split(gone, cuts), new, held, strict=True):
+    for name, one, own, goes, weight, old in zip(names, found, expected, np.split(gone, cuts), new, held, strict=True):
         stays = (weight > 0) & ~goes
         if stays.any() or old.any():
-            spared[name] = _noted(one, worth, standing[name], stays, weight, one.first[goes & old])
+            spared[name] = _noted(one, own, standing[name].clock, stays, weight, one.first[goes & old])
         if goes.any():
             counts[name] = int(np.count_nonzero(goes))
-            losses[name] = float(_loss(one, worth, standing[name], goes).sum())
+            losses[name] = float(own[goes].sum())
             remove(standing[name], one, goes)
     return Dropped(counts, losses, spared)
 
 
-def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None) -> Flags:
-    """[n] which of a query's candidates an order before has spared."""
+def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None, order: Order) -> Flags:
+    """[n] which of a query's candidates are followed, or an order before has spared."""
+    followed = are_followed(found.first, order.followed)
     if known is None or name not in known:
-        return np.zeros(len(found), np.bool_)
-    return known[name].are_known(found.first, found.last)
+        return followed
+    return followed | known[name].are_known(found.first, found.last)
 
 
 def _least(keys: list[NDArray[Any]], held: Flags, count: int) -> Flags:
@@ -117,35 +121,25 @@ def _least(keys: list[NDArray[Any]], held: Flags, count: int) -> Flags:
 
 
 def _spared(
-    order: Order, name: str, found: Candidates, runs: QueryRuns, goes: Flags, known: Mapping[str, Spared] | None
+    order: Order, name: str, found: Candidates, expected: Floats, goes: Flags, known: Mapping[str, Spared] | None
 ) -> Floats:
-    """[n] 0, or where one that would go is spared, how many it stands for."""
-    worth = order.queries[name]
+    """[n] 0, or where one that would go is spared, how many it stands for. `expected` [n]: matches of each."""
     share = (known or {}).get(name, Spared()).share(order.exempt)
-    chance = chances(_loss(found, worth, runs, goes), share, alike=worth.random)
+    chance = chances(expected[goes], share, alike=order.queries[name].random)
     taken = drawn(order.seed, name, found.first[goes]) < chance
     weight = np.zeros(len(found))
     weight[np.flatnonzero(goes)[taken]] = 1 / chance[taken]
     return weight
 
 
-def _noted(found: Candidates, worth: Worth, runs: QueryRuns, stays: Flags, weight: Floats, gone: Ints) -> SparedRuns:
-    expected, until = _loss(found, worth, runs, stays), runs.clock + found.left[stays]
-    return SparedRuns(found.first[stays], found.last[stays], until, expected, weight[stays], _alike(found, stays), gone)
+def _noted(found: Candidates, expected: Floats, clock: int, stays: Flags, weight: Floats, gone: Ints) -> SparedRuns:
+    until, same = clock + found.left[stays], alike(found.first, found.last, np.flatnonzero(stays))
+    return SparedRuns(found.first[stays], found.last[stays], until, expected[stays], weight[stays], same, gone)
 
 
-def _alike(found: Candidates, stays: Flags) -> Ints:
-    """Of each that stays, how many have the same first and last event: alternatives begin with the same events."""
-    near = np.flatnonzero(np.isin(found.first, found.first[stays]))
-    pairs = np.stack([found.first[near], found.last[near]])
-    _, place, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
-    alike: Ints = counts[place.ravel()][stays[near]]
-    return alike
-
-
-def _loss(found: Candidates, worth: Worth, runs: QueryRuns, chosen: Flags) -> Floats:
-    """Matches expected of each of the chosen."""
-    return worth.loss.at(found.state[chosen], _remaining(found, worth, runs)[chosen])
+def _expected(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
+    """[n] matches expected of each."""
+    return worth.loss.at(found.state, _remaining(found, worth, runs)) * _lift(found, worth, runs)
 
 
 def _remaining(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
@@ -154,9 +148,18 @@ def _remaining(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
     return remaining
 
 
+def _lift(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
+    """[n] by what more comes of each than its state and the rest of its window say."""
+    if not len(worth.lift):
+        return np.ones(len(found))
+    age = ages(found.left, found.waited, found.matched, runs.plan.window.size)
+    own: Floats = worth.lift[np.minimum(found.state, len(worth.lift) - 1), age]
+    return own
+
+
 def _utility(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
     if not worth.random:
-        return worth.utility.at(found.state, _remaining(found, worth, runs))
+        return worth.utility.at(found.state, _remaining(found, worth, runs)) * _lift(found, worth, runs)
     mixed = np.full(len(found), np.uint64(worth.seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
     for part in (found.first, found.state, found.rank):
         mixed = (mixed ^ part.view(np.uint64)) * _FACTOR

@@ -45,7 +45,8 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
 
 
 def spent(standing: Standing, nanoseconds: int) -> None:
-    """The query has taken events in that time: it counts where what its runs did is counted."""
+    """The query has taken events in that time: observations count it where they count what its runs did."""
+    standing.taken += nanoseconds
     runs = standing.runs
     if not isinstance(runs, QueryRuns) or runs.watch is None or runs.watch.on:
         standing.nanoseconds += nanoseconds

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from saffron.engine.composition import bound, made_by, read_by, with_types
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.composition import Composition, composed
 from saffron.engine.match.derived import Made
-from saffron.engine.match.drops import Drops, Stopwatch, no_time
+from saffron.engine.match.drops import Drops
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
 from saffron.engine.match.observe import spent, told, transition_rows
 from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.render import Matches
+from saffron.engine.match.sampled import is_sampled
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
+from saffron.engine.match.shedding.orders import read_order
+from saffron.engine.match.shedding.shadow import Shadows
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
 from saffron.engine.operator import History, State
 from saffron.engine.queries import QueryOperator
 from saffron.engine.results import PAST, Fired
 from saffron.engine.standing import Compiler, compile_text
+from saffron.engine.stopwatch import Stopwatch, no_time
 from saffron.engine.strings import Strings
 from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan
+
+_FOLLOWED_MORE = 4
+"""Partial matches are noted to be followed in so many times more blocks than transitions are counted in."""
 
 
 class MatchOperator(QueryOperator[Standing, Runs]):
@@ -55,23 +64,32 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`, by query name: `results` ever; since the start of this operator `found`, and
-        `dropped_events`, `dropped` (partial matches) and `loss` (matches that these would have made, as expected), so
-        that the share of missed matches is about loss / (loss + found)."""
+        `dropped_events`, `dropped` (partial matches), `loss` (matches that these would have made, as expected), so that
+        the share of missed matches is about loss / (loss + found), and `nanoseconds`, which its events took."""
         bound = {name: standing for name, standing in self._standing.items() if standing.runs is not None}
         return {
             "events": self._events,
             "results": {name: standing.results for name, standing in bound.items()},
             "found": {name: standing.results - standing.earlier for name, standing in bound.items()},
             "partial_matches": {name: standing.runs.live for name, standing in bound.items() if standing.runs},
+            "nanoseconds": {name: standing.taken for name, standing in bound.items()},
             "keys": {name: standing.runs.keys.used for name, standing in bound.items() if standing.runs},
             **self._drops.statistics(),
+            "sampled": self._shadows.statistics(),
             "state_bytes": sum(standing.runs.size for standing in bound.values() if standing.runs),
         }
+
+    def cost(self) -> tuple[int, int]:
+        """Partial matches alive, and ns that drop orders have taken since the start of this operator."""
+        return sum(one.runs.live for one in self._standing.values() if one.runs is not None), self._drops.nanoseconds
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
         """Since the last call: by query transitions of runs (P2), and features of events and matches (G2); what drop
         orders took (P7)."""
-        rows = [row for standing in self._standing.values() for row in transition_rows(standing)]
+        rows: list[Mapping[str, Any]] = []
+        for name, standing in self._standing.items():
+            if own := transition_rows(standing):
+                rows += [{**own[0], "followed": self._drops.told(name)}, *own[1:]]
         found = {
             "observations.transitions": rows,
             "observations.features": self._features.rows(self._standing),
@@ -90,11 +108,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._composition: Composition | None = None
         self._made: list[tuple[str, Made]] = []
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
-        self._drops = (
-            Drops(self._stopwatch)
-            if record is None
-            else Drops(self._stopwatch, record["dropped"], record.get("spared"))
-        )
+        self._drops = Drops(self._stopwatch, record)
+        self._shadows = Shadows(clean=record is None)
         self._strings = Strings() if record is None else Strings(record["strings"])
         self._features = FeatureWatch(self._one_in)
         if record is not None:
@@ -102,8 +117,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _record(self) -> Mapping[str, Any]:
         return {
-            "dropped": self._drops.total,
-            "spared": self._drops.spared,
+            **self._drops.record(),
             "before": self._before,
             "strings": self._strings.values,
             "features": self._features.announced,
@@ -128,6 +142,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._block, self._made = block, []
         self._features.begin_block(block)
         if not len(block.columns):
+            self._shadows.forget_matches()
             for standing in self._standing.values():
                 if standing.runs is not None:
                     standing.runs.forget_matches()
@@ -136,9 +151,12 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         for standing in self._standing.values():
             if standing.runs is not None:
                 standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
+        if is_sampled(seq, max(1, self._one_in // _FOLLOWED_MORE)):
+            self._drops.note(seq, self._droppable())
+        self._shadows.begin_block((seq, ts))
         if self._strings.wants_collection:
-            held = (runs.string_codes() for s in self._standing.values() if (runs := s.runs) is not None)
-            self._strings.collect(codes for codes_of_one in held for codes in codes_of_one)
+            held = [runs.string_codes() for s in self._standing.values() if (runs := s.runs) is not None]
+            self._strings.collect(chain(*held, self._shadows.string_codes()))
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
         if begin == stop:
@@ -147,12 +165,16 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._drops.masked(part, {name: one.slot for name, one in self._standing.items() if one.active is not None})
         self._features.advance(part, self._standing)
         if self._composition is not None:
-            self._made += self._composition.advance(part, block, self._before, lambda name: _opened(block, name, part))
+            self._made += self._composition.advance(
+                part, block, self._before, lambda name: _opened(block, name, part), self._stopwatch
+            )
             return
         began = self._stopwatch()
         for name, standing in self._standing.items():
             if standing.active is not None:
-                standing.active.advance(part, _opened(block, name, part))
+                opened = _opened(block, name, part)
+                self._shadow(part, name, standing, opened)
+                standing.active.advance(part, opened)
                 now = self._stopwatch()
                 spent(standing, now - began)
                 began = now
@@ -169,22 +191,41 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _collect(self, standing: Standing) -> None:
         """Take what a query has found in this block."""
-        runs = standing.runs
+        runs, found = standing.runs, []
         if runs is not None and unreported(runs):
             for part in fired(runs, standing.name, self.partition, self._block):
                 standing.results += len(part.results)
                 self._features.found(standing, part.results)
                 self._drops.found(standing.name, part.results)
                 self._fired.append(part)
+                found.append(part.results)
+        matches = [one for one in found if isinstance(one, Matches)]
+        self._shadows.end_block(standing.name, runs, self.partition, self._block, matches)
         if isinstance(runs, QueryRuns):
             self._drops.passed(standing.name, runs)
+
+    def _shadow(self, part: Range, name: str, standing: Standing, opened: Sequence[int]) -> None:
+        """What would be found if nothing was dropped goes on beside a query."""
+        if isinstance(standing.active, QueryRuns) and part.dropped(standing.slot) is not None:
+            last = int(part.seq[-1]), int(part.ts[-1])
+            self._shadows.dropped(name, standing.active, int(part.seq[0]), last)
+        self._shadows.advance(name, part, opened)
 
     # ---------------------------------------------------------------- controls
 
     def _control(self, control: Control, history: History | None) -> None:
         if control.kind == "keep":
-            for name in self._drops.carry_out(self._droppable(), control.body, control.position):
+            order, droppable = read_order(control.body), self._droppable()
+            for name, runs in droppable.items():
+                if name in order.queries and self._composition is None:
+                    self._shadows.dropped(name, runs, control.position)
+            for name in self._drops.carry_out(droppable, order, control.position):
                 self._features.dropped(self._standing[name])
+        if control.kind == "query":
+            self._drops.forget(str(control.body["name"]))
+            self._shadows.forget([str(control.body["name"])])
+        if control.kind == "schema":
+            self._shadows.forget_all()
         super()._control(control, history)
         self._features.control(control)
         self._compose()

@@ -24,6 +24,7 @@ from saffron.engine.match.layout import (
     AT_ONCE,
     DEADLINE_OF,
     DONE,
+    FIRST_ROW,
     FOUND,
     FOUND_ROWS,
     GROW_FOUND,
@@ -51,6 +52,7 @@ from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.selection.stored import Stored
 from saffron.engine.match.selection.timeouts import Timeouts
 from saffron.engine.match.shedding.keys import keep_keys
+from saffron.engine.match.shedding.matched import mark, may_match_again
 from saffron.engine.match.stream import Range, interned, key_matrix, slots_by_code, taken, type_bits
 from saffron.engine.match.windows import NEVER, Windows
 from saffron.engine.strings import Pinned, Strings
@@ -94,6 +96,7 @@ class QueryRuns:
         self.ordinal = 0  # events delivered to this query so far
         self.clock = 0  # instant of the last event of the stream
         self.swept = NEVER  # up to when waiting matches have been reported
+        self._again = not self.composed and (not program.flat or may_match_again(self.plan))
         self.choice = Choice(self.plan, late=program.late)
         self.expired = Expired()
         self.watch = None if program.flat or self.composed else Watch(program.tables, program.trailing)
@@ -364,7 +367,13 @@ class QueryRuns:
                 status = self.program.step(
                     int(self.counters[AT]), len(slots), *self._arguments(numbers, slots, masks, ordinals)
                 )
+        self._mark(start)
         self._sort(start)
+
+    def _mark(self, start: int) -> None:
+        """Runs that begin as these matches do are told apart from others (see `shedding.matched`)."""
+        if self._again:
+            mark(self.rows, self.found[FIRST_ROW, start:])
 
     def _arguments(
         self,

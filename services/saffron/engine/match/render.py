@@ -62,6 +62,11 @@ class Written(ABC):
         counts, places = self._taken(chosen)
         return counts.sum(axis=1), places
 
+    def ids(self, chosen: Ints) -> NDArray[np.uint64]:
+        """uint64 [n, 2]: the ids of these entries."""
+        counts, places = self._taken(chosen)
+        return self._ids(chosen, counts, self._runs.rows.identities(places))
+
     def json(self, chosen: Ints) -> list[bytes]:
         """These entries as JSON objects."""
         if not len(chosen):
@@ -194,6 +199,12 @@ class Matches(Written):
         self._found = entries.found
         last = self._found[2] & runs.rows.mask
         super().__init__(runs, name, partition, last, lows=entries.lows, serials=entries.serials, position=position)
+
+    @property
+    def first(self) -> Ints:
+        """[n] positions of the entries' first events."""
+        found: Ints = self._runs.rows.columns[SEQ][self._found[0] & self._runs.rows.mask].astype(np.int64)
+        return found
 
     @property
     def deadline(self) -> Ints:

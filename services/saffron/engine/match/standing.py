@@ -16,7 +16,8 @@ from saffron.engine.standing import StandingQuery
 class Standing(StandingQuery[Runs]):
     """`results`: ever found, `earlier` of them before this operator took over.
 
-    `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told.
+    `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told,
+    `taken`: all events since this operator took over.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """
@@ -26,6 +27,7 @@ class Standing(StandingQuery[Runs]):
     derived: Derived | None = None
     earlier: int = 0
     nanoseconds: int = 0
+    taken: int = 0
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

@@ -9,7 +9,7 @@ import numpy as np
 from numba import boolean, int32, int64, types, void
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.columns import Column, Columns, masked
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
 from saffron.engine.jit import kernel
 from saffron.engine.match.keys import Keys
@@ -63,7 +63,7 @@ class Range:
         """[n] whether each event was dropped for the query with this slot (-1: it has none); None if none was."""
         if self.columns.dropped is None or slot < 0:
             return None
-        dropped = (self.columns.dropped[self.low : self.high] >> np.uint64(slot)) & np.uint64(1) != 0
+        dropped = masked(self.columns.dropped[self.low : self.high], slot)
         return dropped if dropped.any() else None
 
 

@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 
 PRIOR = 16.0
 """Events of its content's mean utility that a key is seen with before its own: contributions come in clumps."""
+_UNSEEN = 0.632
+"""Weight of losses among matches that nothing was learned from."""
 LEAST_KEYS = 4
 """Different keys with vectors below which no tree is fitted."""
 
@@ -207,13 +209,16 @@ def _tried(
 
 
 def _with_losses(curve: Curve, others: list[tuple[Curve, int]]) -> Curve:
-    """`curve` with the mean losses of others at equal shares."""
+    """`curve` with losses between its own, of what it was fitted to, and the mean of others at equal shares, which were
+    taught by half as much and lose more (the .632 estimator of Efron for samples that leave a third or half out)."""
     if not others:
         return curve
     weights = np.array([weight for _, weight in others], dtype=np.float64)
     weights /= weights.sum()
     lost = sum(w * np.interp(curve.share, one.share, one.lost) for w, (one, _) in zip(weights, others, strict=True))
     false = sum(w * np.interp(curve.share, one.share, one.false) for w, (one, _) in zip(weights, others, strict=True))
+    lost = _UNSEEN * lost + (1 - _UNSEEN) * curve.lost
+    false = _UNSEEN * false + (1 - _UNSEEN) * curve.false
     return replace(curve, lost=np.asarray(lost), false=np.asarray(false))
 
 

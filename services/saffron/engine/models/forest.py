@@ -56,22 +56,36 @@ def train_tree(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> 
 
 
 def train_forest(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> Forest:
-    """Ten trees (scikit-learn's RandomForestRegressor), each of a random sample of the events, not of their vectors."""
-    from sklearn.ensemble import RandomForestRegressor
+    """Ten trees, each of a random sample of the events, not of their vectors."""
+    return _flat(trees_of_samples(vectors, utility, weight, seed))
 
-    forest = RandomForestRegressor(n_estimators=TREES, n_jobs=1, **_grown(weight, seed))
-    rows, weight = copied(weight)
-    return _flat(forest.fit(vectors[rows], utility[rows], sample_weight=weight).estimators_)
+
+def trees_of_samples(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> list[Any]:
+    """scikit-learn's trees of a forest, as its RandomForestRegressor would grow them of `copied` rows; but what was
+    drawn several times is one row with a weight, which is sooner done by as many times as there are copies."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    rows, each = copied(weight)
+    grown = _grown(weight, seed)
+    draw = np.random.RandomState(seed % (1 << 32))
+    trees = []
+    for own in (draw.randint(np.iinfo(np.int32).max) for _ in range(TREES)):
+        drawn = rows[np.random.RandomState(own).randint(0, len(rows), len(rows), dtype=np.int32)]
+        weights = np.bincount(drawn, minlength=len(weight)) * each
+        some = np.flatnonzero(weights)
+        tree = DecisionTreeRegressor(**{**grown, "random_state": own})
+        trees.append(tree.fit(vectors[some], utility[some], sample_weight=weights[some]))
+    return trees
 
 
 def copied(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Rows (indices) repeated as often as their weights say, about `MOST_ROWS` all together, and what each copy weighs.
+    """Rows (indices), each as often as its weight says, about `MOST_ROWS` all together; what a copy of each weighs.
 
     A random sample then misses what is rare, as one of the events would, and not a third of all vectors.
     """
     copies = np.maximum(1, np.round(weight * min(1.0, MOST_ROWS / weight.sum()))).astype(np.int64)
     rows = np.repeat(np.arange(len(weight)), copies)
-    return rows, (weight / copies)[rows]
+    return rows, weight / copies
 
 
 def _grown(weight: Floats, seed: int) -> dict[str, Any]:

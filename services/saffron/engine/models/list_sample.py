@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from saffron.engine.models.zobrist import mixed
+from saffron.engine.models.zobrist import mixed_one
 
 MOST_LISTS = 4096
 """Different lists remembered; of more, those stay whose hash is below half of what it was."""
@@ -58,5 +56,4 @@ class ListSample:
     def _is_sampled(self, keys: tuple[int, ...]) -> bool:
         if not self.level:
             return True
-        total = np.array([sum(keys) % (1 << 64)], dtype=np.uint64)
-        return int(mixed(total)[0]) >> (64 - self.level) == 0
+        return mixed_one(sum(keys)) >> (64 - self.level) == 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.models import markov
+from saffron.engine.models.ages import AGES
 from saffron.engine.models.envelope import ModelError, Version, seal, unseal, version_of
 from saffron.engine.models.latency import SHAPES, LatencyFunction
 from saffron.engine.models.markov import Matrix
@@ -29,7 +30,8 @@ class TransitionModel:
     partial match meets in a whole window. `matrix` [m, m]: T_q. `completion` [bins, m]: P after each multiple of
     `bin_size` events. `matches` [bins, m]: expected matches after as many, where runs split; [0, m] where none does:
     it is P then. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
-    `met` [m]: events that runs met in each state, `observations` all together. Its key in the topic is
+    `met` [m]: events that runs met in each state, `observations` all together. `lift` [m, AGES]: by what more comes of
+    partial matches of each age (see `ages`); [0, AGES] where none was followed. Its key in the topic is
     "QUERY/transitions".
     """
 
@@ -46,6 +48,7 @@ class TransitionModel:
     matches: Matrix
     remaining_ns: Matrix
     met: tuple[int, ...]
+    lift: Matrix
     observations: int
     trained_through: Offsets
 
@@ -91,6 +94,7 @@ class TransitionModel:
                     "matches": self.matches.tolist(),
                     "remaining_ns": self.remaining_ns.tolist(),
                     "met": list(self.met),
+                    "lift": self.lift.tolist(),
                 },
             }
         )
@@ -173,6 +177,7 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
         matches=_table(tables["matches"], states),
         remaining_ns=_table(tables["remaining_ns"], states),
         met=tuple(int(count) for count in tables["met"]),
+        lift=_lift(tables.get("lift", []), states),
         observations=int(content["observations"]),
         trained_through=offsets_of(content["trained_through"]),
     )
@@ -183,6 +188,8 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
             raise ValueError(f"{len(table)} bins of {name} for {len(model.completion)} bins of probabilities")
         if not (table >= 0).all():
             raise ValueError(f"{name} are below 0 or none")
+    if not (model.lift >= 0).all():
+        raise ValueError("factors by age are below 0 or none")
     if len(model.met) != states:
         raise ValueError(f"events met in {len(model.met)} states of {states}")
     if model.bin_size < 1 or model.window_size < 1 or not model.expected_events > 0:
@@ -209,6 +216,16 @@ def _table(rows: Any, states: int) -> Matrix:
     if table.shape[1] != states:
         raise ValueError(f"rows of {table.shape[1]} numbers for {states} states")
     return table
+
+
+def _lift(rows: Any, states: int) -> Matrix:
+    """Models that are older have none."""
+    if not rows:
+        return np.zeros((0, AGES))
+    lift = np.array(rows, dtype=np.float64)
+    if lift.shape != (states, AGES):
+        raise ValueError(f"factors of {lift.shape} ages for {states} states of {AGES}")
+    return lift
 
 
 def offsets_of(body: Any) -> Offsets:

@@ -6,7 +6,8 @@ run died before its window ended. One count is one event met by one partial matc
 beyond the first is a count more, and counted under the state after -2 besides. `lived` is the event time (ms) that
 partial matches lived through meanwhile, summed over them: with the counts it says how many events a partial match meets
 in a ms, and so how many a window in time holds. `nanoseconds` is what the query's blocks took in all: a sample for the
-fit of what each transition takes.
+fit of what each transition takes. `followed` tells what came of partial matches that were noted (see
+`ages`).
 
 `observations.features` (G2), one JSON object per query and commit interval, as the operator's row has it: how often
 each key occurred, the keys of the events of matches and of abandoned partial matches, and the vectors behind keys.
@@ -35,7 +36,7 @@ def transition_messages(rows: Iterable[Mapping[str, Any]], *, stream: str, parti
     """(key, value) of each message that the matcher's rows make: one per query and version, in order of appearance.
 
     A row is {"query", "query_version", "states", "window": {"size", "events"}, "from", "to", "count"} and, where known,
-    "nanoseconds", "events" and "lived" (of the query: the greatest of its rows is taken).
+    "nanoseconds", "events" and "lived" (of the query: the greatest of its rows is taken), and "followed".
     """
     messages: dict[tuple[str, int], dict[str, Any]] = {}
     cells: dict[tuple[str, int], dict[tuple[int, int], int]] = {}
@@ -44,6 +45,7 @@ def transition_messages(rows: Iterable[Mapping[str, Any]], *, stream: str, parti
         message = messages.setdefault(identity, _message(row, stream, partition))
         for field in ("events", "lived", "nanoseconds"):
             message[field] = max(message[field], int(row.get(field, 0)))
+        message["followed"] += row.get("followed", ())
         table = cells.setdefault(identity, {})
         cell = int(row["from"]), int(row["to"])
         table[cell] = table.get(cell, 0) + int(row["count"])
@@ -79,4 +81,5 @@ def _message(row: Mapping[str, Any], stream: str, partition: int) -> dict[str, A
         "events": 0,
         "lived": 0,
         "nanoseconds": 0,
+        "followed": [],
     }

@@ -22,7 +22,7 @@ class PartialMatchModel:
 
     Row k is for (k + 1) * `bin_size` events left of the window, state 0 having nothing bound. `per_ms` turns the ms
     left of a window in time into events; 0 for windows in events. Utilities compare between queries that were scaled
-    together.
+    together. `lift` [m, AGES]: factors of both by age; without rows there are none.
     """
 
     query: str
@@ -30,6 +30,7 @@ class PartialMatchModel:
     per_ms: float
     utility: Matrix
     loss: Matrix
+    lift: Matrix
 
     def utility_of(self, state: int, remaining: float) -> float:
         """U with `remaining` events left; linear between bins."""
@@ -46,6 +47,7 @@ class PartialMatchModel:
             "loss": self.loss.tolist(),
             "bin": self.bin_size,
             "per_ms": self.per_ms,
+            "lift": _short(self.lift),
         }
 
 
@@ -66,8 +68,15 @@ def partial_match_models(
         worth = model.expected / scale * (weights or {}).get(model.query, 1.0)
         if by_time and len(model.remaining_ns):
             worth = worth / np.maximum(model.remaining_ns / mean_time, _LEAST_TIME)
-        found[model.query] = PartialMatchModel(model.query, model.bin_size, model.per_ms, worth, model.expected)
+        found[model.query] = PartialMatchModel(
+            model.query, model.bin_size, model.per_ms, worth, model.expected, model.lift
+        )
     return found
+
+
+def _short(factors: Matrix) -> list[list[float]]:
+    """To four digits: they travel in every drop order."""
+    return [[float(f"{factor:.4g}") for factor in row] for row in factors.tolist()]
 
 
 def _mean(models: Sequence[TransitionModel], tables: Sequence[Matrix]) -> float:

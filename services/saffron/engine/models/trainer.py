@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from saffron.engine.models.ages import AGES, FOLDS, LEFT_BINS, lifts
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.latency import fit
 from saffron.engine.models.markov import (
+    MOST,
     Matrix,
     completion_table,
+    lookup,
     matches_table,
     remaining_time_table,
     succession_matrix,
@@ -33,7 +36,8 @@ LONGEST_WINDOW = 10_000_000
 
 @dataclass
 class TransitionCounts:
-    """What was observed of one version of a query: cells (from, to) -> count, and samples of their times (P2)."""
+    """What was observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
+    and what came of partial matches that were followed (see `ages.Followed`)."""
 
     query: str
     query_version: int
@@ -44,6 +48,7 @@ class TransitionCounts:
     lived: int = 0
     cells: dict[tuple[int, int], int] = field(default_factory=dict)
     costs: TransitionCosts = field(default_factory=TransitionCosts)
+    followed: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @property
     def observations(self) -> int:
@@ -88,9 +93,29 @@ class TransitionCounts:
         self.cells[source, target] = self.cells.get((source, target), 0) + count
         return True
 
+    def add_followed(self, state: int, age: int, number: int, matches: int) -> bool:
+        """Add counts of followed partial matches; False (and nothing added) if they are none."""
+        if not (0 < state < self.states - 1 and 0 <= age < FOLDS * AGES and number > 0 and matches >= 0):
+            return False
+        before = self.followed.get((state, age), (0, 0))
+        self.followed[state, age] = before[0] + number, before[1] + matches
+        return True
+
     def add_time(self, counts: Mapping[tuple[int, int], int], nanoseconds: int) -> None:
         """A sample for the fit of times: transitions of an interval (see `add`) and what they took together."""
         self.costs.add({cell: count for cell, count in counts.items() if cell[1] != FORKED}, nanoseconds)
+
+    def times(self) -> tuple[float, ...]:
+        """ns of an event that meets a partial match, by its state: the fitted times of transitions by how often they
+        were taken; empty where none were measured."""
+        costs = self.costs.fit()
+        if not costs:
+            return ()
+        spent = [0.0] * self.states
+        for (source, target), count in self.cells.items():
+            if target != FORKED:
+                spent[source] += count * costs.get((source, target), 0.0)
+        return tuple(time / max(1, met) for time, met in zip(spent, self.met_by_state(), strict=True))
 
     def halve(self) -> None:
         """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
@@ -98,6 +123,8 @@ class TransitionCounts:
         self.lived //= 2
         self.cells = {cell: count // 2 for cell, count in self.cells.items() if count > 1}
         self.costs.halve()
+        halved = {cell: (number // 2, matches // 2) for cell, (number, matches) in self.followed.items()}
+        self.followed = {cell: sums for cell, sums in halved.items() if sums[0]}
 
     def expected_events(self) -> float:
         """ws: events that a partial match meets in a whole window.
@@ -123,6 +150,8 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
     bins = int(np.ceil(window / bin_size))
     matrix, forks = counts.matrix(), counts.forks
     succession = counts.succession() if forks else matrix
+    completion = completion_table(matrix, bin_size, bins)
+    matches = matches_table(succession, bin_size, bins) if forks else np.zeros((0, counts.states))
     return TransitionModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -133,10 +162,11 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
         expected_events=window,
         bin_size=bin_size,
         matrix=matrix,
-        completion=completion_table(matrix, bin_size, bins),
-        matches=matches_table(succession, bin_size, bins) if forks else np.zeros((0, counts.states)),
+        completion=completion,
+        matches=matches,
         remaining_ns=_remaining(counts, succession, bin_size, bins),
         met=tuple(counts.met_by_state()),
+        lift=_lift(counts, matches if forks else completion, bin_size, window),
         observations=counts.observations,
         trained_through=trained_through,
     )
@@ -172,12 +202,15 @@ def distribution_drift(counts: Mapping[int, int], in_use: Mapping[int, int]) -> 
 
 def _remaining(counts: TransitionCounts, succession: Matrix, bin_size: int, bins: int) -> Matrix:
     """tau from the fitted times of transitions; [0, m] where no times were measured."""
-    costs = counts.costs.fit()
-    if not costs:
+    times = counts.times()
+    if not times:
         return np.zeros((0, counts.states))
-    reward = np.zeros(counts.states)
-    for (source, target), count in counts.cells.items():
-        if target != FORKED:
-            reward[source] += count * costs.get((source, target), 0.0)
-    met = np.maximum(1, counts.met_by_state())
-    return remaining_time_table(succession, reward / met, bin_size, bins)
+    return remaining_time_table(succession, np.array(times), bin_size, bins)
+
+
+def _lift(counts: TransitionCounts, expected: Matrix, bin_size: int, window: float) -> Matrix:
+    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
+    middles = (np.arange(LEFT_BINS) + 0.5) / LEFT_BINS * window
+    states = range(counts.states)
+    chain = np.array([[lookup(expected, bin_size, state, left) for state in states] for left in middles])
+    return lifts(counts.followed, chain, most=MOST if counts.forks else 1.0)

@@ -7,13 +7,15 @@ products are kept (the normal equations): integers that add up in any order, so 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 Cell = tuple[int, int]
 
+MOST_CELLS = 128
+"""Transitions of a sample that are told apart: there are as many products as their square. Others cost the mean."""
 _RIDGE = 1e-4
 """Weight of the mean time, against columns of unit length: what the samples cannot tell apart costs the same."""
 
@@ -36,15 +38,25 @@ class TransitionCosts:
         cells = sorted(cell for cell, count in counts.items() if count > 0)
         if nanoseconds <= 0 or not cells:
             return
-        self.samples += 1
-        self.nanoseconds += nanoseconds
+        self.add_samples(1, nanoseconds)
         for place, cell in enumerate(cells):
-            count = counts[cell]
-            self.counts[cell] = self.counts.get(cell, 0) + count
-            self.moments[cell] = self.moments.get(cell, 0) + count * nanoseconds
-            for other in cells[place:]:
-                pair = cell, other
-                self.products[pair] = self.products.get(pair, 0) + count * counts[other]
+            self.add_moment(cell, counts[cell], counts[cell] * nanoseconds)
+            for other in cells[place:] if len(cells) <= MOST_CELLS else ():
+                self.add_product(cell, other, counts[cell] * counts[other])
+
+    def add_samples(self, samples: int, nanoseconds: int) -> None:
+        """Sums of samples, whose other sums are added too."""
+        self.samples += samples
+        self.nanoseconds += nanoseconds
+
+    def add_moment(self, cell: Cell, count: int, moment: int) -> None:
+        """A transition's sums over samples: of its count, and of its count * nanoseconds."""
+        self.counts[cell] = self.counts.get(cell, 0) + count
+        self.moments[cell] = self.moments.get(cell, 0) + moment
+
+    def add_product(self, one: Cell, other: Cell, total: int) -> None:
+        """The sum over samples of the product of two counts; one <= other."""
+        self.products[one, other] = self.products.get((one, other), 0) + total
 
     def halve(self) -> None:
         """Forget half of everything."""
@@ -60,19 +72,25 @@ class TransitionCosts:
 
         min |X c - t|^2 + ridge * |D (c - mean)|^2, c >= 0, D being the lengths of X's columns.
         """
-        cells = sorted(cell for cell, count in self.counts.items() if count > 0)
-        if not cells or self.nanoseconds <= 0:
+        counted = sorted(cell for cell, count in self.counts.items() if count > 0)
+        if not counted or self.nanoseconds <= 0:
             return {}
-        from scipy.linalg import cholesky, solve_triangular
+        mean = self.nanoseconds / sum(self.counts.values())
+        cells = [cell for cell in counted if self._product(cell, cell) > 0]
+        return dict.fromkeys(counted, mean) | (self._fitted(cells, mean) if cells else {})
+
+    def _fitted(self, cells: Sequence[Cell], mean: float) -> dict[Cell, float]:
         from scipy.optimize import nnls
 
-        length = np.sqrt([float(self.products[cell, cell]) for cell in cells])
+        length = np.sqrt([float(self._product(cell, cell)) for cell in cells])
         gram = np.array([[float(self._product(one, other)) for other in cells] for one in cells])
         gram /= np.outer(length, length)
-        mean = self.nanoseconds / sum(self.counts.values())
-        target = np.array([float(self.moments[cell]) for cell in cells]) / length + _RIDGE * mean * length
-        root = cholesky(gram + _RIDGE * np.eye(len(cells)))
-        scaled, _ = nnls(root, solve_triangular(root, target, trans="T"))
+        moments = np.array([float(self.moments.get(cell, 0)) for cell in cells])
+        target = moments / length + _RIDGE * mean * length
+        # sums that were halved are no exact sums of squares any more: what is below 0 was rounded
+        values, vectors = np.linalg.eigh(gram)
+        root = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
+        scaled, _ = nnls(root[:, None] * vectors.T, (vectors.T @ target) / root)
         return dict(zip(cells, (scaled / length).tolist(), strict=True))
 
     def _product(self, one: Cell, other: Cell) -> int:

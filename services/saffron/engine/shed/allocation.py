@@ -11,12 +11,18 @@ from saffron.engine.shed.loss_curve import LossCurve
 @dataclass(frozen=True)
 class Candidate:
     """A query that may lose events. `worth`: its weight times its matches an event. `cost`: what of the processing time
-    it takes, above 0. `length`: events a match."""
+    it takes, above 0. `length`: events a match. `ratio`: what dropping events has lost, as measured, for what the curve
+    says."""
 
     curve: LossCurve
     worth: float
     cost: float
     length: float = 1.0
+    ratio: float = 1.0
+
+    def lost(self, share: float) -> float:
+        """The share of matches lost where this share of events is dropped."""
+        return min(1.0, self.ratio * self.curve.at(share))
 
     def left(self, share: float) -> float:
         """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
@@ -32,7 +38,7 @@ def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]
     if len(queries) == 1:
         return dict.fromkeys(queries, share)
     pieces = [
-        (query.worth * slope / query.cost, name, begin, end)
+        (query.worth * query.ratio * slope / query.cost, name, begin, end)
         for name, query in queries.items()
         for slope, begin, end in query.curve.pieces
     ]

@@ -9,8 +9,9 @@ from typing import Any
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.shed.pace import Pace
+from saffron.engine.shed.taken import Taken
 
-_SMOOTH = 0.1
+_LEAST_NS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,12 @@ class Detector:
     """Keeps the newest load of each reader, the latency functions in force, and how far they were off of late.
 
     f and g come from the model, by one function each for all that happens; what a reader measured on the same events
-    corrects them by a factor (`Pace`); of several readers, which work side by side, the slowest counts. `times`: ns by
-    query, of late.
+    corrects them by a factor (`Pace`); of several readers, which work side by side, the slowest counts.
     """
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
-    times: dict[str, float] = field(default_factory=dict)
+    _taken: dict[str, Taken] = field(default_factory=dict)
     _paces: dict[str, Pace] = field(default_factory=dict)
 
     def observe(self, load: Mapping[str, Any]) -> None:
@@ -53,10 +53,11 @@ class Detector:
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[service] = whole
-        for query, own in load.get("nanoseconds", {}).items():
-            before = self.times.get(query, float(own))
-            self.times[query] = before + _SMOOTH * (own - before)
         position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
+        by_query = load.get("nanoseconds")
+        if isinstance(by_query, Mapping) and type(nanoseconds) is int and type(events) is int and events > 0:
+            for query, own in by_query.items():
+                self._taken.setdefault(str(query), Taken()).measured(float(own), events, nanoseconds / 1e6)
         if self.partial_matches.get(service) == {}:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
         elif type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
@@ -93,9 +94,15 @@ class Detector:
     def estimate(self, queueing_ms: float) -> Estimate:
         """The inputs of the decision for a block whose oldest event has waited `queueing_ms`."""
         n = self.alive
-        processing = self.model.processing if self.model else None
-        shedding = self.model.shedding if self.model else None
-        return Estimate(queueing_ms, _ms(processing, n), _ms(shedding, n), n)
+        return Estimate(queueing_ms, _ms(self._function, n), _ms(self._of_shedding, n), n)
+
+    def time(self, query: str) -> float:
+        """ns that a query takes of an event, of late; the mean of others where it has told nothing yet, 1 of none."""
+        known = self._taken.get(query)
+        if known is not None:
+            return max(known.mean, _LEAST_NS)
+        others = [one.mean for one in self._taken.values()]
+        return max(sum(others) / len(others), _LEAST_NS) if others else 1.0
 
     # ------------------------------------------------------------ f, g and f^-1 as they are believed now
 
@@ -110,8 +117,7 @@ class Detector:
 
     def shedding(self, partial_matches: float) -> float:
         """g(n) in ms; 0 before it is known."""
-        function = self.model.shedding if self.model else None
-        return 0.0 if function is None else function(partial_matches) / 1e6
+        return _ms(self._of_shedding, partial_matches) or 0.0
 
     def affordable(self, milliseconds: float, at_most: int) -> int:
         """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
@@ -131,6 +137,10 @@ class Detector:
         return self.model.processing if self.model else None
 
     @property
+    def _of_shedding(self) -> LatencyFunction | None:
+        return self.model.shedding if self.model else None
+
+    @property
     def _factor(self) -> float:
         return max((pace.factor for pace in self._paces.values()), default=1.0)
 
@@ -139,5 +149,5 @@ class Detector:
         return max((pace.mean or 0.0 for pace in self._paces.values()), default=0.0)
 
 
-def _ms(function: LatencyFunction | None, partial_matches: int) -> float | None:
+def _ms(function: LatencyFunction | None, partial_matches: float) -> float | None:
     return None if function is None else function(partial_matches) / 1e6

@@ -1,41 +1,183 @@
-"""What dropping events has lost so far, as expected: an average over blocks of the loss promised for each share."""
+"""What dropping has lost so far, as expected: the loss promised at each share, weighted by the matches that were found.
+
+A match is lost when any of its events is (what is found in its stead is another match). Of those that end in a stretch
+of the stream a share L was expected to be lost, as promised for the blocks that hold their events; so each match that
+was found there stands for 1 / (1 - L) (Horvitz and Thompson). Matches come in clumps, and more of them where there is
+less to drop: the promise of all blocks, however weighted, would not do. Where nearly all is dropped little is found,
+and matches are expected as elsewhere: by events times the partial matches that wait for them (and one, which every
+event may begin).
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import exp, log1p, log2
 from typing import Any
+
+import numpy as np
+
+_MOST = 0.999
+_WRONG = 0.5
+"""By how much, relative, a promised loss is off."""
+_LEAST_SHARE = 0.002
+_MOST_RATIO = 8.0
+_TRUST = 4
+"""What is found counts by 1 - L to this power."""
+
+
+@dataclass
+class _Query:
+    """`marks`: (end of a block, and up to there sums over events of log(1 - L) and of what was due). Sums of what has
+    been heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts. `at`: due when heard."""
+
+    marks: deque[tuple[int, float, float]] = field(default_factory=deque)
+    promised: float = 0.0
+    counted: float = 0.0
+    found: float = 0.0
+    lost: float = 0.0
+    due: float = 0.0
+    at: float = 0.0
+
+    def add(self, begin: int, end: int, due: float, lost: float) -> None:
+        if not self.marks:
+            self.marks.append((begin, 0.0, 0.0))
+        _, logs, before = self.marks[-1]
+        self.marks.append((end, logs + (end - begin) * log1p(-min(lost, _MOST)), before + due))
+        self.promised += due * lost
+
+    def heard(self, position: int, count: float, reach: float) -> None:
+        """All events before `position` have been applied, and so many matches found by now."""
+        new = count - self.counted if count >= self.counted else count
+        self.counted = count
+        if not self.marks or position <= self.marks[0][0]:
+            return
+        logs, due = self._at(position)
+        begin = max(float(self.marks[0][0]), position - max(1.0, reach))
+        share = 1.0 - exp((logs - self._at(begin)[0]) / (position - begin))
+        known = 1.0 - share**_TRUST
+        rate = (self.found + self.lost + new) / (self.due + due - self.at) if self.due + due > self.at else 0.0
+        self.lost += share * (known * new / (1.0 - share) + (1.0 - known) * rate * (due - self.at))
+        self.found += new
+        self.due += due - self.at
+        self.at = due
+        while len(self.marks) > 2 and self.marks[1][0] <= begin:
+            self.marks.popleft()
+
+    def _at(self, position: float) -> tuple[float, float]:
+        """The sums up to a position, linear within a block."""
+        ends, logs, dues = zip(*self.marks, strict=True)
+        return float(np.interp(position, ends, logs)), float(np.interp(position, ends, dues))
+
+    @property
+    def share(self) -> float:
+        if self.found + self.lost > 0:
+            return self.lost / (self.found + self.lost)
+        whole = self.marks[-1][2] if self.marks else 0.0
+        return self.promised / whole if whole > 0 else 0.0
+
+
+@dataclass
+class _Measured:
+    """What a reader's sample says: matches that were to be found, those missed of them, first events that they came of,
+    and of these the sum of squared weights; since the first one. `told`: as the reader counts, which begins anew when
+    it does."""
+
+    sums: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    told: tuple[float, ...] | None = None
+
+    def heard(self, numbers: tuple[float, ...]) -> None:
+        if self.told is None:
+            self.told = numbers
+        anew = any(now < before for now, before in zip(numbers, self.told, strict=True))
+        grown = numbers if anew else tuple(now - before for now, before in zip(numbers, self.told, strict=True))
+        self.sums = tuple(one + more for one, more in zip(self.sums, grown, strict=True))
+        self.told = numbers
+
+    def corrected(self, promised: float, found: float) -> float:
+        """The share missed: both weighted by the inverse of their variance. A sample that covers only some of the time
+        (`found`: matches in all of it) is mostly of times when much was dropped, and counts for less."""
+        true, missed, begun, squares = self.sums
+        if true <= 0 or squares <= 0:
+            return promised
+        covered = min(1.0, true / max(1.0, found / (1.0 - min(promised, _MOST))))
+        seen = covered**2 * begun**2 / squares
+        share = missed / true
+        middle = (share + promised) / 2
+        if middle <= 0:
+            return 0.0
+        trust = seen / (seen + (1.0 - middle) / (_WRONG**2 * middle))
+        return promised + trust * (share - promised)
 
 
 @dataclass
 class Losses:
-    """By query. A block weighs as many matches as are due in it: its events times the partial matches that wait for
-    them (and one, which every event may begin); more is dropped when there are many, and more matches too."""
+    """By query."""
 
-    _lost: dict[str, float] = field(default_factory=dict)
-    _due: dict[str, float] = field(default_factory=dict)
+    _queries: dict[str, _Query] = field(default_factory=dict)
+    _reach: dict[str, float] = field(default_factory=dict)
     _results: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _measured: dict[str, _Measured] = field(default_factory=dict)
+    _ratios: dict[str, float] = field(default_factory=dict)
 
-    def add(self, events: int, queries: Iterable[str], alive: Mapping[str, int], lost: Mapping[str, float]) -> None:
-        """A block of so many events; `lost`: share of the matches of a query, none where it is not named."""
-        for query in queries:
-            due = events * (1.0 + alive.get(query, 0))
-            self._due[query] = self._due.get(query, 0.0) + due
-            self._lost[query] = self._lost.get(query, 0.0) + due * lost.get(query, 0.0)
+    def add(
+        self,
+        block: tuple[int, int],
+        queries: Iterable[str],
+        alive: Mapping[str, int],
+        lost: Mapping[str, float],
+        reach: Mapping[str, float],
+    ) -> None:
+        """A block of events [begin, end); `lost`: share of the matches of a query, none where it is not named; `reach`:
+        over how many events a match of a query extends, 1 where that is not known."""
+        begin, end = block
+        self._reach.update(reach)
+        for query in queries if end > begin else ():
+            own = self._queries.setdefault(query, _Query())
+            own.add(begin, end, (end - begin) * (1.0 + alive.get(query, 0)), lost.get(query, 0.0))
 
     def share(self, query: str) -> float:
-        """Of its matches so far, the share that is expected to be lost; 0 before any event."""
-        return self._lost.get(query, 0.0) / self._due[query] if self._due.get(query) else 0.0
+        """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""
+        return self._queries[query].share if query in self._queries else 0.0
 
     def heard(self, load: Mapping[str, Any]) -> None:
-        """A reader's load says which matches it `found`, and how many dropped partial matches cost, by query."""
-        found, loss = load.get("found"), load.get("loss")
-        if isinstance(found, Mapping) and isinstance(loss, Mapping):
-            for query, count in found.items():
-                self._results[str(query)] = float(count), float(loss.get(query, 0.0))
+        """A reader's load says which matches it `found` before which `position`, how many dropped partial matches cost,
+        and what was missed of the `sampled`, by query."""
+        for query, numbers in load.get("sampled", {}).items():
+            self._measured.setdefault(str(query), _Measured()).heard(tuple(map(float, numbers)))
+        for query, ratio in load.get("loss_ratio", {}).items():
+            self._ratios[str(query)] = float(ratio)
+        found, loss, position = load.get("found"), load.get("loss"), load.get("position")
+        if not isinstance(found, Mapping) or not isinstance(loss, Mapping):
+            return
+        for query, count in found.items():
+            name = str(query)
+            self._results[name] = float(count), float(loss.get(query, 0.0))
+            if name in self._queries and type(position) is int:
+                self._queries[name].heard(position, float(count), self._reach.get(name, 1.0))
 
     def missed(self, query: str) -> float:
         """Of its matches, the share that dropped events and dropped partial matches together are expected to lose."""
+        promised = 1.0 - (1.0 - min(1.0, self.share(query))) * self._kept(query)
+        found, _ = self._results.get(query, (0.0, 0.0))
+        return self._measured.get(query, _Measured()).corrected(promised, found)
+
+    def ratios(self, query: str) -> tuple[float, float]:
+        """Matches that dropping lost for each one that models promised: of events, and of partial matches."""
+        share, kept = self.share(query), self._kept(query)
+        by_events = 1.0
+        if share > _LEAST_SHARE and kept > 0:
+            by_events = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept) / share
+        return _steps(by_events), _steps(self._ratios.get(query, 1.0))
+
+    def _kept(self, query: str) -> float:
+        """The share of its matches that dropped partial matches left."""
         found, loss = self._results.get(query, (0.0, 0.0))
-        kept = found / (found + loss) if loss > 0 else 1.0
-        return 1.0 - (1.0 - min(1.0, self.share(query))) * kept
+        return found / (found + loss) if loss > 0 else 1.0
+
+
+def _steps(ratio: float) -> float:
+    """In steps, so that what rests on it seldom changes."""
+    held = min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)
+    return float(2.0 ** (round(4 * log2(held)) / 4))

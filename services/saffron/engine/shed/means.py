@@ -18,10 +18,16 @@ _SMOOTH = 0.05
 
 @dataclass(frozen=True)
 class Droppable:
-    """A query whose partial matches may go; `curve` None: nothing is known of them."""
+    """A query whose partial matches may go; `curve` None: nothing is known of them. `ratio`: what they have lost, as
+    measured, for what the curve says."""
 
     curve: PartialCurve | None
     worth: float
+    ratio: float = 1.0
+
+    def lost(self, saved: float) -> float:
+        """The share of matches lost where this share of the time is saved."""
+        return saved if self.curve is None else min(1.0, self.ratio * self.curve.at(saved))
 
 
 @dataclass
@@ -61,10 +67,9 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
         rest = max(0.0, 1 - (1 - share) / left) if left > 0 else 0.0
         loss = 0.0
         for name in {**events, **partial}:
-            kept = 1 - events[name].curve.at(shares[name]) if name in events else 1.0
+            kept = 1 - events[name].lost(shares[name]) if name in events else 1.0
             if name in partial:
-                curve = partial[name].curve
-                kept *= 1 - (rest if curve is None else curve.at(rest))
+                kept *= 1 - partial[name].lost(rest)
             loss += (events[name] if name in events else partial[name]).worth * (1 - kept)
         if loss < best[0] - 1e-12:
             best = (loss, by_events)

@@ -206,8 +206,8 @@ class ShedderOperator:
     def statistics(self) -> Mapping[str, Any]:
         """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.
 
-        `lost`: by query the share of its matches that dropping events loses, as expected, over all events so far;
-        `missed`: with what dropped partial matches lose, as their reader says. `decision`, `share`, `keep`: the last.
+        `missed`: by query the share of its matches that dropping events and partial matches together is expected to
+        lose, over all events so far. `decision`, `share`, `keep`: the last.
         """
         return {
             **self._counts,
@@ -219,7 +219,6 @@ class ShedderOperator:
             "partial_matches": self._detector.by_query(),
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._offered.refused),
-            "lost": {query: self._losses.share(query) for query in self._view.queries},
             "missed": {query: self._losses.missed(query) for query in self._view.queries},
             "shed_events": {query: self._shed.of(query) for query in self._view.queries},
             "shed_by_reason": {query: self._shed.by_reason(query) for query in self._view.queries},
@@ -241,9 +240,12 @@ class ShedderOperator:
             {name: traits for name, (traits, _) in running.items()},
             {name: slot for name, (_, slot) in running.items()},
             models,
+            {name: self._losses.ratios(name) for name in running},
         )
         decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
-        self._losses.add(len(block.columns), running, self._detector.by_query(), decided.lost)
+        reach = {query: model.expected_events / 2 for query, model in models.items()}
+        ends = block.first_seq, block.next_seq
+        self._losses.add(ends, running, self._detector.by_query(), decided.lost, reach)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.model import TransitionModel
-from saffron.engine.models.partial_match import partial_match_models
+from saffron.engine.models.partial_match import PartialMatchModel, partial_match_models
 from saffron.engine.shed.partial_curve import PartialCurve, partial_curve
 
 _BY_TIME = {"pspice": True, "auto": True, "pspice--": False}
@@ -25,6 +25,7 @@ class Worths:
     seed: int
     _models: Mapping[str, TransitionModel] = field(default_factory=dict)
     _weights: Mapping[str, float] = field(default_factory=dict)
+    _tables: dict[bool, Mapping[str, PartialMatchModel]] = field(default_factory=dict)
     _bodies: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     _curves: dict[tuple[str, str], PartialCurve] = field(default_factory=dict)
 
@@ -33,7 +34,7 @@ class Worths:
         versions = {query: model.version for query, model in models.items()}
         if versions != {query: model.version for query, model in self._models.items()} or weights != self._weights:
             self._models, self._weights = dict(models), dict(weights)
-            self._bodies, self._curves = {}, {}
+            self._tables, self._bodies, self._curves = {}, {}, {}
 
     def of(self, query: str, by: str) -> Mapping[str, Any]:
         """What a "keep" record says of a query that the shedder `by` acts on; without a model it is drawn, as PM-BL."""
@@ -48,16 +49,21 @@ class Worths:
         if model is None or by == "pm-bl":
             return None
         if (query, by) not in self._curves:
-            table = partial_match_models(list(self._models.values()), self._weights, by_time=_BY_TIME.get(by, True))
-            self._curves[query, by] = partial_curve(model, table[query].utility)
+            self._curves[query, by] = partial_curve(model, self._table(query, by).utility)
         return self._curves[query, by]
 
     def _body(self, query: str, by: str) -> Mapping[str, Any]:
         model = self._models.get(query)
         if model is None:
             return {"utility": [], "loss": [], "bin": 1, "per_ms": 0.0, "by": "random", "seed": self.seed}
-        by_time = _BY_TIME.get(by, True)
-        table = partial_match_models(list(self._models.values()), self._weights, by_time=by_time)[query].body()
+        table = self._table(query, by).body()
         if by == "pm-bl":
             return {**table, "utility": [], "by": "random", "seed": self.seed}
         return {**table, "by": "utility"}
+
+    def _table(self, query: str, by: str) -> PartialMatchModel:
+        """Tables of all queries are made together, for they compare."""
+        by_time = _BY_TIME.get(by, True)
+        if by_time not in self._tables:
+            self._tables[by_time] = partial_match_models(list(self._models.values()), self._weights, by_time=by_time)
+        return self._tables[by_time][query]

@@ -26,7 +26,8 @@ class Overload:
     `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
     `interval`: T, over which a share of events is planned; None: as long as the bound. `exempt`: share of the spans of
     the stream in which no event is dropped, so that models stay true. `spared`: share of partial matches that orders do
-    not drop, so that what the others would have made is known. `weights`: of queries, 1 where none is given.
+    not drop, so that what the others would have made is known, `followed` of those
+    that none drops, so that models know what comes of them. `weights`: of queries, 1 where none is given.
     """
 
     bound: float
@@ -36,6 +37,7 @@ class Overload:
     interval: float | None = None
     exempt: float = 0.02
     spared: float = 0.05
+    followed: float = 0.02
     seed: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
 
@@ -46,8 +48,8 @@ class Overload:
             raise InputError(f"after an outage there is {' or '.join(POLICIES)}, not {self.policy!r}")
         if not 0 < self.start < 1 or not 0 < self.safety < 1 or not self.horizon > 0:
             raise InputError("start and safety lie in (0, 1), and the interval is above 0 ms")
-        if not 0 <= self.exempt < 1 or not 0 <= self.spared < 1:
-            raise InputError("what is exempt or spared is a share in [0, 1)")
+        if not all(0 <= share < 1 for share in (self.exempt, self.spared, self.followed)):
+            raise InputError("what is exempt, spared or followed is a share in [0, 1)")
 
     @property
     def horizon(self) -> float:

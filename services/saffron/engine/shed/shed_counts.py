@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.columns import masked
 
 OVERLOAD, OUTAGE = "overload", "outage"
 """Dropped to hold the bound, or because an outage had left them behind."""
@@ -26,8 +27,8 @@ class ShedCounts:
         if mask is None and not whole:
             return
         for query, slot in slots.items():
-            masked = 0 if mask is None or slot < 0 else int(np.count_nonzero(mask >> np.uint64(slot) & np.uint64(1)))
-            self._counts[query, reason] = self._counts.get((query, reason), 0) + whole + masked
+            some = 0 if mask is None or slot < 0 else int(np.count_nonzero(masked(mask, slot)))
+            self._counts[query, reason] = self._counts.get((query, reason), 0) + whole + some
 
     def by_reason(self, query: str) -> dict[str, int]:
         """Reason to events; both reasons are named."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.columns import masked
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
@@ -30,19 +31,23 @@ _AHEAD = 0.1
 READER = "matcher"
 """Whose partial matches can be dropped."""
 _SPAN = 65_536
-"""Events of a span that is exempt as a whole, where windows are not known to be longer."""
-_WINDOWS_A_SPAN = 4
+"""Events of a span that is exempt as a whole, where windows are not known."""
+_LEAST_SPAN, _WINDOWS_A_SPAN = 256, 4
+_AS_PROMISED = (1.0, 1.0)
+"""Ratios of queries of which nothing was measured."""
 _LEAST_SHARE = 0.1
 """Means are compared at what is to be saved now, but at no less than this."""
 
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries in force and not paused: traits, slots in `Columns.dropped` (-1: none), transition models."""
+    """The queries in force and not paused: traits, slots in `Columns.dropped` (-1: none), transition models; `ratios`:
+    measured loss for what models promise, of events and of partial matches, where it is known."""
 
     traits: Mapping[str, Traits]
     slots: Mapping[str, int]
     models: Mapping[str, TransitionModel]
+    ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def by_events(self) -> list[str]:
@@ -142,7 +147,11 @@ class Shedding:
             return 0.0
         share = max(_LEAST_SHARE, 1.0 - 1.0 / (at.rate * each) if at.rate > 0 else 0.0)
         partial = {
-            name: Droppable(self._worths.curve(name, queries.traits[name].by), self._worth(name, queries))
+            name: Droppable(
+                self._worths.curve(name, queries.traits[name].by),
+                self._worth(name, queries),
+                queries.ratios.get(name, _AS_PROMISED)[1],
+            )
             for name in queries.by_partial
         }
         return self._means.split(share, self._candidates(queries), partial)
@@ -155,16 +164,14 @@ class Shedding:
         """The share of the block's work that its mask leaves; queries weigh as much as they take."""
         if shed.mask is None:
             return 1.0
-        taken = {name: self._time(name) for name in queries.traits}
+        taken = {name: self.detector.time(name) for name in queries.traits}
         left = sum(taken[name] * _unmasked(shed.mask, queries.slots[name]) for name in taken)
         return left / sum(taken.values())
 
-    def _time(self, name: str) -> float:
-        return max(self.detector.times.get(name, 1.0), 1e-9)
-
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
-        known = (*(one.version for one in queries.models.values()), *map(id, self.events.models.values()))
+        versions = (one.version for one in queries.models.values())
+        known = (*versions, *map(id, self.events.models.values()), *queries.ratios.items())
         if known != self._by:
             self._by = known
             self._means.forget()
@@ -190,7 +197,11 @@ class Shedding:
             group = {name: one for name, one in worths.items() if one["by"] == by}
             if group:
                 share = sum(alive[name] for name in group) / total
-                exempt = {"exempt": self.settings.spared, "exempt_seed": self.settings.seed}
+                exempt = {
+                    "exempt": self.settings.spared,
+                    "exempt_seed": self.settings.seed,
+                    "followed": self.settings.followed,
+                }
                 orders.append({"n": int(keep * share), **exempt, "queries": group})
         return tuple(orders)
 
@@ -201,8 +212,9 @@ class Shedding:
             name: Candidate(
                 self.events.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
-                self._time(name),
+                self.detector.time(name),
                 queries.models[name].states - 1.0 if name in queries.models else EVENTS_A_MATCH,
+                queries.ratios.get(name, _AS_PROMISED)[0],
             )
             for name in queries.by_events
         }
@@ -237,9 +249,11 @@ class Shedding:
 
 def _unmasked(mask: Bits, slot: int) -> float:
     """The share of events that a query keeps."""
-    return 1.0 if slot < 0 else float(1 - (mask >> np.uint64(slot) & np.uint64(1)).mean())
+    return 1.0 if slot < 0 else float(1 - masked(mask, slot).mean())
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:
-    longest = max((model.expected_events for model in models.values()), default=0.0)
-    return max(_SPAN, int(_WINDOWS_A_SPAN * longest))
+    """A span is much shorter than a stream, and much longer than windows, of which it is to hold some whole."""
+    if not models:
+        return _SPAN
+    return max(_LEAST_SPAN, int(_WINDOWS_A_SPAN * max(model.expected_events for model in models.values())))

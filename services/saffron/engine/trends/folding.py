@@ -14,24 +14,29 @@ STRUCTURES = ("store", "batch")
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a query. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays by name and axis;
-    `names`: constants; `unrolled`: how long a loop may be to be unrolled; `variable`: parameters of functions of which
-    literals are not made use of, so that one function serves all of them.
+    """What is known of a query. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays by name and axis,
+    `told`: those of which nothing in the text depends, for who optimises it;
+    `names`: constants; `unrolled`: how long a loop may be to be unrolled; `common`: functions that are the same for
+    many queries: of literals no use is made in them, and what they read of the wiring's `params` is handed to them
+    where it is `varied` (places) or more than 1.
     """
 
     wiring: Mapping[str, Any]
     shapes: Mapping[tuple[str, int], int]
     names: Mapping[str, Any]
     unrolled: int = 64
-    variable: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    common: frozenset[str] = frozenset()
+    varied: frozenset[int] = frozenset()
+    told: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Made:
-    """`handed`: arrays it wants besides its parameters, and where they are; `value`: what it returns if known."""
+    """`handed`: arrays and numbers that it wants besides its parameters, and where they are, or what; `value`: what it
+    returns if known."""
 
     function: ast.FunctionDef
-    handed: dict[str, str]
+    handed: dict[str, str | int]
     value: Any
 
 
@@ -56,16 +61,19 @@ Make = Callable[[str, tuple[Any, ...]], Made]
 class Folder:
     """Expressions of one function being made: what is known of its names, and what it wants to be handed."""
 
-    def __init__(self, functions: Mapping[str, ast.FunctionDef], known: Known, made: Make) -> None:
+    def __init__(
+        self, functions: Mapping[str, ast.FunctionDef], known: Known, made: Make, *, common: bool = False
+    ) -> None:
         self._functions = functions
+        self._common = common
         self._known = known
         self._make = made
         self._literals: dict[str, Any] = {}
         self._structures: dict[str, str] = {}
         self._arrays: dict[str, ast.expr] = {}
         self._parameters: list[str] = []
-        self._handed: dict[str, str] = {}
-        self._wanted: dict[str, str] = {}
+        self._handed: dict[str, str | int] = {}
+        self._wanted: dict[str, str | int] = {}
 
     def _literal(self, node: ast.expr | None) -> Any:
         return node.value if isinstance(node, ast.Constant) else UNKNOWN
@@ -123,12 +131,20 @@ class Folder:
         wired = attribute_of(base, "wiring")
         if wired is not None:
             place = ast.literal_eval(index)
-            return ast.Constant(self._known.wiring[wired][place].item())
+            value = self._known.wiring[wired][place].item()
+            return self._number(f"{wired}_{place}", value, place) if wired == "params" else ast.Constant(value)
         if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
             size = self._size(base.value, self._literal(index))
             if size is not None:
                 return ast.Constant(size)
         return ast.Subscript(base, index, context)
+
+    def _number(self, name: str, value: int, place: int) -> ast.expr:
+        """A number of the query: a literal, but where many have the function."""
+        if not self._common or (value in (0, 1) and place not in self._known.varied):
+            return ast.Constant(value)
+        self._handed[name] = value
+        return ast.Name(name, ast.Load())
 
     def _logic(self, op: ast.boolop, values: list[ast.expr]) -> ast.expr:
         """and, or: operands that say nothing are left out, what one decides is decided."""
@@ -164,9 +180,8 @@ class Folder:
 
     def _size(self, array: ast.expr, axis: Any) -> int | None:
         """The size of an array of the store, if it is known."""
-        if isinstance(array, ast.Name) and array.id in self._handed:
-            return self._known.shapes.get((self._handed[array.id], axis))
-        return None
+        place = self._handed.get(array.id) if isinstance(array, ast.Name) else None
+        return self._known.shapes.get((place, axis)) if isinstance(place, str) else None
 
     def _structure(self, node: ast.expr) -> str | None:
         """Which of STRUCTURES the expression is."""
@@ -187,20 +202,26 @@ class Folder:
             if parameter != "wiring"
         }
         paths = {p: path for p, value in folded.items() if (path := self._structure(value)) is not None}
-        changed = bound_in(self._functions[name]) | self._known.variable.get(name, frozenset())
+        changed = folded.keys() if name in self._known.common else bound_in(self._functions[name])
         literal = {p: self._literal(value) for p, value in folded.items() if p not in changed}
         literal |= {p: Path(path) for p, path in paths.items()}
         made = self._make(name, tuple(literal.get(p, UNKNOWN) for p in parameters))
         if made.value is not UNKNOWN:
             return ast.Constant(made.value)
-        self._handed |= made.handed
         given = [value for p, value in folded.items() if literal.get(p, UNKNOWN) is UNKNOWN]
-        handed = [ast.Name(part, ast.Load()) for part in made.handed]
-        return ast.Call(ast.Name(made.function.name, ast.Load()), [*given, *handed], [])
+        given += [self._hand(part, what) for part, what in made.handed.items()]
+        return ast.Call(ast.Name(made.function.name, ast.Load()), given, [])
+
+    def _hand(self, part: str, what: str | int) -> ast.expr:
+        """What a function that is called wants to be handed."""
+        if isinstance(what, int):
+            return self._number(part, what, int(part.rpartition("_")[2]))
+        self._handed[part] = what
+        return ast.Name(part, ast.Load())
 
 
 def text_of(statements: list[ast.stmt]) -> str:
-    return ast.unparse(ast.fix_missing_locations(ast.Module(statements, [])))
+    return ast.unparse(ast.Module(statements, []))
 
 
 def attribute_of(node: ast.expr, whole: str) -> str | None:

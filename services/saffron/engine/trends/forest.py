@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.trends.graphs import Graphs
-from saffron.engine.trends.layout import KEYS, KLO, T_COLUMN, Ints, Store, Wiring
+from saffron.engine.trends.layout import KEYS, KLO, STRICT, T_COLUMN, Ints, Store, Wiring
 from saffron.engine.trends.measures import Measures
 from saffron.engine.trends.ordered import (
     BLOCK,
@@ -17,6 +17,7 @@ from saffron.engine.trends.ordered import (
     CHILD,
     COUNTS,
     HEIGHT,
+    KEY,
     LAST,
     LISTS,
     ROWS,
@@ -69,6 +70,22 @@ def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
     head[columns] += (head[columns] > 0) * (rows // old * windows - rows)
     head[[WINDOWS, COUNTS, ROWS]] = windows, head[COUNTS] // old * windows, rows // old * windows
     return index._replace(ints=ints, smalls=smalls, floats=floats)
+
+
+def codes(index: Index | tuple[()], store: Store, wiring: Wiring, known: int) -> Iterator[Ints]:
+    """Numbers of strings, below `known`, by which entries are ordered, or vertices that wait (TIME STRICT) will be.
+
+    Which of an index's words and keys are strings, and which entries are left over, it does not say: all that may be
+    such a number counts as one."""
+    if not isinstance(index, Index):
+        return
+    waiting = len(wiring.trees) if wiring.params[STRICT] else 0
+    words = [index.ints[index.head[WORD]]] if index.head[WORD] else []
+    words += list(store.marks[:, store.marks.shape[1] - waiting :].T)
+    values = [np.ascontiguousarray(row).astype(np.int64).view(np.float64) for row in words]
+    for row in (*values, index.floats[KEY], *store.values[len(store.values) - waiting :]):
+        found = row[(row >= 0) & (row < known)]
+        yield found[found == np.floor(found)].astype(np.int64)
 
 
 def entries(index: Index, store: Store, wiring: Wiring) -> int:

@@ -26,7 +26,8 @@ from saffron.engine.trends.kernels_cells import (
     zero,
 )
 from saffron.engine.trends.kernels_lists import extra_marks, gather_list, make_room
-from saffron.engine.trends.kernels_panes import extend, slot_of
+from saffron.engine.trends.kernels_matrices import has_matrices
+from saffron.engine.trends.kernels_panes import extend, matrix_of
 from saffron.engine.trends.kernels_tables import locate, renew
 from saffron.engine.trends.kernels_trees import fell, gather_tree, has_nodes, hold_back, plant
 from saffron.engine.trends.kernels_windows import close_until, enter, finish, last_begun, open_window
@@ -226,12 +227,13 @@ def take_paned(i: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> 
     """Let event i count in the pane that it lies in (`kernels_panes`); False for want of room."""
     params, keys = wiring.params, store.keys
     events = batch.states[i]
+    if not has_matrices(2, store):
+        return False
     row = locate(i, events & params[OPENERS], events & params[STARTS], khi, wiring, store, batch)
     if row < 0:
         return bool(row == -1)
     after = 1 + params[KEY_WIDTH]
-    slot = slot_of(row, after, khi, wiring, store)
-    extend(row, slot, i, wiring, store, batch)
+    extend(matrix_of(row, after, khi, wiring, store), i, wiring, store, batch)
     if events & params[STARTS] != 0:
         last = 1 + params[GROUP_WIDTH] + GROUP_LAST
         enter(keys[row, after + AFTER_GROUP], batch.seq[i], store.head[KLO], khi, last, store)

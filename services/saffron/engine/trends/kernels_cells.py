@@ -6,11 +6,10 @@ Everywhere `klo`..`khi` are the windows meant. Part of what is compiled once for
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from saffron.engine.trends.layout import (
+    COUNTED,
     F_COUNT,
-    F_SUM,
     INFINITE,
     LARGEST,
     M_ATTRIBUTE,
@@ -33,13 +32,6 @@ from saffron.engine.trends.numbers import add, add_signed, scaled
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
-def plus(function: int, n: int, e: int, m: int, f: int) -> Any:
-    """The sum of two numbers of one measure."""
-    if function == F_COUNT:
-        return add(n, e, m, f)
-    return add_signed(n, e, m, f)
-
-
 def zero(row: int, total: int, klo: int, khi: int, store: Store) -> None:
     """Empty a total."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
@@ -55,14 +47,14 @@ def pour(row: int, source: int, target: int, klo: int, khi: int, wiring: Wiring,
     """Add one total of a key to another, and empty it."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     for slot in between(klo, khi, totals.shape[3]):
-        for a in range(totals.shape[2]):
-            n, e = plus(
-                wiring.measures[a, M_FUNCTION],
-                totals[row, target, a, slot],
-                scales[row, target, a, slot],
-                totals[row, source, a, slot],
-                scales[row, source, a, slot],
-            )
+        for a in range(wiring.params[COUNTED]):
+            n, e = totals[row, target, a, slot], scales[row, target, a, slot]
+            n, e = add(n, e, totals[row, source, a, slot], scales[row, source, a, slot])
+            totals[row, target, a, slot] = n
+            scales[row, target, a, slot] = e
+        for a in range(wiring.params[COUNTED], totals.shape[2]):
+            n, e = totals[row, target, a, slot], scales[row, target, a, slot]
+            n, e = add_signed(n, e, totals[row, source, a, slot], scales[row, source, a, slot])
             totals[row, target, a, slot] = n
             scales[row, target, a, slot] = e
         for b in range(extremes.shape[2]):
@@ -75,17 +67,14 @@ def gather_total(s: int, row: int, total: int, klo: int, khi: int, wiring: Wirin
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     sums, sum_scales = store.sums, store.sum_scales
     for slot in between(klo, khi, totals.shape[3]):
-        n, e = add(sums[s, 0, slot], sum_scales[s, 0, slot], totals[row, total, 0, slot], scales[row, total, 0, slot])
-        sums[s, 0, slot] = n
-        sum_scales[s, 0, slot] = e
-        for a in range(1, totals.shape[2]):
-            n, e = plus(
-                wiring.measures[a, M_FUNCTION],
-                sums[s, a, slot],
-                sum_scales[s, a, slot],
-                totals[row, total, a, slot],
-                scales[row, total, a, slot],
-            )
+        for a in range(wiring.params[COUNTED]):
+            n, e = sums[s, a, slot], sum_scales[s, a, slot]
+            n, e = add(n, e, totals[row, total, a, slot], scales[row, total, a, slot])
+            sums[s, a, slot] = n
+            sum_scales[s, a, slot] = e
+        for a in range(wiring.params[COUNTED], totals.shape[2]):
+            n, e = sums[s, a, slot], sum_scales[s, a, slot]
+            n, e = add_signed(n, e, totals[row, total, a, slot], scales[row, total, a, slot])
             sums[s, a, slot] = n
             sum_scales[s, a, slot] = e
         for b in range(extremes.shape[2]):
@@ -97,17 +86,14 @@ def accumulate(row: int, total: int, s: int, klo: int, khi: int, wiring: Wiring,
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     sums, sum_scales = store.sums, store.sum_scales
     for slot in between(klo, khi, totals.shape[3]):
-        n, e = add(totals[row, total, 0, slot], scales[row, total, 0, slot], sums[s, 0, slot], sum_scales[s, 0, slot])
-        totals[row, total, 0, slot] = n
-        scales[row, total, 0, slot] = e
-        for a in range(1, totals.shape[2]):
-            n, e = plus(
-                wiring.measures[a, M_FUNCTION],
-                totals[row, total, a, slot],
-                scales[row, total, a, slot],
-                sums[s, a, slot],
-                sum_scales[s, a, slot],
-            )
+        for a in range(wiring.params[COUNTED]):
+            n, e = totals[row, total, a, slot], scales[row, total, a, slot]
+            n, e = add(n, e, sums[s, a, slot], sum_scales[s, a, slot])
+            totals[row, total, a, slot] = n
+            scales[row, total, a, slot] = e
+        for a in range(wiring.params[COUNTED], totals.shape[2]):
+            n, e = totals[row, total, a, slot], scales[row, total, a, slot]
+            n, e = add_signed(n, e, sums[s, a, slot], sum_scales[s, a, slot])
             totals[row, total, a, slot] = n
             scales[row, total, a, slot] = e
         for b in range(extremes.shape[2]):
@@ -117,14 +103,13 @@ def accumulate(row: int, total: int, s: int, klo: int, khi: int, wiring: Wiring,
 def gather_vertex(s: int, v: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add what a vertex has in one window, counts scaled or several numbers, to the numbers of the event."""
     sums, scales = store.sums, store.sum_scales
-    for a in range(sums.shape[1]):
-        n, e = plus(
-            wiring.measures[a, M_FUNCTION],
-            sums[s, a, slot],
-            scales[s, a, slot],
-            store.counts[v, a, slot],
-            store.count_scales[v, a, slot],
-        )
+    for a in range(wiring.params[COUNTED]):
+        n, e = add(sums[s, a, slot], scales[s, a, slot], store.counts[v, a, slot], store.count_scales[v, a, slot])
+        sums[s, a, slot] = n
+        scales[s, a, slot] = e
+    for a in range(wiring.params[COUNTED], sums.shape[1]):
+        n, e = sums[s, a, slot], scales[s, a, slot]
+        n, e = add_signed(n, e, store.counts[v, a, slot], store.count_scales[v, a, slot])
         sums[s, a, slot] = n
         scales[s, a, slot] = e
     for b in range(store.sum_extremes.shape[1]):
@@ -169,23 +154,30 @@ def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, ba
             column = wiring.measures[a, M_ATTRIBUTE]
             value = batch.attributes[column, i] if column >= 0 else 0.0
             if not math.isnan(value):
-                if a < numbers:
-                    measure_number(s, a, i, klo, khi, wiring, store, batch)
+                if wiring.measures[a, M_FUNCTION] == F_COUNT:
+                    measure_count(s, a, klo, khi, store)
+                elif a < numbers:
+                    measure_sum(s, a, i, wiring.measures[a, M_SPLIT], klo, khi, store, batch)
                 else:
                     least = value if wiring.measures[a, M_FUNCTION] < 3 else -value
                     measure_extreme(s, a - numbers, least, klo, khi, store)
 
 
-def measure_number(s: int, a: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Add 1, or the event's value, to a number for each trend that ends with the event."""
+def measure_count(s: int, a: int, klo: int, khi: int, store: Store) -> None:
+    """Add 1 to a number for each trend that ends with the event."""
     sums, scales = store.sums, store.sum_scales
-    split = wiring.measures[a, M_SPLIT]
     for slot in between(klo, khi, sums.shape[2]):
-        if wiring.measures[a, M_FUNCTION] == F_SUM:
-            m, f = scaled(sums[s, 0, slot], scales[s, 0, slot], batch.mantissas[split, i], batch.exponents[split, i])
-            n, e = add_signed(sums[s, a, slot], scales[s, a, slot], m, f)
-        else:
-            n, e = add(sums[s, a, slot], scales[s, a, slot], sums[s, 0, slot], scales[s, 0, slot])
+        n, e = add(sums[s, a, slot], scales[s, a, slot], sums[s, 0, slot], scales[s, 0, slot])
+        sums[s, a, slot] = n
+        scales[s, a, slot] = e
+
+
+def measure_sum(s: int, a: int, i: int, split: int, klo: int, khi: int, store: Store, batch: Batch) -> None:
+    """Add the event's value to a number for each trend that ends with the event."""
+    sums, scales = store.sums, store.sum_scales
+    for slot in between(klo, khi, sums.shape[2]):
+        m, f = scaled(sums[s, 0, slot], scales[s, 0, slot], batch.mantissas[split, i], batch.exponents[split, i])
+        n, e = add_signed(sums[s, a, slot], scales[s, a, slot], m, f)
         sums[s, a, slot] = n
         scales[s, a, slot] = e
 
@@ -227,8 +219,12 @@ def append(v: int, s: int, klo: int, khi: int, order: int, store: Store) -> None
 def enter_numbers(entry: int, slot: int, ns: Ints, es: Smalls, least: Floats, wiring: Wiring, store: Store) -> None:
     """Add numbers [A, K] and extremes [B, K], of one slot, to an entry."""
     numbers, scales, extremes = store.entry_numbers, store.entry_scales, store.entry_extremes
-    for a in range(numbers.shape[1]):
-        n, e = plus(wiring.measures[a, M_FUNCTION], numbers[entry, a], scales[entry, a], ns[a, slot], es[a, slot])
+    for a in range(wiring.params[COUNTED]):
+        n, e = add(numbers[entry, a], scales[entry, a], ns[a, slot], es[a, slot])
+        numbers[entry, a] = n
+        scales[entry, a] = e
+    for a in range(wiring.params[COUNTED], numbers.shape[1]):
+        n, e = add_signed(numbers[entry, a], scales[entry, a], ns[a, slot], es[a, slot])
         numbers[entry, a] = n
         scales[entry, a] = e
     for b in range(extremes.shape[1]):

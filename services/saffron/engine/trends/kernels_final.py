@@ -5,13 +5,14 @@ Part of what is compiled once for all queries; see `kernels`.
 
 from __future__ import annotations
 
-from saffron.engine.trends.kernels_cells import enter_numbers, gather_vertex, plus
+from saffron.engine.trends.kernels_cells import enter_numbers, gather_vertex
 from saffron.engine.trends.kernels_lists import begin_of, first_from
 from saffron.engine.trends.layout import (
     AFTER_GROUP,
     AFTER_LAST,
     AFTER_LISTS,
     BOTH,
+    COUNTED,
     FINAL,
     FIRST_ROW,
     GROUP_LAST,
@@ -36,7 +37,7 @@ from saffron.engine.trends.layout import (
     Store,
     Wiring,
 )
-from saffron.engine.trends.numbers import add, product
+from saffron.engine.trends.numbers import add, add_signed, product
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
@@ -93,14 +94,14 @@ def final_total(side: int, row: int, total: int, slot: int, wiring: Wiring, stor
 def add_total(side: int, row: int, total: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add one total of the key in one window."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
-    for a in range(sums.shape[1]):
-        n, e = plus(
-            wiring.measures[a, 0],
-            sums[side, a, slot],
-            scales[side, a, slot],
-            store.totals[row, total, a, slot],
-            store.total_scales[row, total, a, slot],
-        )
+    for a in range(wiring.params[COUNTED]):
+        n, e = sums[side, a, slot], scales[side, a, slot]
+        n, e = add(n, e, store.totals[row, total, a, slot], store.total_scales[row, total, a, slot])
+        sums[side, a, slot] = n
+        scales[side, a, slot] = e
+    for a in range(wiring.params[COUNTED], sums.shape[1]):
+        n, e = sums[side, a, slot], scales[side, a, slot]
+        n, e = add_signed(n, e, store.totals[row, total, a, slot], store.total_scales[row, total, a, slot])
         sums[side, a, slot] = n
         scales[side, a, slot] = e
     for b in range(extremes.shape[1]):

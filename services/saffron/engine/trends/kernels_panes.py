@@ -23,9 +23,12 @@ from saffron.engine.trends.kernels_matrices import (
     add_cell,
     add_to_cell,
     compose,
+    copy_matrix,
     copy_to_cell,
     load,
     make_one,
+    new_matrix,
+    release,
     through,
 )
 from saffron.engine.trends.layout import (
@@ -55,117 +58,113 @@ from saffron.engine.trends.layout import (
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
-def slot_of(row: int, after: int, khi: int, wiring: Wiring, store: Store) -> Any:
-    """Where the matrix is that the key's next event, in pane `khi`, goes into."""
-    keys, panes = store.keys, store.panes
+def matrix_of(row: int, after: int, khi: int, wiring: Wiring, store: Store) -> Any:
+    """The matrix that the key's next event, in pane `khi`, goes into; two may be taken for it."""
+    keys, panes, matrices = store.keys, store.panes, store.matrices
     windows = len(store.slots)
     last = keys[row, after + AFTER_LAST]
     keys[row, after + AFTER_LAST] = khi
-    panes[row, windows + PANE_KNOWN] = NO_WINDOW
-    slot = khi % windows
-    if panes[row, windows + PANE_LISTED] == 0:
-        if last == NO_WINDOW:
-            other = 0
-            while other < windows:
-                panes[row, other] = NO_WINDOW
-                other += 1
-        panes[row, windows + PANE_LISTED] = 1
-        panes[store.head[LIVE], windows + PANE_ROW] = row
+    panes[row, PANE_KNOWN] = NO_WINDOW
+    if panes[row, PANE_LISTED] == 0:
+        panes[row, PANE_LISTED] = 1
+        panes[store.head[LIVE], PANE_ROW] = row
         store.head[LIVE] += 1
-        panes[row, slot] = NO_WINDOW
-        panes[row, windows + PANE_MIDDLE] = NO_WINDOW  # there is no front stack
-        make_one(row, windows, wiring, store)
-    elif khi > last >= panes[row, windows + PANE_MIDDLE]:
-        compose(row, windows, last % windows, wiring, store)
-    if khi < panes[row, windows + PANE_MIDDLE]:
-        return windows  # the front holds the pane as it was
-    if panes[row, slot] != khi:
-        panes[row, slot] = khi
-        make_one(row, slot, wiring, store)
-    return slot
+        panes[row, PANE_MIDDLE] = NO_WINDOW  # there is no front stack
+    elif khi > last >= panes[row, PANE_MIDDLE]:
+        done = matrices[row, last % windows] - 1
+        if matrices[row, windows] > 0:
+            compose(matrices[row, windows] - 1, done, wiring, store)
+        else:
+            copy_matrix(done, new_matrix(row, windows, store), store)
+    slot = khi % windows if khi >= panes[row, PANE_MIDDLE] else windows  # the front holds the pane as it was
+    if matrices[row, slot] == 0:
+        make_one(new_matrix(row, slot, store), wiring, store)
+    return matrices[row, slot] - 1
 
 
-def extend(row: int, slot: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> None:
+def extend(at: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> None:
     """Multiply a matrix by that of event i."""
     first = 0
     while first < store.totals.shape[3]:
-        lengthen_paths(row, slot, first, i, batch.states[i], wiring, store, batch)
+        lengthen_paths(at, first, i, batch.states[i], wiring, store, batch)
         first += len(wiring.states)
 
 
-def lengthen_paths(
-    row: int, slot: int, first: int, i: int, events: int, wiring: Wiring, store: Store, batch: Batch
-) -> None:
+def lengthen_paths(at: int, first: int, i: int, events: int, wiring: Wiring, store: Store, batch: Batch) -> None:
     """Lengthen the paths of one row of a matrix (its cells from `first` on) by event i."""
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
             start_sums(s, 0 if wiring.states[s, IS_START] and first == 0 else 1, 0, 0, store)
             for t in range(wiring.states[s, ENTERING], wiring.states[s, ENTERING] + wiring.states[s, ENTERING_SIZE]):
-                add_cell(s, row, slot, first + wiring.transitions[t, SOURCE], wiring, store)
+                add_cell(s, at, first + wiring.transitions[t, SOURCE], wiring, store)
             if len(wiring.measures) > 1:
                 measure(s, i, 0, 0, wiring, store, batch)
             if wiring.states[s, IS_END]:
                 measure_extreme(s, store.sum_extremes.shape[1] - 1, 0.0 - batch.time[i], 0, 0, store)
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
-            add_to_cell(row, slot, first + s, s, wiring, store)
+            add_to_cell(at, first + s, s, wiring, store)
 
 
 def turn(row: int, k: int, last: int, wiring: Wiring, store: Store) -> None:
     """All panes from k on go to the front: each becomes the product of itself and those behind it."""
-    panes = store.panes
+    matrices = store.matrices
     windows = len(store.slots)
-    behind = -1
+    behind = 0
     pane = last
     while pane >= k:
-        slot = pane % windows
-        if panes[row, slot] == pane:
-            if behind >= 0:
-                compose(row, slot, behind, wiring, store)
-            behind = slot
+        at = matrices[row, pane % windows]
+        if at > 0:
+            if behind > 0:
+                compose(at - 1, behind - 1, wiring, store)
+            behind = at
         pane -= 1
-    panes[row, windows + PANE_MIDDLE] = last + 1
-    panes[row, windows + PANE_FRONT] = k
-    make_one(row, windows, wiring, store)
+    store.panes[row, PANE_MIDDLE] = last + 1
+    store.panes[row, PANE_FRONT] = k
+    release(row, windows, store)
 
 
 def conclude(row: int, k: int, after: int, wiring: Wiring, store: Store) -> None:
-    """What the key's trends in window k add up to, into the row of the scratch behind the vectors."""
-    panes = store.panes
+    """What the key's trends in window k add up to, into the row of the scratch behind the vectors; takes a matrix."""
+    panes, matrices = store.panes, store.matrices
     windows, result = len(store.slots), 2 * len(wiring.states)
     last = store.keys[row, after + AFTER_LAST]
-    if k >= panes[row, windows + PANE_MIDDLE]:
+    if k >= panes[row, PANE_MIDDLE]:
         turn(row, k, last, wiring, store)
-    pane = max(k, panes[row, windows + PANE_FRONT])
-    while panes[row, pane % windows] != pane:
+    pane = max(k, panes[row, PANE_FRONT])
+    while matrices[row, pane % windows] == 0:
         pane += 1
-    panes[row, windows + PANE_FRONT] = pane
+    panes[row, PANE_FRONT] = pane
     start_sums(result, 1, 0, 0, store)
-    if panes[row, windows + PANE_KNOWN] != pane:
-        load(row, pane % windows, 0, wiring, store)
-        through(row, windows, True, wiring, store)
-        if last >= panes[row, windows + PANE_MIDDLE]:
-            through(row, last % windows, True, wiring, store)
+    if panes[row, PANE_KNOWN] != pane:
+        load(matrices[row, pane % windows] - 1, 0, wiring, store)
+        if matrices[row, windows] > 0:
+            through(matrices[row, windows] - 1, True, wiring, store)
+        if last >= panes[row, PANE_MIDDLE]:
+            through(matrices[row, last % windows] - 1, True, wiring, store)
+        known = (
+            matrices[row, windows + 1] - 1 if matrices[row, windows + 1] > 0 else new_matrix(row, windows + 1, store)
+        )
         for s in range(len(wiring.states)):
             if wiring.states[s, IS_END]:
-                copy_to_cell(row, windows + 1, 0, s, store)
-                add_cell(result, row, windows + 1, 0, wiring, store)
-        copy_to_cell(row, windows + 1, 0, result, store)
-        panes[row, windows + PANE_KNOWN] = pane
+                copy_to_cell(known, 0, s, store)
+                add_cell(result, known, 0, wiring, store)
+        copy_to_cell(known, 0, result, store)
+        panes[row, PANE_KNOWN] = pane
     else:
-        add_cell(result, row, windows + 1, 0, wiring, store)
+        add_cell(result, matrices[row, windows + 1] - 1, 0, wiring, store)
 
 
 def finish_panes(k: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add what the keys have in window k to the entries of their groups; those that have nothing later are let go."""
     keys, panes = store.keys, store.panes
-    windows, result = len(store.slots), 2 * len(wiring.states)
+    result = 2 * len(wiring.states)
     after = 1 + wiring.params[KEY_WIDTH]
     begun = 1 + wiring.params[GROUP_WIDTH] + GROUP_LAST
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     kept = 0
     for j in range(store.head[LIVE]):
-        row = panes[j, windows + PANE_ROW]
+        row = panes[j, PANE_ROW]
         group, last = keys[row, after + AFTER_GROUP], keys[row, after + AFTER_LAST]
         if last >= k and store.groups[group, begun] >= k:
             conclude(row, k, after, wiring, store)
@@ -175,16 +174,25 @@ def finish_panes(k: int, slot: int, wiring: Wiring, store: Store) -> None:
                 time = int(0.0 - extremes[result, extremes.shape[1] - 1, 0])
                 store.entries[entry, E_TIME] = max(store.entries[entry, E_TIME], time)
         if last > k:
-            panes[kept, windows + PANE_ROW] = row
+            panes[kept, PANE_ROW] = row
             kept += 1
+            release(row, slot, store)
         else:
-            panes[row, windows + PANE_LISTED] = 0
+            forget(row, store)
     store.head[LIVE] = kept
+
+
+def forget(row: int, store: Store) -> None:
+    """What a key has counts for nothing."""
+    store.panes[row, PANE_LISTED] = 0
+    slot = 0
+    while slot < store.matrices.shape[1]:
+        release(row, slot, store)
+        slot += 1
 
 
 def let_go(store: Store) -> None:
     """No open window holds the beginning of a trend: what the keys have counts for nothing."""
-    windows = len(store.slots)
     for j in range(store.head[LIVE]):
-        store.panes[store.panes[j, windows + PANE_ROW], windows + PANE_LISTED] = 0
+        forget(store.panes[j, PANE_ROW], store)
     store.head[LIVE] = 0

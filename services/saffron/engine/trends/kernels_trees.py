@@ -10,17 +10,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from saffron.engine.trends.kernels_cells import plus
 from saffron.engine.trends.layout import (
     AFTER_LAST,
     AFTER_LISTS,
+    COUNTED,
     FIRST_ROW,
     INFINITE,
     KEY_WIDTH,
     KEYS,
     LIST,
     LIST_SIZE,
-    M_FUNCTION,
     M_LAST,
     NEED,
     NEED_NODES,
@@ -39,6 +38,7 @@ from saffron.engine.trends.layout import (
     Wiring,
     between,
 )
+from saffron.engine.trends.numbers import add, add_signed
 from saffron.engine.trends.ordered import (
     AFTER,
     BEFORE,
@@ -109,11 +109,14 @@ def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: I
     """Add what an entry has in one window to the numbers of the event."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     windows = sums.shape[2]
-    for a in range(sums.shape[1]):
+    for a in range(wiring.params[COUNTED]):
         r = a * windows + slot
-        n, e = plus(
-            wiring.measures[a, M_FUNCTION], sums[s, a, slot], scales[s, a, slot], index.ints[r, at], index.smalls[r, at]
-        )
+        n, e = add(sums[s, a, slot], scales[s, a, slot], index.ints[r, at], index.smalls[r, at])
+        sums[s, a, slot] = n
+        scales[s, a, slot] = e
+    for a in range(wiring.params[COUNTED], sums.shape[1]):
+        r = a * windows + slot
+        n, e = add_signed(sums[s, a, slot], scales[s, a, slot], index.ints[r, at], index.smalls[r, at])
         sums[s, a, slot] = n
         scales[s, a, slot] = e
     for b in range(extremes.shape[1]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from saffron.engine.trends.kernels_cells import enter_numbers
 from saffron.engine.trends.kernels_final import finish_keys
+from saffron.engine.trends.kernels_matrices import has_matrices
 from saffron.engine.trends.kernels_panes import finish_panes, let_go
 from saffron.engine.trends.kernels_trees import clear_window
 from saffron.engine.trends.layout import (
@@ -22,6 +23,7 @@ from saffron.engine.trends.layout import (
     KHI,
     KLO,
     LATE,
+    LIVE,
     NEED,
     NEED_OUT,
     NEED_WINDOWS,
@@ -79,6 +81,8 @@ def close(k: int, position: int, wiring: Wiring, store: Store, index: Index) -> 
     if head[OUT] + slots[slot, S_ENTRIES] > len(store.out):
         head[NEED] = NEED_OUT
         head[ROOM] = slots[slot, S_ENTRIES]
+        return False
+    if params[PANED] and not has_matrices(head[LIVE], store):
         return False
     low = k * head[STEP]
     seq = -1

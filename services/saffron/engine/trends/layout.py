@@ -60,7 +60,9 @@ SEEN = 12  # seq of the stream's last event
 SPAN = 13  # how long a window is, and how far apart windows begin: not in `params`, which kernels are made for
 STEP = 14
 LIVE = 15  # PANED: keys with a vertex in an open window
-HEAD_SIZE = 16
+MATRICES = 16  # PANED: matrices ever taken, and how many of them are free
+RELEASED = 17
+HEAD_SIZE = 18
 
 NEED_NOTHING = 0
 NEED_KEYS = 1
@@ -70,6 +72,7 @@ NEED_ARENA = 4
 NEED_WINDOWS = 5
 NEED_OUT = 6
 NEED_NODES = 7
+NEED_MATRICES = 8
 
 # ---- params: constants of the query
 SIZE = 0
@@ -87,7 +90,8 @@ MARKED = 11  # there are negatives
 STORED = 12  # attributes kept with a vertex
 ALL_MARKED = 13  # vertices carry all marks
 PANED = 14  # windows share the matrices of panes (`kernels_panes`)
-PARAMS_SIZE = 15
+COUNTED = 15  # of the numbers, those that are counts: they come first, then sums
+PARAMS_SIZE = 16
 
 # ---- states [S, 13]
 IS_START = 0
@@ -163,10 +167,10 @@ P_NEW_ORDER = 2  # TIME STRICT: the same, of trends that end at the key's presen
 P_NEW_WINDOW = 3
 MARK_SIZE = 4
 
-# ---- panes [keys, K + 5], PANED: the pane whose matrix is in each slot, then
+# ---- panes [keys, 5], PANED
 PANE_MIDDLE = 0  # the first pane that is not in the front stack
 PANE_FRONT = 1  # the first pane of that stack that is asked for
-PANE_KNOWN = 2  # the pane for which slot K + 1 of the matrices holds the result, NO_WINDOW: none
+PANE_KNOWN = 2  # the pane for which the matrix in slot K + 1 holds the result, NO_WINDOW: none
 PANE_LISTED = 3  # whether the key is among those of PANE_ROW
 PANE_ROW = 4  # in row j: the j-th of LIVE keys
 PANE_SIZE = 5
@@ -228,10 +232,14 @@ class Store(NamedTuple):
     head: Ints
     table: Smalls  # hash table of keys: row + 1, 0 for none; a power of two long
     keys: Ints
-    totals: Ints  # [keys, totals (and as many pending ones if strict), A, K]; PANED: matrices [keys, K + 2, A, cells]
+    totals: Ints  # [keys, totals (and as many pending ones if strict), A, K]; PANED: matrices [.., 1, A, cells]
     total_scales: Smalls
     total_extremes: Floats  # [keys, totals, B, K]; PANED: one more, the last: 0 - time of the last end vertex
     panes: Ints
+    matrices: (
+        Smalls  # PANED: [keys, K + 2] that of the pane in each slot, of all in the back stack, a result; from 1 on
+    )
+    released: Smalls  # PANED: matrices that are free
     absent: Ints  # [keys, negatives, MARK_SIZE]
     latest: Ints  # [keys, negative totals, MARK_SIZE]
     group_table: Smalls

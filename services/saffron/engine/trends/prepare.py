@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.columns import Column, Columns, masked
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.strings import Strings
 from saffron.engine.trends.conditions import Reads
@@ -37,7 +37,7 @@ def prepare(
         words[row], absent = key_words(columns, name, strings)
         states[absent] = 0
     if columns.dropped is not None and slot >= 0:
-        states[(columns.dropped >> np.uint64(slot)) & np.uint64(1) != 0] |= DROPPED
+        states[masked(columns.dropped, slot)] |= DROPPED
     group_words = words[[plan.key.index(name) for name in plan.group]]
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
     for row, (name, _) in enumerate(needs.attributes):

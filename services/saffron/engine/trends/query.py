@@ -25,6 +25,7 @@ from saffron.engine.trends.layout import (
     NEED_ENTRIES,
     NEED_GROUPS,
     NEED_KEYS,
+    NEED_MATRICES,
     NEED_NODES,
     NEED_OUT,
     NEED_WINDOWS,
@@ -51,6 +52,7 @@ from saffron.engine.trends.sizes import Sizes
 from saffron.engine.trends.wiring import sizes_of, wiring_of
 from saffron.language.plan import TrendPlan
 
+_GROWN = {NEED_ENTRIES: store.grow_entries, NEED_MATRICES: store.pack_matrices, NEED_OUT: store.grow_out}
 _SWEEP = 4096
 _SLACK = 1024  # each query has a table of its own
 
@@ -227,7 +229,9 @@ class TrendQuery:
         self.shed.forget(self.low())
         if self.strings.wants_collection:
             kinds = self.key_kinds, self._string_values, self.group_kinds
-            self.strings.collect(contents.strings_in_use(self._store, self._wiring, *kinds), shrink=True)
+            used = contents.strings_in_use(self._store, self._wiring, *kinds)
+            ordered = forest.codes(self._index, self._store, self._wiring, len(self.strings.values))
+            self.strings.collect([*used, *ordered], shrink=True)
 
     def statistics(self) -> dict[str, int]:
         """Stored vertices, windows in which a trend has begun, keys, bytes of state."""
@@ -272,8 +276,8 @@ class TrendQuery:
         need = int(state.head[NEED])
         if need in (NEED_KEYS, NEED_GROUPS):
             state = store.sweep(state, self._wiring, rehash)
-        elif need == NEED_ENTRIES:
-            state = store.grow_entries(state)
+        elif need in _GROWN:
+            state = _GROWN[need](state)
         elif need == NEED_ARENA:
             state = store.repack(state, self._wiring)
         elif need == NEED_WINDOWS:
@@ -282,8 +286,6 @@ class TrendQuery:
         elif need == NEED_NODES:
             assert isinstance(self._index, Index)
             self._index = forest.with_room(self._index, int(state.head[ROOM]))
-        elif need == NEED_OUT:
-            state = store.grow_out(state)
         self._store = state
 
     def _widen(self) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Reader:
     """A query that is bound. `slot`: its bit in `Columns.dropped`. `graph`: what counts for it, once it is in force.
 
-    `kinds`: kind of each attribute of the stream's schema. `results`: how many it has had.
+    `kinds`: kind of each attribute of the stream's schema. `results`: how many it has had. `taken`: ns, its share of
+    what its graphs took.
     Raises SaffronError for what no graph can hold (`limits.check`).
     """
 
@@ -34,6 +35,7 @@ class Reader:
         self.kinds = kinds
         self.slot = slot
         self.results = 0
+        self.taken = 0
         self.graph: SharedGraph | None = None
         self.key_kinds = kinds_of(plan.key, kinds)
         self._measures = measures_of(plan)

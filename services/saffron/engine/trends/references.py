@@ -1,9 +1,14 @@
 """The arrays of a trend query as its machine code takes them: one address each tuple (`engine.passed`)."""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
+
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from saffron.engine.passed import Reference, Table, arrays_of, reader
 from saffron.engine.trends.layout import Batch, Store, Wiring
@@ -14,8 +19,8 @@ STORE = Reference(
     arrays_of(
         Store,
         {
-            2: "keys panes groups where slots entries entry_numbers entry_scales entry_extremes marks values starts "
-            "out out_numbers out_scales out_extremes",
+            2: "keys panes matrices groups where slots entries entry_numbers entry_scales entry_extremes "
+            "marks values starts out out_numbers out_scales out_extremes",
             3: "absent latest counts count_scales count_extremes sums sum_scales sum_extremes",
             4: "totals total_scales total_extremes",
         },
@@ -32,6 +37,25 @@ BATCH = Reference(
     ),
 )
 INDEX = Reference("trends.Index", arrays_of(Index, {2: "meta ints smalls floats"}))
+
+
+@intrinsic(prefer_literal=True)
+def sized(typing_context, array, axis, size):
+    """The array, which is as long along an axis as this says: machine code is made for that size."""
+
+    def lowered(context, builder, signature, arguments):
+        kind = signature.args[0]
+        known = make_array(kind)(context, builder, arguments[0])
+        shape = cgutils.unpack_tuple(builder, known.shape)
+        shape[axis.literal_value] = cgutils.intp_t(size.literal_value)
+        strides = [known.itemsize]
+        for length in reversed(shape[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        known.shape, known.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
+        return known._getvalue()
+
+    return array(array, axis, size), lowered
+
 
 store_in, batch_in, index_in = reader(STORE), reader(BATCH), reader(INDEX)
 """What a kernel reads of a table that it was called with; as Python, of the tuple itself."""

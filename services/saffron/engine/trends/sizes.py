@@ -41,7 +41,7 @@ class Sizes:
         sizes |= {(name, 1): self.totals for name in ("totals", "total_scales", "total_extremes")}
         if self.cells:
             sizes |= {(f"total{part}", 3): self.cells for part in ("s", "_scales", "_extremes")}
-            sizes |= {(f"total{part}", 1): self.windows + 2 for part in ("s", "_scales", "_extremes")}
+            sizes |= {(f"total{part}", 1): 1 for part in ("s", "_scales", "_extremes")}
             sizes |= {(f"sum{part}", 2): 1 for part in ("s", "_scales", "_extremes")}
             sizes |= {("total_extremes", 2): self.extremes + 1, ("sum_extremes", 1): self.extremes + 1}
         sizes |= {("absent", 1): self.negatives, ("latest", 1): self.negative_totals}

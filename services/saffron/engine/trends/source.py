@@ -12,6 +12,7 @@ from typing import Any
 from numba import types
 
 from saffron.engine import jit
+from saffron.engine.stamp import stamp
 from saffron.engine.trends import (
     exact,
     kernels,
@@ -48,24 +49,56 @@ _PARTS = (
 )
 _IMPORTS = ("import math", "from typing import Any")
 _RARE = (
-    *("add_key", "close", "lengthen", "finish_keys", "open_window", "add_aligned"),
-    *("finish_panes", "compose", "through", "load", "make_one", "product", "times"),
+    *("add_key", "lengthen", "finish_keys", "open_window", "add_aligned"),
+    *("compose", "through", "load", "make_one", "copy_matrix", "product", "times"),
 )
 _NAMES_OF_TREES = (
     *("AFTER", "BEFORE", "BLOCK", "BLOCKS", "FAN", "FILLED", "FOUND", "GIVEN", "HEIGHT", "KEY", "LAST", "LISTS"),
     *("ROWS", "WORD"),
 )
 _OF_TREES = {name: getattr(ordered, name) for name in _NAMES_OF_TREES}
-_FEW = 2
-_STATE, _TOTAL = frozenset({"s"}), frozenset({"s", "total"})
-_VARIABLE = dict.fromkeys(("gather_vertex", "append", "start_sums", "gather_chosen", "is_positive", "finish"), _STATE)
-_VARIABLE |= dict.fromkeys(("gather_total", "accumulate", "zero"), _TOTAL)
-_VARIABLE |= dict.fromkeys(("measure_number", "measure_extreme", "gather_found", "add_entry", "extra_marks"), _STATE)
-_VARIABLE |= dict.fromkeys(("add_cell", "add_to_cell", "copy_to_cell"), frozenset({"x", "cell"}))
-"""With more than a few states: parts that are the same for all of them are compiled once."""
-_ONCE = {"through": frozenset({"slot", "begins"}), "load": frozenset({"slot", "first"}), "compose": frozenset({"left"})}
-_ONCE |= {"make_one": frozenset({"slot"})}
-"""Parts that are compiled once, whatever they are called with."""
+_COMMON = frozenset(
+    [
+        *("find", "add_row", "unmark", "add_key", "locate", "renew", "begin_of", "lengthen", "move", "first_from"),
+        *("zero", "pour", "gather_total", "accumulate", "gather_vertex", "gather_chosen", "start_sums", "is_positive"),
+        *("measure_count", "measure_sum", "measure_extreme", "append", "enter_numbers", "extra_marks"),
+        *(
+            "close",
+            "close_until",
+            "write_entry",
+            "new_entry",
+            "enter",
+            "finish",
+            "open_window",
+            "barrier",
+            "first_allowed",
+            "cut",
+            "add_total",
+            "pair_up",
+            "less",
+            "halved",
+        ),
+        *("gather_found", "add_entry", "give_nothing", "place_of", "entered", "give_vertex", "let_go"),
+        *(
+            "has_matrices",
+            "new_matrix",
+            "release",
+            "copy_matrix",
+            "forget",
+            "make_one",
+            "add_cell",
+            "add_to_cell",
+            "copy_to_cell",
+            "add_product",
+            "through",
+            "load",
+            "compose",
+        ),
+        *("bits", "add", "total", "add_signed", "add_aligned", "multiply", "leading", "product", "times", "scaled"),
+    ]
+)
+"""Functions that hardly depend on the query: compiled once for many, they are made for one when they are inlined."""
+_WIDTHS = frozenset([layout.KEY_WIDTH, layout.GROUP_WIDTH])
 _BEGIN = "# ---- template begins"
 _ENTRY = "advance"
 
@@ -90,7 +123,7 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
     if not compiled:
         trees = ordered_code.plain(unlimited=False)
         names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
-        names["part"] = names["rare"] = lambda function: function
+        names |= {"part": _same, "rare": _same, "sized": _same}
         names["rehash"] = core().rehash
         return jit.load(text, helpers=(references,), functions=names, compiled=False)
     functions: dict[str, Any] = {"part": _part, "rare": partial(_part, always=False)}
@@ -98,6 +131,10 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
         functions |= ordered_code.functions()
         text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
     return references.ByReference(jit.load(text, helpers=(references,), functions=functions), _rehash())
+
+
+def _same(one: Any, *_: int) -> Any:
+    return one
 
 
 @cache
@@ -128,8 +165,10 @@ def _written(one: _Frozen) -> str:
 
 
 def _part(function: Any, *, always: bool = True) -> Any:
-    """Decorator of a part of kernels, compiled once whatever literals it is called with: inlining sees to them."""
-    part = jit.inlined(function, always=always)
+    """Decorator of a part of kernels, compiled once whatever literals it is called with: inlining sees to them.
+
+    It is kept on disk: its name tells its text and that of all that it calls (`specialise`), but for the index."""
+    part = jit.inlined(function, always=always, made_from=stamp(ordered_code.__name__, ordered_code.__file__))
     typed = part.get_call_template
 
     def unliteral(arguments: Sequence[Any], keywords: Any) -> Any:
@@ -145,8 +184,10 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`.
     """
     constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
-    variable = _ONCE | (_VARIABLE if len(wiring.states) > _FEW else {})
-    maker = Specialiser(_functions(), Known(wiring._asdict(), shapes, constants, variable=variable))
+    few = {place: n for place, n in shapes.items() if n == 0 or (n == 1 and not place[0].endswith("extremes"))}
+    varied = _WIDTHS | frozenset([layout.COUNTED] * (shapes["store.sums", 1] > 1))
+    known = Known(wiring._asdict(), few, constants, common=_COMMON, varied=varied, told=shapes)
+    maker = Specialiser(_functions(), known)
     read = [tuple(path.split(".")) for path in maker.entry(_ENTRY)]
     _open(maker.made[-1])
     lines = [*_IMPORTS]

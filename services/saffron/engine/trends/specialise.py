@@ -13,6 +13,7 @@ assignments and `for ... in range(...)`; loops that are unrolled have neither `b
 from __future__ import annotations
 
 import ast
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,7 @@ class Specialiser:
     known: Known
     made: list[ast.FunctionDef] = field(default_factory=list)
     _by_call: dict[tuple[str, tuple[Any, ...]], Made] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
 
     def entry(self, name: str) -> list[str]:
         """Make an entry point: it keeps its parameters, and hands out the arrays of `store` and `batch`, which are
@@ -47,32 +49,47 @@ class Specialiser:
         names = [argument.arg for argument in source.args.args]
         made = _Body(self, source, tuple(Path(n) if n in STRUCTURES else UNKNOWN for n in names)).made(name)
         function = made.function
-        handed = [ast.parse(f"{part} = {path}").body[0] for part, path in made.handed.items()]
+        paths = {part: path for part, path in made.handed.items() if isinstance(path, str)}
+        handed = [ast.parse(f"{part} = {self._sized(path)}").body[0] for part, path in paths.items()]
         parameters = [ast.arg(argument.arg) for argument in source.args.args]
         function.args = ast.arguments([], parameters, None, [], [], None, [])
         function.body = [*handed, *function.body]
-        self.made.append(ast.fix_missing_locations(function))
-        return list(made.handed.values())
+        self.made.append(function)
+        return list(paths.values())
+
+    def _sized(self, path: str) -> str:
+        """An array, with what is told of its sizes."""
+        text = path
+        for (told, axis), size in self.known.told.items():
+            if told == path:
+                text = f"sized({text}, {axis}, {size})"
+        return text
 
     def function(self, name: str, arguments: tuple[Any, ...]) -> Made:
         """The function for these arguments, literals or UNKNOWN."""
         key = (name, arguments)
         if key not in self._by_call:
             source = self.functions[name]
-            body = _Body(self, source, arguments)
-            number = sum(other == name for other, _ in self._by_call)
-            made = body.made(f"{name}_{number}")
+            made = _named(_Body(self, source, arguments).made(name))
             self._by_call[key] = made
-            if made.value is UNKNOWN and made.function.body:
+            if made.value is UNKNOWN and made.function.body and made.function.name not in self._names:
+                self._names.add(made.function.name)
                 self.made.append(made.function)
         return self._by_call[key]
+
+
+def _named(made: Made) -> Made:
+    """The function, named after its text: it says what the function does, for the names of what it calls do."""
+    digest = hashlib.sha256(ast.unparse(made.function).encode()).hexdigest()
+    made.function.name = f"{made.function.name}_{digest[:16]}"
+    return made
 
 
 class _Body(Folder):
     """One function being made."""
 
     def __init__(self, maker: Specialiser, source: ast.FunctionDef, arguments: tuple[Any, ...]) -> None:
-        super().__init__(maker.functions, maker.known, maker.function)
+        super().__init__(maker.functions, maker.known, maker.function, common=source.name in maker.known.common)
         self._source = source
         names = [argument.arg for argument in source.args.args]
         given = {n: v for n, v in zip(names, arguments, strict=True) if v is not UNKNOWN}
@@ -94,8 +111,7 @@ class _Body(Folder):
             value = self._literal(body[0].value)
         arguments = [ast.arg(n) for n in (*self._parameters, *self._handed)]
         signature = ast.arguments([], arguments, None, [], [], None, [])
-        function = ast.FunctionDef(name, signature, body, [], None, None)
-        return Made(ast.fix_missing_locations(function), dict(self._handed), value)
+        return Made(ast.FunctionDef(name, signature, body, [], lineno=0), dict(self._handed), value)
 
     # ---------------------------------------------------------------- statements
 
@@ -154,7 +170,7 @@ class _Body(Folder):
                     for one, its in zip(target.elts, value.elts, strict=True)
                     for statement in self._assign(one, its)
                 ]
-        return [ast.Assign([self._place(target)], value)]
+        return [ast.Assign([self._place(target)], value, lineno=0)]
 
     def _place(self, target: ast.expr) -> ast.expr:
         """What is assigned to: a name stays, the parts of anything else are folded."""
@@ -184,14 +200,14 @@ class _Body(Folder):
             if len(numbers) <= self._known.unrolled and not leaves_early(body):
                 return [statement for number in numbers for statement in self._round(target.id, number, body)]
         inner = self._block(body)
-        return [ast.For(target, ast.Call(called.func, bounds, []), inner, [])] if inner else []
+        return [ast.For(target, ast.Call(called.func, bounds, []), inner, [], lineno=0)] if inner else []
 
     def _between(self, slot: str, bounds: list[ast.expr], body: list[ast.stmt]) -> list[ast.stmt]:
         """A loop over the slots of windows, of which there is at least one (`layout.between`)."""
         assert not leaves_early(body)
         if self._literal(bounds[2]) == 1:
             return self._round(slot, 0, body)
-        first, last, size = (ast.unparse(ast.fix_missing_locations(one)) for one in bounds)
+        first, last, size = map(ast.unparse, bounds)
         text = f"{slot} = ({first}) % {size}\nfor _ in range(({last}) - ({first}) + 1):\n    pass"
         assign, loop = ast.parse(text).body
         assert isinstance(loop, ast.For)

@@ -34,6 +34,9 @@ from saffron.engine.trends.layout import (
     LIVE,
     M_LAST,
     MARK_SIZE,
+    MATRICES,
+    NEED,
+    NEED_MATRICES,
     NO_WINDOW,
     O_WORDS,
     ON_OPEN,
@@ -41,6 +44,8 @@ from saffron.engine.trends.layout import (
     OWNED,
     PANE_ROW,
     PANE_SIZE,
+    PANED,
+    RELEASED,
     ROOM,
     S_FIRST,
     S_LAST,
@@ -69,9 +74,12 @@ def _smallest_arena(windows: int) -> int:
     return int(max(SMALLEST, min(256, 2**18 // windows)))
 
 
+_MATRICES = 64
+"""Room for so many at least."""
 SIDES = 3
 """Rows of scratch that AND needs at least."""
-_BY_KEY = ("keys", "totals", "total_scales", "total_extremes", "panes", "absent", "latest")
+_BY_KEY = ("keys", "panes", "matrices", "absent", "latest")
+_TOTALS = ("totals", "total_scales", "total_extremes")
 _BY_VERTEX = ("marks", "counts", "count_scales", "count_extremes")
 _BY_SLOT = (
     "totals",
@@ -102,7 +110,7 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
     entries, scratch = max(SMALLEST, 2 * windows), max(len(wiring.states), SIDES)
     by_key, slots_of_sums, more = (SMALLEST, sizes.totals, windows), windows, 0
     if sizes.cells:
-        by_key, slots_of_sums, more = (SMALLEST, windows + 2, sizes.cells), 1, 1
+        by_key, slots_of_sums, more = (SMALLEST, 1, sizes.cells), 1, 1
         scratch = 2 * len(wiring.states) + 1
 
     def numbers(*shape: int, more: int = 0) -> tuple[Ints, Smalls, Floats]:
@@ -121,7 +129,9 @@ def new(wiring: Wiring, sizes: Sizes) -> Store:
             (SMALLEST, 1 + params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * sizes.lists + sizes.trees), dtype=np.int64
         ),
         *numbers(*by_key, more=more),
-        np.zeros((SMALLEST, windows + PANE_SIZE if sizes.cells else 0), dtype=np.int64),
+        np.zeros((SMALLEST, PANE_SIZE if sizes.cells else 0), dtype=np.int64),
+        np.zeros((SMALLEST, windows + 2 if sizes.cells else 0), dtype=np.int32),
+        np.zeros(SMALLEST if sizes.cells else 0, dtype=np.int32),
         np.zeros((SMALLEST, sizes.negatives, MARK_SIZE), dtype=np.int64),
         np.zeros((SMALLEST, sizes.negative_totals, MARK_SIZE), dtype=np.int64),
         np.zeros(2 * SMALLEST, dtype=np.int32),
@@ -189,24 +199,37 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
     after = 1 + int(wiring.params[KEY_WIDTH])
     keys = store.keys[: head[KEYS]]
     live = np.flatnonzero(keys[:, after + AFTER_LAST] >= head[KLO])
-    listed = np.searchsorted(live, store.panes[: head[LIVE], PANE_ROW - PANE_SIZE :])
+    paned = bool(wiring.params[PANED])
+    listed = np.searchsorted(live, store.panes[: head[LIVE], PANE_ROW:])
     groups, numbers = np.unique(keys[live, after + AFTER_GROUP], return_inverse=True)
     place = np.full(len(store.groups), -1, dtype=np.int64)
     place[groups] = np.arange(len(groups))
     store.entries[:, E_GROUP] = place[store.entries[:, E_GROUP]]
     store = store._replace(
-        **{name: _taken(getattr(store, name), live) for name in _BY_KEY},
+        **{name: _taken(getattr(store, name), live) for name in (*_BY_KEY, *(() if paned else _TOTALS))},
         table=np.zeros(2 * _room(len(live)), dtype=np.int32),
         groups=_taken(store.groups, groups),
         where=_taken(store.where, groups),
         group_table=np.zeros(2 * _room(len(groups)), dtype=np.int32),
     )
     store.keys[: len(live), after + AFTER_GROUP] = numbers
-    store.panes[: len(listed), PANE_ROW - PANE_SIZE :] = listed
+    store.panes[: len(listed), PANE_ROW:] = listed
     head[KEYS], head[GROUPS] = len(live), len(groups)
     rehash(store.table, store.keys, len(live))
     rehash(store.group_table, store.groups, len(groups))
-    return store
+    return pack_matrices(store) if paned else store
+
+
+def pack_matrices(store: Store) -> Store:
+    """PANED: the store with the matrices that keys hold moved together, and room for half as many and what is asked."""
+    head = store.head
+    held = store.matrices > 0
+    rows = store.matrices[held] - 1
+    store.matrices[held] = np.arange(1, len(rows) + 1)
+    head[[MATRICES, RELEASED]] = len(rows), 0
+    room = _MATRICES + len(rows) + len(rows) // 2 + (int(head[ROOM]) if head[NEED] == NEED_MATRICES else 0)
+    packed = {name: sized(getattr(store, name)[rows], room, len(rows)) for name in _TOTALS}
+    return store._replace(**packed, released=np.zeros(room, dtype=np.int32))
 
 
 def _room(rows: int) -> int:

@@ -17,6 +17,7 @@ from saffron.engine.trends.layout import (
     BOTH,
     CONDITION,
     CONTIGUOUS,
+    COUNTED,
     EMPTIED,
     ENDS,
     ENTERING,
@@ -97,7 +98,7 @@ def wiring_of(graphs: Graphs, measures: Measures, attributes: list[str], stored:
     states = _states(graphs, [graphs.steps[t].target for t in order])
     feeds = _feeds(graphs, states)
     return Wiring(
-        params=_params(graphs, stored),
+        params=_params(graphs, measures, stored),
         states=states,
         transitions=_transitions(graphs, order),
         feeds=np.array(feeds, dtype=np.int64),
@@ -134,7 +135,7 @@ def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
     )
 
 
-def _params(graphs: Graphs, stored: int) -> Ints:
+def _params(graphs: Graphs, measures: Measures, stored: int) -> Ints:
     plan, window = graphs.plan, graphs.plan.window
     params = np.zeros(PARAMS_SIZE, dtype=np.int64)
     params[SIZE] = window.size
@@ -154,6 +155,7 @@ def _params(graphs: Graphs, stored: int) -> Ints:
     params[STORED] = stored
     params[ALL_MARKED] = graphs.needs_marks
     params[PANED] = shares_panes(plan)
+    params[COUNTED] = sum(measure.function == "count" for measure in measures.numbers)
     return params
 
 

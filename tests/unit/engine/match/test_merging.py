@@ -65,7 +65,9 @@ def seen(run: MatchOperator, blocks: Sequence[Block]) -> tuple[list[Any], int]:
     found, total = [], 0
     for block in blocks:
         texts = cases.results(run, [block])
-        found.append((texts, run.statistics()["partial_matches"], run.observations()))
+        rows = run.observations().get("observations.transitions", [])
+        counted = [{name: value for name, value in row.items() if name != "followed"} for row in rows]
+        found.append((texts, run.statistics()["partial_matches"], counted))
         total += led(run)
     return found, total
 

@@ -12,7 +12,15 @@ from sklearn.tree import DecisionTreeRegressor
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.forest import LEAST_EVENTS, MOST_DEPTH, TREES, copied, train_forest, train_tree
+from saffron.engine.models.forest import (
+    LEAST_EVENTS,
+    MOST_DEPTH,
+    TREES,
+    copied,
+    train_forest,
+    train_tree,
+    trees_of_samples,
+)
 from saffron.engine.models.key_table import key_table
 from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
 
@@ -38,18 +46,31 @@ def rows(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_trees_predict_to_the_bit_what_the_library_does(seed: int) -> None:
     vectors, utility, weight = rows(seed)
-    least = LEAST_EVENTS / weight.sum()
-    grown = {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": least, "random_state": seed}
+    grown = {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": LEAST_EVENTS / weight.sum(), "random_state": seed}
     tree = DecisionTreeRegressor(**grown).fit(vectors, utility, sample_weight=weight)
-    forest = RandomForestRegressor(n_estimators=TREES, **grown)
-    copies, weights = copied(weight)
-    forest.fit(vectors[copies], utility[copies], sample_weight=weights)
-    assert np.bincount(copies, weights) == pytest.approx(weight)
+    trees = trees_of_samples(vectors, utility, weight, seed)
     unseen = np.random.default_rng(-seed % 99).integers(-2, 15, (5000, 6)).astype(np.int16)
-    for ours, theirs in ((train_tree, tree), (train_forest, forest)):
-        found = ours(vectors, utility, weight, seed)
+    theirs = np.zeros(len(unseen))
+    for one in trees:
+        theirs += one.predict(unseen)
+    for train, wanted in ((train_tree, tree.predict(unseen)), (train_forest, theirs / TREES)):
+        found = train(vectors, utility, weight, seed)
         assert found.fits(6)
-        assert (found.utilities(unseen) == theirs.predict(unseen)).all()
+        assert (found.utilities(unseen) == wanted).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_forest_is_as_good_as_the_librarys(seed: int) -> None:
+    vectors, utility, weight = rows(seed)
+    copies, weights = copied(weight)
+    assert np.bincount(copies, weights[copies]) == pytest.approx(weight)
+    least = LEAST_EVENTS / weight.sum()
+    library = RandomForestRegressor(TREES, max_depth=MOST_DEPTH, min_weight_fraction_leaf=least, random_state=seed)
+    library.fit(vectors[copies], utility[copies], sample_weight=weights[copies])
+    unseen = np.random.default_rng(seed + 9).integers(0, 12, (5000, 6)).astype(np.int16)
+    truth = unseen[:, 0] * 0.1 + (unseen[:, 3] > 5) * 0.5
+    ours = np.mean((train_forest(vectors, utility, weight, seed).utilities(unseen) - truth) ** 2)
+    assert ours == pytest.approx(np.mean((library.predict(unseen) - truth) ** 2), rel=0.25)
 
 
 @pytest.mark.parametrize("shedder", ["gspice-h", "gspice-forest", "bl", "espice"])

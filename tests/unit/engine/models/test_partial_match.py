@@ -82,5 +82,5 @@ def test_runs_that_split_are_worth_all_their_matches() -> None:
 
 def test_the_body_is_what_an_order_carries() -> None:
     found = partial_match_models([model(window=600, events=False)])["q"]
-    assert found.body().keys() == {"utility", "loss", "bin", "per_ms"}
+    assert found.body().keys() == {"utility", "loss", "bin", "per_ms", "lift"}
     assert found.body()["per_ms"] == pytest.approx(1.0)

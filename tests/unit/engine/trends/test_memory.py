@@ -59,6 +59,18 @@ def test_keys_and_strings_come_and_go_in_flat_memory(text: str) -> None:
     assert max(strings[20:]) <= 1.1 * max(strings[:20])
 
 
+@pytest.mark.parametrize(("windows", "aggregate"), [(10, "COUNT(*)"), (60, "SUM(A.x)")])
+def test_windows_that_share_panes_take_16_bytes_an_event_each(windows: int, aggregate: str) -> None:
+    """Keys of four events each, all in one pane; at most 64 bytes an event and 16 for each further window."""
+    operator = TrendOperator(partition=0)
+    text = f"RETURN {aggregate} PATTERN A+ WHERE [k] WITHIN {windows} ms SLIDE 1 ms"
+    sizes = []
+    for block in blocks(text, 4 * windows, 200, 100):
+        operator.apply(block)
+        sizes.append(operator.statistics()["state_bytes"])
+    assert max(sizes) <= (64 + 16 * (windows - 1)) * 400 * windows
+
+
 def test_results_of_the_past_keep_the_strings_of_their_groups() -> None:
     """25,000 keys, each gone for long when the results of the past are written."""
     operator = TrendOperator(partition=0)

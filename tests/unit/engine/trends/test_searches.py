@@ -22,6 +22,8 @@ OF_THEIR_OWN = [
     ("A+ WHERE A.x > NEXT(A).x", "tree"),
     ("A+ WHERE A.x > NEXT(A).x WITHIN 1 h TIME STRICT", "tree"),
     ("A+ a WHERE a[i-1].x > 2", "tree"),
+    ("A+ WHERE A.x = NEXT(A).x AND A.y = NEXT(A).y", "tree"),
+    ("A+ WHERE A.x = NEXT(A).x AND A.y = NEXT(A).y AND A.z = NEXT(A).z", "scan"),
     ("SEQ(A, NOT C, B) WHERE A.x > NEXT(B).x", "tree"),
     ("SEQ(A, NOT C+, B) WHERE A.x > NEXT(B).x", "tree"),
     ("SEQ(A, NOT SEQ(C, D), B) WHERE A.x > NEXT(B).x", "scan"),

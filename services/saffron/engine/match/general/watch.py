@@ -31,6 +31,7 @@ from saffron.engine.match.general.watched import (
 )
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.runs import DEADLINE
+from saffron.engine.match.sampled import is_sampled
 
 Ints = NDArray[np.int64]
 Cells = dict[tuple[int, int], int]
@@ -45,7 +46,6 @@ UNWATCHED = np.ones((ROWS, 1), np.int64)
 """What a kernel is given where nothing is noted."""
 
 _NOTES = 16  # for which there is room, by event and run
-_MIX = 0x9E3779B97F4A7C15
 
 
 class Watch:
@@ -84,7 +84,7 @@ class Watch:
 
     def begin_block(self, pool: Pool, clock: int, now: int) -> None:
         """A block begins with an event at `now`, the one before was at `clock`."""
-        self.on = ((now + 1) * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // self.one_in
+        self.on = is_sampled(now, self.one_in)
         self.pass_time(pool, clock, now)
 
     def pass_time(self, pool: Pool, clock: int, now: int) -> None:

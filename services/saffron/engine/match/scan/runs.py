@@ -92,6 +92,7 @@ class ScanRuns(QueryRuns):
                 )  # fmt: skip
         if count := int(progress[COUNT]):
             self._keep(part, selected[:count], slots[:count], until, node_at[:count])
+        self._mark(start)
         self._sort(start)
 
     def _keep(self, part: Range, chosen: Ints, slots: Ints, until: Ints, node_at: Ints) -> None:
@@ -101,20 +102,12 @@ class ScanRuns(QueryRuns):
         for name, values in ((SLOT, slots), (NODE_AT, node_at), (TYPE, interned(part, "type", self.strings, chosen))):
             self.rows.write(name, places, values)
         for name, values in ((SEQ, part.seq), (TS, part.ts), (TIME, part.time), (UNTIL, until)):
-            self._gather(name, places, values, chosen)
+            self.rows.gather(name, places, values, chosen)
         for name, kind in self.schema.kinds.items():
             if kind is Kind.STRING:
                 self.rows.write(f".{name}", places, interned(part, name, self.strings, chosen))
             else:
-                self._gather(f".{name}", places, part.data(name).astype(DTYPES[kind], copy=False), chosen)
-
-    def _gather(self, name: str, places: tuple[slice, slice], values: NDArray[Any], chosen: Ints) -> None:
-        """The chosen values straight to their places: without a copy between."""
-        column = self.rows.columns[name]
-        first = places[0].stop - places[0].start
-        np.take(values, chosen[:first], out=column[places[0]], mode="clip")
-        if places[1].stop:
-            np.take(values, chosen[first:], out=column[places[1]], mode="clip")
+                self.rows.gather(f".{name}", places, part.data(name).astype(DTYPES[kind], copy=False), chosen)
 
     def _make_room(self, status: int) -> None:
         if status == GROW_KEYS:

@@ -12,8 +12,9 @@ from saffron.engine.jit import kernel
 from saffron.engine.match.general.pending import STATE_ROW
 from saffron.engine.match.pools import Pool
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SEQ
+from saffron.engine.match.rows import SEQ, TS
 from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, START
+from saffron.engine.match.shedding.matched import have_matched
 from saffron.engine.match.shedding.spared import ANY_LAST
 
 Ints = NDArray[np.int64]
@@ -26,7 +27,8 @@ class Candidates:
     `pool`, `lane`: where a run is. `state`: as observed (0: nothing bound yet). `first`: position of the first event.
     `rank`: its place among the runs of its key, which none shares that is equal in `first` and `state`. `left`: what is
     left of its window, in ms or events. `last`: position of the event bound last, ANY_LAST where runs merge, of which
-    no two have a first event in common.
+    no two have a first event in common. `waited`: ms or events since the event bound last, or where that is not known
+    since the first one. `matched`: whether a match began as it does.
     """
 
     pool: Ints
@@ -36,6 +38,8 @@ class Candidates:
     rank: Ints
     left: Ints
     last: Ints
+    waited: Ints
+    matched: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.lane)
@@ -45,12 +49,14 @@ def candidates(runs: QueryRuns) -> Candidates:
     """Those of a query, at the position that it has reached; ranks depend on nothing but the events."""
     parts = [_of_pool(runs, number, pool) for number, pool in enumerate(runs.pools)]
     if not parts:
-        return Candidates(*(np.zeros(0, np.int64),) * 7)
+        return Candidates(*(np.zeros(0, np.int64),) * 8, np.zeros(0, np.bool_))
     pool, lane, state, start, rank, left, last = (np.concatenate(column) for column in zip(*parts, strict=True))
-    seqs = runs.rows.columns[SEQ]
+    seqs, instants = (runs.rows.columns[name] for name in (SEQ, SEQ if runs.plan.window.events else TS))
     first = seqs[start & runs.rows.mask].astype(np.int64)
+    waited = runs.clock - instants[np.where(last < 0, start, last) & runs.rows.mask].astype(np.int64)
+    matched = have_matched(runs.rows, start)
     last = np.where(last < 0, ANY_LAST, seqs[last & runs.rows.mask].astype(np.int64))
-    return Candidates(pool, lane, state, first, rank, left, last)
+    return Candidates(pool, lane, state, first, rank, left, last, waited, matched)
 
 
 def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:

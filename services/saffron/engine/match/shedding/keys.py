@@ -18,7 +18,11 @@ def keep_keys(rows: Rows, part: Range, places: tuple[slice, slice], chosen: slic
     if keys is not None and KEY not in rows.columns:
         rows.add(KEY, np.dtype(np.int64), 0)
     if keys is not None:
-        rows.write(KEY, places, keys[part.low : part.high].view(np.int64)[chosen])
+        own = keys[part.low : part.high].view(np.int64)
+        if isinstance(chosen, slice):
+            rows.write(KEY, places, own[chosen])
+        else:
+            rows.gather(KEY, places, own, chosen)
     elif KEY in rows.columns:
         size = sum(place.stop - place.start for place in places)
         rows.write(KEY, places, np.zeros(size, np.int64))

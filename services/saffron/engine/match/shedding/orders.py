@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.models.ages import AGES
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -40,7 +42,8 @@ class Worth:
 
     `utility`: which partial matches go first, those of the least. `loss`: how many matches each of them would have
     made, as expected. `per_ms`: events expected in a ms, for windows in time. `random`: `utility` is a hash of `seed`
-    and the run instead.
+    and the run instead. `lift` [states, AGES]: factors of both by age (see
+    `models.ages`); without rows none is known.
     """
 
     utility: Table
@@ -48,31 +51,41 @@ class Worth:
     per_ms: float
     random: bool
     seed: int
+    lift: Floats
 
 
 @dataclass(frozen=True)
 class Order:
     """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that
-    would go, drawn by `seed`, that are spared to learn what the others would have made."""
+    would go, drawn by `seed`, that are spared to learn what the others would have made. `followed`: share of all
+    that go last, for what comes of them is learned (see `followed`)."""
 
     keep: int
     queries: Mapping[str, Worth]
     exempt: float = 0.0
     seed: int = 0
+    followed: float = 0.0
 
 
 def read_order(body: Mapping[str, Any]) -> Order:
     """The order in the body of a "keep" record: {"n", "queries": {name: worth}}; or of one query {"query", "n", worth}.
-    With "exempt" and "exempt_seed" a share of partial matches is spared.
+    With "exempt" and "exempt_seed" a share of partial matches is spared, with "followed" another.
 
     A worth is {"utility": [bins][states], "loss": the same, "bin": events, "per_ms", "by": "utility" | "random",
-    "seed"}. Without "loss" the utilities are the probabilities to complete; without either nothing is known.
+    "seed", "lift": [states][ages]}. Without "loss" the utilities are the probabilities to complete;
+    without either nothing is known.
     """
     queries = body.get("queries")
     if queries is None:
         queries = {str(body["query"]): body}
     worths = {str(name): _worth(one) for name, one in queries.items()}
-    return Order(int(body["n"]), worths, float(body.get("exempt", 0.0)), int(body.get("exempt_seed", 0)))
+    return Order(
+        int(body["n"]),
+        worths,
+        float(body.get("exempt", 0.0)),
+        int(body.get("exempt_seed", 0)),
+        float(body.get("followed", 0)),
+    )
 
 
 def _worth(body: Mapping[str, Any]) -> Worth:
@@ -80,7 +93,8 @@ def _worth(body: Mapping[str, Any]) -> Worth:
     random = body.get("by") == "random"
     utility = _table(body.get("utility"), bin_size)
     loss = utility if body.get("loss") is None else _table(body["loss"], bin_size)
-    return Worth(utility, loss, float(body.get("per_ms", 0.0)), random, int(body.get("seed", 0)))
+    lift = np.array(body["lift"], np.float64) if body.get("lift") else np.zeros((0, AGES))
+    return Worth(utility, loss, float(body.get("per_ms", 0.0)), random, int(body.get("seed", 0)), lift)
 
 
 def _table(rows: Sequence[Sequence[float]] | None, bin_size: int) -> Table:

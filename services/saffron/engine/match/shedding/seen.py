@@ -50,6 +50,11 @@ class Seen:
         self._matches: list[tuple[int, Ints, Ints, int]] = []  # chosen by, keys and bins of its events, the first one
         self._chosen_below = _ALL
 
+    @property
+    def waits(self) -> bool:
+        """Whether events have come that the query had not stored."""
+        return self._last is not None
+
     def dropped(self, instant: int) -> None:
         """An event, or a partial match, was dropped for the query at this instant."""
         self._clean = max(self._clean, instant + self._window.size + 1)

@@ -29,6 +29,8 @@ Flags = NDArray[np.bool_]
 ANY_LAST = -1
 """The first event alone tells the partial match from others."""
 MOST_NOTES = 1 << 16
+_FEW_NOTES = 1 << 10
+"""Among so many those of one order are looked for."""
 _TRUST = 4.0
 """Lost partial matches beside which what was expected counts as much as what was seen."""
 
@@ -118,9 +120,22 @@ class Spared:
             self.made += 1
 
     def forget(self, first: Ints) -> None:
-        """Partial matches that begin so were dropped all the same: what would have come of them stays unknown."""
+        """Partial matches that begin so were dropped all the same: what would have come of them stays unknown; those
+        that are left of what the same orders spared stand for them too."""
+        gone: dict[int, float] = {}
         for begins in first.tolist():
-            self._held -= len(self.notes.pop(begins, ()))
+            for note in self.notes.pop(begins, ()):
+                gone[note.at] = gone.get(note.at, 0.0) + note.weight * note.expected
+                self._held -= 1
+        if not gone or self._held > _FEW_NOTES:
+            return
+        left: dict[int, list[Note]] = {at: [] for at in gone}
+        for note in (note for held in self.notes.values() for note in held if note.at in gone):
+            left[note.at].append(note)
+        for at, notes in left.items():
+            expected = sum(note.weight * note.expected for note in notes)
+            for note in notes if expected > 0 else ():
+                note.weight *= 1 + gone[at] / expected
 
     def match(self, seqs: Ints) -> None:
         """A match of these events, ascending, is reported once."""

@@ -1,0 +1,10 @@
+"""Which blocks are looked at more closely than others: a share of them, by the hash of a number that each has."""
+
+from __future__ import annotations
+
+_MIX = 0x9E3779B97F4A7C15
+
+
+def is_sampled(number: int, one_in: int) -> bool:
+    """Whether the number is among one of so many; the same in every run."""
+    return ((number + 1) * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // one_in

@@ -1,0 +1,149 @@
+"""Partial matches that are followed to the ends of their windows, so that what comes of their kind is known.
+
+At the beginning of a share of blocks some of a query's partial matches are noted with their state and age (see
+`models.ages`), and counted once their windows are over. What is dropped is censored: an order takes all notes with it,
+whatever it dropped, but those of partial matches that are followed by their first events, which orders spare; and an
+event that is dropped takes all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.shedding.candidates import Candidates
+from saffron.engine.match.shedding.spared import ANY_LAST, drawn
+from saffron.engine.models.ages import AGES, FOLD_WINDOWS, FOLDS, MOST_STATES, SHARES, ages
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+MOST_NOTES = 8192
+A_BLOCK = 128
+"""Notes that one block makes, at most, of those that orders spare, and as many of others."""
+
+_FIRST, _LAST, _AT, _UNTIL, _CELL, _ALIKE, _FOUND = range(7)
+_ROWS = 7
+
+
+def are_followed(first: Ints, share: float) -> Flags:
+    """[n] which partial matches orders spare that say so, by their first events: the same ones all their lives."""
+    found: Flags = drawn(0, "", first) < share
+    return found
+
+
+class Followed:
+    """The notes of one query, int64 [7, n]: first and last event, the position before which it was noted, when its
+    window ends, its state and age, how many were alike in both events, and matches since."""
+
+    def __init__(self, notes: Sequence[Sequence[int]] = ()) -> None:
+        self._notes = np.array(notes, np.int64).reshape(_ROWS, -1) if len(notes) else np.zeros((_ROWS, 0), np.int64)
+        self._counts: dict[tuple[int, int], list[int]] = {}
+
+    def __len__(self) -> int:
+        return self._notes.shape[1]
+
+    @property
+    def firsts(self) -> Ints:
+        """[n] the first events of those noted."""
+        found: Ints = self._notes[_FIRST]
+        return found
+
+    def note(self, at: int, clock: int, window: int, found: Candidates, share: float) -> None:
+        """Some of the candidates before event `at`, by a draw; those that orders spare, `share` of all, first."""
+        chosen = _chosen(found, at, share)
+        if not len(chosen) or len(self) + len(chosen) > MOST_NOTES or int(found.state.max()) >= MOST_STATES:
+            return
+        left, state = found.left[chosen], found.state[chosen]
+        age = ages(left, found.waited[chosen], found.matched[chosen], window)
+        notes = np.empty((_ROWS, len(chosen)), np.int64)
+        notes[_FIRST], notes[_LAST], notes[_AT] = found.first[chosen], found.last[chosen], at
+        notes[_UNTIL], notes[_CELL] = clock + left, state * AGES + age
+        notes[_ALIKE], notes[_FOUND] = alike(found.first, found.last, chosen), 0
+        self._notes = np.concatenate([self._notes, notes], axis=1)
+
+    def void(self, share: float = 0.0) -> None:
+        """Something was dropped: of all but those that orders spare, `share` of all, it is not known what they make."""
+        if len(self):
+            self._notes = self._notes[:, are_followed(self._notes[_FIRST], share)]
+
+    def match(self, seqs: Ints, counts: Ints) -> None:
+        """Matches of so many events each, whose positions stand one behind the other, are reported once."""
+        stops = np.cumsum(counts)
+        match = np.repeat(np.arange(len(counts)), counts)
+        order = np.lexsort((seqs, match))
+        seqs = seqs[order]
+        first = seqs[stops - counts]
+        by_first = np.argsort(self._notes[_FIRST], kind="stable")
+        noted = self._notes[_FIRST, by_first]
+        low, high = np.searchsorted(noted, first, "left"), np.searchsorted(noted, first, "right")
+        several = high - low
+        which = np.repeat(np.arange(len(first)), several)
+        notes = by_first[np.arange(len(which)) - np.repeat(np.cumsum(several) - several - low, several)]
+        bound = _before(seqs, stops, counts, which, self._notes[_AT, notes])
+        last = self._notes[_LAST, notes]
+        np.add.at(self._notes[_FOUND], notes[(last == ANY_LAST) | (last == bound)], 1)
+
+    def passed(self, clock: int, window: int) -> None:
+        """All that was due up to this instant has been reported."""
+        over = self._notes[_UNTIL] < clock
+        if not over.any():
+            return
+        for cell, until, alike, came in self._notes[[_CELL, _UNTIL, _ALIKE, _FOUND]][:, over].T.tolist():
+            state, age = divmod(cell, AGES)
+            fold = until // (FOLD_WINDOWS * window) % FOLDS
+            sums = self._counts.setdefault((state, AGES * fold + age), [0, 0])
+            sums[0] += 1
+            sums[1] += came * SHARES // alike
+        self._notes = self._notes[:, ~over]
+
+    def rows(self) -> list[list[int]]:
+        """[state, AGES * fold + age, followed, matches in SHARES] of those whose windows are over since then."""
+        counts, self._counts = self._counts, {}
+        return [[*cell, *sums] for cell, sums in sorted(counts.items())]
+
+    def record(self) -> list[list[int]]:
+        """The notes as JSON, for a snapshot."""
+        found: list[list[int]] = self._notes.tolist()
+        return found
+
+
+def _chosen(found: Candidates, at: int, share: float) -> Ints:
+    """Which are noted: a draw that is another one at each position."""
+    spared = are_followed(found.first, share)
+    draw = drawn(at, "note", found.first)
+    groups = np.flatnonzero(spared), np.flatnonzero(~spared)
+    return np.concatenate([_least(group, draw[group]) for group in groups])
+
+
+def _least(group: Ints, draw: NDArray[np.float64]) -> Ints:
+    """Those that a draw of [0, 1) puts first."""
+    low = np.flatnonzero(draw < 4 * A_BLOCK / max(1, len(group)))
+    if len(low) >= A_BLOCK:
+        group, draw = group[low], draw[low]
+    return group[np.argsort(draw, kind="stable")[:A_BLOCK]]
+
+
+def alike(first: Ints, last: Ints, chosen: Ints) -> Ints:
+    """Of each of the chosen, how many have the same first and last event: alternatives begin with the same events."""
+    near = np.flatnonzero(np.isin(first, first[chosen]))
+    pairs = np.stack([first[near], last[near]])
+    _, place, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    number = np.zeros(len(first), np.int64)
+    number[near] = counts[place.ravel()]
+    found: Ints = number[chosen]
+    return found
+
+
+def _before(seqs: Ints, stops: Ints, counts: Ints, which: Ints, at: Ints) -> Ints:
+    """Of each match in `which`, the last of its events before position `at`; -2 where there is none."""
+    low, high = (stops - counts)[which], stops[which]
+    begin = low.copy()
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        below = open_ & (seqs[np.minimum(middle, len(seqs) - 1)] < at)
+        low = np.where(below, middle + 1, low)
+        high = np.where(open_ & ~below, middle, high)
+    return np.where(low > begin, seqs[np.maximum(low - 1, 0)], -2)

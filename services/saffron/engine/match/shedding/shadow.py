@@ -1,0 +1,250 @@
+"""What dropping loses, measured (issue 6: honest loss): a few partial matches live on in a shadow that drops nothing.
+
+While something is dropped for a query, a second set of runs goes on from what the query had before: all events come to
+it, no order reaches it, and of its partial matches only those stay whose first event is in a seeded sample. It finds of
+the true matches those that begin so; which of them the query itself does not report in the same block was missed, by
+whatever was dropped, and whatever it found instead: by the same ids by which `replay --truth` compares. All that comes
+of one first event counts as one observation.
+
+The share is high until enough has been seen and low after, so that in the long run it costs little. Only patterns whose
+matches arise from their first events without regard to each other can be sampled so (see `can_shadow`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.block import Block
+from saffron.engine.match.kinds import Runs, fired, unreported
+from saffron.engine.match.layout import FOUND, begin_bit
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.render import Matches
+from saffron.engine.match.scan.runs import ScanRuns
+from saffron.engine.match.shedding.candidates import candidates
+from saffron.engine.match.shedding.removal import remove
+from saffron.engine.match.shedding.spared import drawn
+from saffron.engine.match.snapshot import restore, save
+from saffron.engine.match.stream import NO_SLOT, Range
+from saffron.language.plan import MatchPlan, Output
+
+Ids = NDArray[np.uint64]
+
+SHARE, LEAST_SHARE = 0.01, 0.002
+ENOUGH = 1024
+"""First events that true matches came of, beyond which the share falls as 1 / n."""
+BUDGET = 0.005
+"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take."""
+_DRAW = "shadow"
+
+
+def can_shadow(runs: QueryRuns) -> bool:
+    """Whether the matches that come of a first event depend on no other first event: nothing is chosen among them, and
+    no events are consumed but first ones."""
+    plan = runs.plan
+    plain = plan.output is Output.ALL and not plan.timeouts and plan.into is None and not runs.composed
+    return plain and type(runs) in (QueryRuns, ScanRuns) and all(_begins(plan, runs, one) for one in plan.consume)
+
+
+def _begins(plan: MatchPlan, runs: QueryRuns, component: int) -> bool:
+    return not plan.components[component].closure and bool(runs.program.begins & begin_bit(component))
+
+
+@dataclass
+class Sampled:
+    """Sums over a sample of first events, each as many times as it stands for (1 / share).
+
+    `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
+    `missed` of them the query did not report. `begun`: first
+    events that any came of; `squares`: the same, times squared. `firsts`: the same, each once. `events`, `met`: that
+    the shadow took, and partial matches of its own that they met.
+    """
+
+    true: float = 0.0
+    missed: float = 0.0
+    begun: float = 0.0
+    squares: float = 0.0
+    firsts: int = 0
+    events: int = 0
+    met: float = 0.0
+
+    @property
+    def checks(self) -> float:
+        """What the shadow has taken."""
+        return self.events + self.met
+
+    @property
+    def share(self) -> float:
+        """Of first events, to be sampled."""
+        return max(LEAST_SHARE, SHARE * min(1.0, ENOUGH / max(1, self.firsts)))
+
+    def add(self, true: int, missed: int, firsts: int) -> None:
+        """What was seen in a block."""
+        times = 1 / self.share
+        self.true += times * true
+        self.missed += times * missed
+        self.begun += times * firsts
+        self.squares += times**2 * firsts
+        self.firsts += firsts
+
+
+@dataclass
+class Shadow:
+    """The runs of one query that lose nothing. `since`: what begins before is not compared, being incomplete. `until`:
+    an instant behind which all is as if nothing had been dropped."""
+
+    runs: QueryRuns
+    sums: Sampled
+    since: int
+    until: int
+
+    @classmethod
+    def of(cls, runs: QueryRuns, sums: Sampled, since: int) -> Shadow:
+        """Beside a query as it stands, of which nothing has been dropped that began at `since` or behind."""
+        own = type(runs)(runs.program, runs.schema, runs.strings, slot=NO_SLOT)
+        restore(own, save(runs))
+        own.watch = None
+        own.buffer, own.decided = runs.buffer.copy(), list(runs.decided)
+        own.counters[FOUND] = runs.counters[FOUND]
+        shadow = cls(own, sums, since, 0)
+        shadow._thin_out()
+        return shadow
+
+    def advance(self, part: Range, opened: Sequence[int]) -> None:
+        """The next events; it takes all where a partial match of its own is alive, or may begin."""
+        before = self.runs.live
+        if not before and not (drawn(0, _DRAW, part.seq) < self.sums.share).any():
+            self.runs.clock = int((part.seq if self.runs.plan.window.events else part.ts)[-1])
+            return
+        self.runs.advance(part, opened)
+        self.sums.events += len(part)
+        self.sums.met += len(part) * (before + self.runs.live) / 2
+
+    def end_block(self, block: Block) -> None:
+        """No more events of this block."""
+        self.runs.end_block(block.watermark, block.next_seq, end=block.end)
+        self._thin_out()
+
+    def _thin_out(self) -> None:
+        """Of its partial matches only those stay that are sampled."""
+        if not self.runs.live:
+            return
+        found = candidates(self.runs)
+        gone = drawn(0, _DRAW, found.first) >= self.sums.share
+        if gone.any():
+            remove(self.runs, found, gone)
+
+    def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches]) -> None:
+        """What the query `reported` in the block beside what it should have."""
+        if not unreported(self.runs):
+            return
+        parts = [part.results for part in fired(self.runs, name, partition, block)]
+        true, firsts = self._sampled([one for one in parts if isinstance(one, Matches)])
+        if len(true):
+            found, _ = self._sampled(reported)
+            missed = len(true) - int(np.count_nonzero(np.isin(true, found)))
+            self.sums.add(len(true), missed, len(np.unique(firsts)))
+
+    def _sampled(self, parts: Sequence[Matches]) -> tuple[Ids, NDArray[np.int64]]:
+        """Ids (one word of them), and first events, of the matches that begin in the sample."""
+        ids, firsts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+        for part in parts:
+            first = part.first
+            chosen = np.flatnonzero((first >= self.since) & (drawn(0, _DRAW, first) < self.sums.share))
+            if len(chosen):
+                ids.append(part.ids(chosen)[:, 0])
+                firsts.append(first[chosen])
+        return np.concatenate(ids), np.concatenate(firsts)
+
+
+class Shadows:
+    """Those of an operator's queries. `clean`: nothing was dropped before that still matters; snapshots do not say."""
+
+    def __init__(self, *, clean: bool) -> None:
+        self._clean = clean
+        self._ended: set[str] = set()
+        self._of: dict[str, Shadow] = {}
+        self._work: dict[str, float] = {}
+        self._unclean: set[str] = set()
+        self._sums: dict[str, Sampled] = {}
+
+    def dropped(self, name: str, runs: QueryRuns, position: int, instants: tuple[int, int] | None = None) -> None:
+        """Something is about to be dropped for a query, before event `position` or up to the one at this position and
+        time."""
+        if name not in self._of:
+            if not can_shadow(runs) or not self._affords(name, BUDGET / 2):
+                self._unclean.add(name)
+                return
+            sums = self._sums.setdefault(name, Sampled())
+            self._of[name] = Shadow.of(runs, sums, -1 if self._is_clean(name) else position)
+        at = runs.clock if instants is None else instants[0 if runs.plan.window.events else 1]
+        self._of[name].until = at + 2 * runs.plan.window.size
+
+    def begin_block(self, instants: tuple[int, int]) -> None:
+        """A block with events begins at this position and time."""
+        for shadow in self._of.values():
+            shadow.runs.begin_block(instants[0] if shadow.runs.plan.window.events else instants[1])
+
+    def forget_matches(self) -> None:
+        """A block without events begins."""
+        for shadow in self._of.values():
+            shadow.runs.forget_matches()
+
+    def advance(self, name: str, part: Range, opened: Sequence[int]) -> None:
+        """Events come to a query."""
+        if name in self._of:
+            self._of[name].advance(part, opened)
+
+    def end_block(
+        self, name: str, runs: Runs | None, partition: int, block: Block, reported: Sequence[Matches]
+    ) -> None:
+        """What a query found in the block is known."""
+        shadow = self._of.get(name)
+        if runs is not None:
+            self._work[name] = self._work.get(name, 0.0) + len(block.columns) * (1.0 + runs.live)
+        if shadow is None:
+            if reported and self._is_clean(name) and isinstance(runs, QueryRuns) and can_shadow(runs):
+                self._sums.setdefault(name, Sampled()).true += sum(map(len, reported))
+            return
+        shadow.end_block(block)
+        shadow.compare(name, partition, block, reported)
+        if shadow.runs.clock > shadow.until:
+            self._end(name)
+        elif not self._affords(name, BUDGET):
+            self._end(name)
+            self._unclean.add(name)
+
+    def _affords(self, name: str, share: float) -> bool:
+        return self._sums.get(name, Sampled()).checks <= share * self._work.get(name, 0.0)
+
+    def _is_clean(self, name: str) -> bool:
+        """Whether nothing has been dropped, while it had no shadow, that still matters."""
+        return name not in self._unclean and (self._clean or name in self._ended)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """These queries begin anew, or are gone."""
+        for name in list(names):
+            if name in self._of:
+                self._end(name)
+            self._sums.pop(name, None)
+
+    def forget_all(self) -> None:
+        """All that they hold is read otherwise from now on."""
+        self.forget(list(self._sums))
+
+    def string_codes(self) -> Iterator[NDArray[np.int32]]:
+        """The codes of all strings that they hold."""
+        for shadow in self._of.values():
+            yield from shadow.runs.string_codes()
+
+    def _end(self, name: str) -> None:
+        self._of.pop(name).runs.close()
+        self._ended.add(name)
+        self._unclean.discard(name)
+
+    def statistics(self) -> dict[str, Sampled]:
+        """By query, since the start of this operator."""
+        return dict(self._sums)

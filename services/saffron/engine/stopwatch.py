@@ -1,0 +1,13 @@
+"""Time for operators that have no clock: the shell gives it, and nothing of it changes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Stopwatch = Callable[[], int]
+"""Nanoseconds from any start."""
+
+
+def no_time() -> int:
+    """The stopwatch of an operator that nobody measures."""
+    return 0

@@ -1,0 +1,107 @@
+"""What the builder keeps of a query's partial matches: counts, samples of times, what its published model rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.models.bodies import costs_body, costs_of
+from saffron.engine.models.markov import Matrix
+from saffron.engine.models.observations import FORKED
+from saffron.engine.models.trainer import TransitionCounts
+from saffron.model_builder.rows import FOLLOWED, PRODUCT, SAMPLE, TIMED, TRANSITION, Row
+
+
+@dataclass
+class QueryBook:
+    """One query: its counts, the last batch that had any, and what the model published last was trained on.
+
+    `published` is its transition matrix, `published_window` its window in events, `published_times` ns of an event met
+    by state; None, 0 and empty while there is none.
+    """
+
+    counts: TransitionCounts
+    touched: int
+    published: Matrix | None = None
+    published_window: float = 0.0
+    published_times: tuple[float, ...] = ()
+
+    def add(self, row: Row) -> bool:
+        """Apply a row of this query and version; False if it is no good, which changes nothing."""
+        counts = self.counts
+        if row.kind == TRANSITION:
+            return (
+                row.a is not None
+                and row.b is not None
+                and row.count is not None
+                and counts.add(row.a, row.b, row.count)
+            )
+        if row.kind in (SAMPLE, TIMED, PRODUCT):
+            return self._add_times(row)
+        if row.kind == FOLLOWED:
+            return self._add_followed(row)
+        counts.events += row.count or 0
+        counts.lived += row.time or 0
+        return True
+
+    def _add_times(self, row: Row) -> bool:
+        costs, one, other = self.counts.costs, self._cell(row.a, row.b), self._cell(row.c, row.d)
+        if row.count is None or row.time is None or row.total is None:
+            return False
+        if row.kind == SAMPLE:
+            costs.add_samples(row.count, row.time)
+        elif one is None or other is None:
+            return False
+        elif row.kind == TIMED:
+            costs.add_moment(one, row.count, row.total)
+        else:
+            costs.add_product(min(one, other), max(one, other), row.total)
+        return True
+
+    def _add_followed(self, row: Row) -> bool:
+        """What came of partial matches that were followed."""
+        if row.a is None or row.b is None or row.count is None or row.time is None:
+            return False
+        return self.counts.add_followed(row.a, row.b, row.count, row.time)
+
+    def _cell(self, source: int | None, target: int | None) -> tuple[int, int] | None:
+        """A transition whose time is asked for; None if this automaton has none such."""
+        states = self.counts.states
+        if source is None or target is None or not (0 <= source < states and FORKED < target < states):
+            return None
+        return source, target
+
+    def body(self) -> dict[str, Any]:
+        """Everything, JSON-able."""
+        counts = self.counts
+        return {
+            "query": counts.query,
+            "query_version": counts.query_version,
+            "states": counts.states,
+            "window_size": counts.window_size,
+            "window_events": counts.window_events,
+            "events": counts.events,
+            "lived": counts.lived,
+            "cells": [[*cell, count] for cell, count in sorted(counts.cells.items())],
+            "followed": [[*cell, *sums] for cell, sums in sorted(counts.followed.items())],
+            "costs": costs_body(counts.costs),
+            "touched": self.touched,
+            "published": None if self.published is None else self.published.tolist(),
+            "published_window": self.published_window,
+            "published_times": self.published_times,
+        }
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> QueryBook:
+        """The book whose `body` this is."""
+        names = ("query", "query_version", "states", "window_size", "window_events", "events", "lived")
+        counts = TransitionCounts(**{name: body[name] for name in names})
+        counts.cells = {(source, target): count for source, target, count in body["cells"]}
+        counts.followed = {(state, age): (n, found) for state, age, n, found in body.get("followed", ())}
+        counts.costs = costs_of(body["costs"])
+        published = None if body["published"] is None else np.array(body["published"], dtype=np.float64)
+        times = tuple(body["published_times"])
+        return cls(counts, body["touched"], published, body["published_window"], times)

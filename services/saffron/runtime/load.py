@@ -1,0 +1,46 @@
+"""What a reader of `admitted` tells the shedder of itself: one form for the services and for the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a reader has told of its counters, and when (ms)."""
+
+    events: int = 0
+    processing_ns: int = 0
+    nanoseconds: Mapping[str, int] = field(default_factory=dict)
+    at: int = 0
+
+
+def load_of(
+    numbers: Mapping[str, Any], *, position: int, events: int, processing_ns: int, nanoseconds: Mapping[str, int]
+) -> dict[str, Any]:
+    """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator.
+
+    `events`, `processing_ns`, `nanoseconds` (by query): since the message before.
+    """
+    return {
+        "position": position,
+        "processing_ns": max(0, processing_ns),
+        "events": max(0, events),
+        "partial_matches": {query: int(count) for query, count in numbers["partial_matches"].items()},
+        "nanoseconds": dict(nanoseconds),
+        **{name: dict(numbers[name]) for name in ("found", "loss", "loss_ratio") if "loss" in numbers},
+        **({"sampled": _sampled(numbers["sampled"])} if numbers.get("sampled") else {}),
+    }
+
+
+def _sampled(numbers: Mapping[str, Any]) -> dict[str, list[float]]:
+    return {query: [one.true, one.missed, one.begun, one.squares] for query, one in numbers.items()}
+
+
+def grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """By query what a counter has grown by; one that was made anew counts from 0 again."""
+    return {
+        query: count - before.get(query, 0) if count >= before.get(query, 0) else count for query, count in now.items()
+    }

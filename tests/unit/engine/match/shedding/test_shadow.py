@@ -1,0 +1,81 @@
+"""The shadow that measures what is missed: beside the same stream of which nothing is dropped, whatever is dropped."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import orjson
+import pytest
+
+from saffron.engine.events.block import Control
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.shedding import shadow
+from saffron.engine.match.shedding.shadow import Sampled
+from saffron.language.plan import MatchPlan
+from tests.unit.engine.match import cases
+
+
+def run(
+    made: MatchPlan,
+    events: Sequence[cases.Event],
+    cuts: Sequence[int],
+    orders: Sequence[Control] = (),
+    dropped: Sequence[int] | None = None,
+) -> tuple[set[str], Sampled | None]:
+    """Ids of the query's results, and what its shadow says; its bit is the third."""
+    operator = MatchOperator(partition=3, compiled=False, compiler=lambda *_: made)
+    controls = (cases.schema_control(), cases.query_control("add", slot=2, shed="auto"), *orders)
+    blocks = cases.blocks(events, cuts, {"q": cases.openers(made, events)}, controls, dropped)
+    texts = cases.results(operator, blocks)
+    return {orjson.loads(text)["id"] for text in texts}, operator.statistics()["sampled"].get("q")
+
+
+def cut(rng: random.Random, events: Sequence[cases.Event]) -> list[int]:
+    return sorted(rng.sample(range(1, len(events)), 4))
+
+
+def test_a_shadow_of_all_first_events_knows_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow, "SHARE", 1.0)
+    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    rng = random.Random(17)
+    compared = missed = 0
+    for _ in range(60):
+        made = cases.plan(rng)
+        events = cases.stream(rng, rng.randrange(8, 18))
+        masks = [rng.choice([0, 0, 0, 4]) for _ in events]
+        body = {"n": 1, "queries": {"q": {"utility": [], "bin": 1, "by": "random", "seed": 1}}}
+        orders = [Control(event["seq"], "keep", body) for event in events if rng.random() < 0.15]
+        true, _ = run(made, events, cut(rng, events))
+        found, sampled = run(made, events, cut(rng, events), orders, masks)
+        if sampled is None or (not any(masks) and not orders):
+            continue
+        assert (sampled.true, sampled.missed) == (len(true), len(true - found)), (made.text, events, masks)
+        compared += len(true)
+        missed += len(true - found)
+    assert compared > 30
+    assert missed > 8
+
+
+def test_what_a_shadow_says_does_not_depend_on_cuts_and_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow, "SHARE", 1.0)
+    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    rng = random.Random(23)
+    for _ in range(30):
+        made = cases.plan(rng)
+        events = cases.stream(rng, 14)
+        masks = [rng.choice([0, 0, 4]) for _ in events]
+        cuts = [cut(rng, events), [*range(1, len(events))]]
+        one, other = (run(made, events, places, (), masks) for places in cuts)
+        assert one[0] == other[0]
+        told = [(sums.true, sums.missed) for _, sums in (one, other) if sums is not None and sums.true]
+        assert len(set(told)) <= 1
+
+
+def test_few_first_events_stand_for_all_where_much_has_been_seen() -> None:
+    sampled = Sampled()
+    assert sampled.share == shadow.SHARE
+    sampled.add(4, 1, 2)
+    assert (sampled.true, sampled.missed, sampled.begun) == (400, 100, 200)
+    sampled.add(0, 0, 100 * shadow.ENOUGH)
+    assert sampled.share == shadow.LEAST_SHARE

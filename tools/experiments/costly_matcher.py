@@ -1,0 +1,73 @@
+"""A matcher as slow as stated: `python -m experiments.costly_matcher --data DIR NAME=NS ...` beside a running system.
+
+Our engine is too fast for the experiments' data to overload it, so that a check has a stated cost, as on the virtual
+clock: a block takes at least as long as its checks. All else is the service `matcher`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from saffron.engine.events.block import Block
+from saffron.engine.match.operator import MatchOperator
+from saffron.engine.operator import History
+from saffron.engine.results import OrderedResults
+from saffron.matcher.main import MATCHER
+from saffron.runtime.config import load
+from saffron.runtime.result_service import Kind, ResultService
+from saffron.runtime.service import run
+from saffron.runtime.state import connect
+from saffron.runtime.virtual_cost import StatedCost
+from saffron.runtime.virtual_server import work_of
+
+
+class CostlyMatcher(MatchOperator):
+    """`each`: ns a check, by query."""
+
+    def __init__(self, each: Mapping[str, float], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._cost = StatedCost(each)
+        self._slots: dict[str, int] = {}
+
+    def apply(self, block: Block, history: History | None = None) -> OrderedResults:
+        begun = perf_counter_ns()
+        bodies = (control.body for control in block.controls if control.kind == "query")
+        self._slots |= {str(body["name"]): int(body["slot"]) for body in bodies if body["op"] == "add"}
+        before = self._alive()
+        results = super().apply(block, history)
+        work = work_of(block, self._slots, before, self._alive(), {})
+        due = begun + sum(self._cost.of(work).values()) + work.shedding_ns
+        while perf_counter_ns() < due:  # works, and does not sleep: the machine is to be as busy as stated
+            pass
+        return results
+
+    def _alive(self) -> dict[str, int]:
+        return dict.fromkeys(self._slots, 0) | self.statistics()["partial_matches"]
+
+
+def kind(each: Mapping[str, float]) -> Kind:
+    """The service `matcher` with this operator."""
+
+    def made(partition: int, stream: str) -> CostlyMatcher:
+        return CostlyMatcher(each, partition=partition, stream=stream, stopwatch=perf_counter_ns)
+
+    return replace(MATCHER, make=made)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="data directory of the running system")
+    parser.add_argument("costs", nargs="+", metavar="NAME=NS", help="of each query: ns a check")
+    chosen = parser.parse_args()
+    each = {name: float(cost) for name, _, cost in (text.partition("=") for text in chosen.costs)}
+    settings = connect(load({"data": chosen.data}))
+    raise SystemExit(run("matcher", settings, lambda *parts: ResultService(kind(each), *parts)))
+
+
+if __name__ == "__main__":
+    main()

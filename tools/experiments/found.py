@@ -1,0 +1,49 @@
+"""Results as experiments compare them: which they are, and over which events they stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from experiments.run import Load
+
+from saffron.engine.events.files import read_events
+from saffron.runtime.fused import Query
+from saffron.runtime.replay import Replay
+
+
+@dataclass(frozen=True)
+class Found:
+    """A result: its query, its id, and the positions of its first and last event."""
+
+    query: str
+    id: str
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, body: bytes) -> Found:
+        result = orjson.loads(body)
+        positions = list(_positions(result["events"]))
+        return cls(result["query"], result["id"], min(positions), max(positions))
+
+
+def true_results(load: Load) -> Iterator[Found]:
+    """The results of a run without shedding."""
+    replay = Replay([Query(name, text) for name, text in load.queries.items()])
+    for merged in replay.results(chunk.batch for chunk in read_events([load.events])):
+        for texts in merged.json():
+            yield from map(Found.of, texts)
+
+
+def _positions(value: Any) -> Iterator[int]:
+    """All positions of a result's events, however its components are nested."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _positions(item)
+    elif value is not None and "seq" in value:
+        yield value["seq"]
+    elif value is not None:
+        yield from _positions(list(value.values()))
