@@ -18,6 +18,7 @@ from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.greta.main import GRETA
 from saffron.matcher.main import MATCHER
+from saffron.runtime.background import at_once
 from saffron.runtime.block_reader import BlockReader
 from saffron.runtime.config import Settings
 from saffron.runtime.health import Health
@@ -86,7 +87,8 @@ def makers(chosen: Settings, metrics: Callable[[str], Metrics] = lambda service:
 
     def results(kind: Kind) -> Make:
         def make(log: MemoryLog) -> Service:
-            return ResultService(kind, log, chosen, metrics(kind.service), Health("test"), warm=AtOnce)
+            parts = log, chosen, metrics(kind.service), Health("test")
+            return ResultService(kind, *parts, warm=AtOnce, background=at_once)
 
         return make
 

@@ -38,7 +38,8 @@ class ResultOperator(Protocol):
         Results stay valid until the next `apply`.
         """
 
-    def snapshot(self) -> State: ...
+    def snapshot(self) -> State:
+        """Arrays of its own: they are written while the operator goes on."""
 
     def restore(self, state: State) -> None: ...
 

@@ -12,10 +12,13 @@ import orjson
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
+from saffron.runtime.background import Background, at_once
 from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.log import Committed, Log, TopicPartition
 
 _HISTORY_BATCH = 64
+_BEHIND = 3
+"""Where blocks wait, at least so much of the time is for them, for one of commits."""
 
 Message = tuple[str, bytes, bytes]
 """(topic, key, value) of an observation."""
@@ -50,7 +53,7 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """The parts of one chain. `headers`: those that all its results share."""
+    """The parts of one chain. `headers`: those that all its results share. `background`: what writes its snapshots."""
 
     where: TopicPartition
     output: TopicPartition
@@ -61,6 +64,7 @@ class ChainPlan:
     observer: Callable[[], Observer]
     decode: Decode
     headers: tuple[tuple[str, bytes], ...] = ()
+    background: Background = at_once
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,32 @@ class Place:
             return cls(committed.offset, 0, committed.offset)
         body = orjson.loads(committed.metadata)
         return cls(committed.offset, body["index"], body["said"])
+
+
+@dataclass
+class CommitTime:
+    """How long the last commit took, and when it was over, by the times of the steps that a chain is given (ms).
+
+    A chain is free for other work at least as long as it has committed, and longer where blocks wait: with a slow
+    broker each block would have a commit of its own otherwise.
+    """
+
+    _began: int | None = None
+    _took: int = 0
+    _ended: int = 0
+
+    def began(self, now_ms: int) -> None:
+        """A commit is made in the step of this time."""
+        self._began = now_ms
+
+    def stepped(self, now_ms: int) -> None:
+        """A step of this time begins."""
+        if self._began is not None:
+            self._took, self._ended, self._began = now_ms - self._began, now_ms, None
+
+    def rest(self, now_ms: int, *, behind: bool) -> int:
+        """For how many ms work comes first. `behind`: blocks wait."""
+        return (_BEHIND if behind else 1) * self._took - (now_ms - self._ended)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 
 from saffron.runtime.chain_plan import ChainPlan, Limits
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -12,7 +13,10 @@ from saffron.runtime.step_clock import StepClock
 
 
 class LastHop:
-    """All chains of one member of the group. The consumer is read_committed, so that it asks for stable offsets."""
+    """All chains of one member of the group. The consumer is read_committed, so that it asks for stable offsets.
+
+    `busy_ns`: how long its steps have taken so far, without waiting for input while nothing else was due.
+    """
 
     def __init__(
         self,
@@ -32,12 +36,14 @@ class LastHop:
         self._now = 0
         self._clock = StepClock()
         self.rebalances = 0
+        self.busy_ns = 0
         self._subscribed: tuple[str, ...] = ()
         self._consumer: Consumer = log.consumer(group, committed_only=True, client_id=group)
         self.chains: dict[TopicPartition, ResultChain] = {}
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """Some progress; True if there was any. Waits up to `wait` seconds for input if nothing is due before."""
+        began = perf_counter_ns()
         self._now = now_ms
         self._clock.start(now_ms)
         self._subscribe()
@@ -47,6 +53,7 @@ class LastHop:
         moved = False
         for chain in list(self.chains.values()):
             moved |= chain.step(now_ms)
+        self.busy_ns += perf_counter_ns() - began
         return moved
 
     def lag(self, where: TopicPartition) -> int | None:
@@ -71,7 +78,10 @@ class LastHop:
 
     def _poll(self, wait: float) -> dict[TopicPartition, list[Record]]:
         found: dict[TopicPartition, list[Record]] = defaultdict(list)
-        for record in self._consumer.poll(self._poll_records, wait):
+        began = perf_counter_ns()
+        records = self._consumer.poll(self._poll_records, wait)
+        self.busy_ns -= perf_counter_ns() - began if wait > 0 else 0
+        for record in records:
             found[TopicPartition(record.topic, record.partition)].append(record)
         return found
 

@@ -9,20 +9,30 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Told:
-    """What a reader has told of its counters, and when (ms)."""
+    """What a reader has told of its counters, and when: ms since 1970, ns of its own clock, ns of work."""
 
     events: int = 0
     processing_ns: int = 0
     nanoseconds: Mapping[str, int] = field(default_factory=dict)
     at: int = 0
+    clock_ns: int = 0
+    busy_ns: int = 0
 
 
 def load_of(
-    numbers: Mapping[str, Any], *, position: int, events: int, processing_ns: int, nanoseconds: Mapping[str, int]
+    numbers: Mapping[str, Any],
+    *,
+    position: int,
+    events: int,
+    processing_ns: int,
+    nanoseconds: Mapping[str, int],
+    elapsed_ns: int,
+    other_ns: int,
 ) -> dict[str, Any]:
     """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator.
 
-    `events`, `processing_ns`, `nanoseconds` (by query): since the message before.
+    `events`, `processing_ns`, `nanoseconds` (by query), `elapsed_ns`, and of that `other_ns`, in which the reader was
+    busy with something else: since the message before.
     """
     return {
         "position": position,
@@ -30,6 +40,8 @@ def load_of(
         "events": max(0, events),
         "partial_matches": {query: int(count) for query, count in numbers["partial_matches"].items()},
         "nanoseconds": dict(nanoseconds),
+        "elapsed_ns": max(0, elapsed_ns),
+        "other_ns": max(0, other_ns),
         **{name: dict(numbers[name]) for name in ("found", "loss", "loss_ratio") if "loss" in numbers},
         **({"sampled": _sampled(numbers["sampled"])} if numbers.get("sampled") else {}),
     }

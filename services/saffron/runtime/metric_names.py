@@ -169,7 +169,10 @@ STATE_BYTES = Gauge(
     "saffron_state_bytes", ("stream", "partition"), "size of operator state", "growing without end: see partial matches"
 )
 SNAPSHOT_DURATION = Histogram(
-    "saffron_snapshot_duration_seconds", (), "time to write a snapshot", "slow: the disk under SAFFRON_SNAPSHOTS"
+    "saffron_snapshot_duration_seconds",
+    (),
+    "time for which a snapshot holds results up: it is copied then, and written beside",
+    "slow: many partial matches in a window",
 )
 SNAPSHOT_AGE = Gauge(
     "saffron_snapshot_age_seconds",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from time import perf_counter_ns
 from typing import Any
 
@@ -19,7 +20,7 @@ from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
 from saffron.errors import FencedError, GapError, LogError
 from saffron.runtime.block_reader import BlockReader, ReaderState
-from saffron.runtime.chain_plan import ChainPlan, Limits, Observer, Pending, Place, history
+from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tally import Tally
@@ -42,6 +43,7 @@ class ResultChain:
         self._limits = limits
         self._clock = clock
         self._snapshots = Snapshots(plan.directory)
+        self._writing: Future[int] | None = None
         self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
         self._reader = BlockReader(plan.decode)
@@ -53,6 +55,7 @@ class ResultChain:
         self._open = False
         self._sent = 0
         self._committed_at = self._observed_at = self._snapshot_at = self._snapshot_position = 0
+        self._commits = CommitTime()
         self._waited_ms = 0.0
         self.tally = Tally()
         self.operator: ResultOperator | None = None
@@ -90,6 +93,7 @@ class ResultChain:
 
     def step(self, now_ms: int) -> bool:
         """One step of work: take over, apply one block, write a slice of results, or commit."""
+        self._commits.stepped(now_ms)
         if self.operator is None:
             return now_ms >= self._retry_at and self._guarded(now_ms, self._take_over)
         return self._guarded(now_ms, self._advance)
@@ -98,7 +102,7 @@ class ResultChain:
         """In how many ms a commit is due (0 or less: now), if nothing else comes."""
         waited = now_ms - self._committed_at
         if self._open:
-            return self._limits.commit_ms - waited
+            return max(self._limits.commit_ms - waited, self._commits.rest(now_ms, behind=bool(self._queue)))
         if self.operator is None or self._behind or self._place == Place(self.position, 0, self.position):
             return self._limits.position_ms
         return self._limits.position_ms - waited
@@ -108,7 +112,9 @@ class ResultChain:
 
         def finish(now: int) -> bool:
             self._commit(now, observe=True)
+            self._written()
             self._snapshot(now)
+            self._written()
             return True
 
         if self.operator is not None and not self.replaying:
@@ -120,7 +126,7 @@ class ResultChain:
         self._waited_ms = self.waited_ms
         if self._producer is not None:
             self._producer.close()
-        self._producer, self.operator = None, None
+        self._producer, self.operator, self._writing = None, None, None
         self.tally.forget()
         self._queue.clear()
         self._pending, self._open = None, False
@@ -180,7 +186,9 @@ class ResultChain:
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:
-            snapshot = now_ms - self._snapshot_at >= self._limits.snapshot_ms
+            if self._writing is not None and self._writing.done():
+                self._written()
+            snapshot = self._writing is None and now_ms - self._snapshot_at >= self._limits.snapshot_ms
             self._commit(now_ms, observe=snapshot or now_ms - self._observed_at >= self._limits.observe_ms)
             if snapshot:
                 self._snapshot(now_ms)
@@ -267,6 +275,7 @@ class ResultChain:
         self._producer.commit()
         self._open, self._sent = False, 0
         self._place, self._committed_at = reached, now_ms
+        self._commits.began(now_ms)
         self._observed_at = now_ms if observe else self._observed_at
         self.tally.committed(self._clock())
 
@@ -284,9 +293,16 @@ class ResultChain:
             "schema": self.schema,
         }
         began = perf_counter_ns()
-        self.tally.snapshot_bytes = self._snapshots.write(Snapshot(self.position, reader, self.operator.snapshot()))
+        snapshot = Snapshot(self.position, reader, self.operator.snapshot())
+        self._writing = self._plan.background(lambda: self._snapshots.write(snapshot))
         self.tally.snapshot_ms.append((perf_counter_ns() - began) / 1e6)
         self._snapshot_at, self._snapshot_position = now_ms, self.position
+
+    def _written(self) -> None:
+        """Wait for the snapshot that is being written, if there is one; OSError: it could not be."""
+        if self._writing is not None:
+            self.tally.snapshot_bytes = self._writing.result()
+            self._writing = None
 
     # ------------------------------------------------------------ input
 

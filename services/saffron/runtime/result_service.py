@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter_ns
 
 import orjson
 
 from saffron.engine import jit
 from saffron.engine.events.codec import decode_block
 from saffron.engine.operator import ResultOperator
+from saffron.runtime.background import Background
 from saffron.runtime.chain_plan import ChainPlan, Limits, Observer
 from saffron.runtime.config import PASS, Settings, user_cache_directory
 from saffron.runtime.digest import INTERVAL_MS, Every, send
@@ -67,6 +70,7 @@ class ResultService:
         health: Health,
         *,
         warm: Callable[[Path], Warmer] | None = None,
+        background: Background | None = None,
     ) -> None:
         kernels = user_cache_directory() / "kernels"
         jit.use_directory(kernels)
@@ -92,6 +96,8 @@ class ResultService:
         self._outputs = log.partitions(self._output) or 1
         self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
         self._told: dict[TopicPartition, Told] = {}
+        self._writer = ThreadPoolExecutor(1, "snapshots")
+        self._background = self._writer.submit if background is None else background
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
         )
@@ -114,6 +120,7 @@ class ResultService:
 
     def close(self, now_ms: int) -> None:
         self.shell.close(now_ms)
+        self._writer.shutdown()
         self._readiness.close()
         self._streams.close()
         self._producer.flush(_FLUSH_SECONDS)
@@ -136,6 +143,7 @@ class ResultService:
             output=TopicPartition(self._output, where.partition % self._outputs),
             transactional_id=f"{self._settings.prefix}{kind.service}.{stream}.{where.partition}",
             group=self._settings.group(kind.service),
+            background=self._background,
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
             operator=lambda: kind.make(where.partition, stream),
             decode=decode_block,
@@ -152,15 +160,17 @@ class ResultService:
 
     def _tell_load(self, now_ms: int) -> None:
         """Advice to the shedder: at once when something was applied, twice a second when idle."""
+        clock, busy = perf_counter_ns(), self.shell.busy_ns
         for where, chain in self.shell.chains.items():
-            told = self._told.setdefault(where, Told())
+            told = self._told.setdefault(where, Told(clock_ns=clock, busy_ns=busy))
             if chain.operator is None or chain.replaying:
                 continue
             tally = chain.tally
             if tally.events == told.events and now_ms - told.at < _IDLE_LOAD_MS:
                 continue
             numbers = chain.operator.statistics()
-            self._told[where] = Told(tally.events, tally.processing_ns, numbers["nanoseconds"], now_ms)
+            self._told[where] = Told(tally.events, tally.processing_ns, numbers["nanoseconds"], now_ms, clock, busy)
+            processing, elapsed = tally.processing_ns - told.processing_ns, clock - told.clock_ns
             stream = self._streams.of(where.topic)
             body = {
                 "service": self._kind.service,
@@ -172,8 +182,10 @@ class ResultService:
                     numbers,
                     position=chain.next_seq,
                     events=tally.events - told.events,
-                    processing_ns=tally.processing_ns - told.processing_ns,
+                    processing_ns=processing,
                     nanoseconds=grown(numbers["nanoseconds"], told.nanoseconds),
+                    elapsed_ns=elapsed,
+                    other_ns=busy - told.busy_ns - processing,
                 ),
             }
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,16 +45,15 @@ class Snapshots:
     def write(self, snapshot: Snapshot) -> int:
         """Write one and forget all but the newest two; returns its size in bytes."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        data = _encode(snapshot)
         final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
         temporary = final.with_suffix(f".{os.getpid()}.tmp")
         # No fsync, which stalls results for tenths of a second: a snapshot is a shortcut, not the truth. One that a
         # power cut tears fails its checksum, and the one before it, or the log, serves.
-        temporary.write_bytes(data)
+        size = _write(temporary, snapshot)
         temporary.replace(final)
         for old in self._files()[_KEEP:]:
             old.unlink(missing_ok=True)
-        return len(data)
+        return size
 
     def newest(self, limit: int) -> Snapshot | None:
         """The newest whole snapshot at or before `limit`; those that are torn or newer are named in `skipped`."""
@@ -75,7 +74,19 @@ class Snapshots:
         return sorted(found, reverse=True)
 
 
-def _encode(snapshot: Snapshot) -> bytes:
+def _write(path: Path, snapshot: Snapshot) -> int:
+    """Part by part, without a copy of the whole and without Python's lock for the large ones; the size in bytes."""
+    digest, size = hashlib.blake2b(digest_size=_DIGEST), _DIGEST
+    with path.open("wb") as file:
+        for part in _parts(snapshot):
+            digest.update(part)
+            file.write(part)
+            size += len(part)
+        file.write(digest.digest())
+    return size
+
+
+def _parts(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
     arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.state.items()}
     header = orjson.dumps(
         {
@@ -84,9 +95,9 @@ def _encode(snapshot: Snapshot) -> bytes:
             "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
         }
     )
-    parts = [_MAGIC, len(header).to_bytes(8, "little"), header, *(array.tobytes() for array in arrays.values())]
-    body = b"".join(parts)
-    return body + hashlib.blake2b(body, digest_size=_DIGEST).digest()
+    yield _MAGIC + len(header).to_bytes(8, "little") + header
+    for array in arrays.values():
+        yield array.reshape(-1).view(np.uint8).data
 
 
 def _decode(data: bytes) -> Snapshot:

@@ -17,7 +17,8 @@ class Tally:
     """Counts since the chain was assigned. Results count when they are committed; latencies are kept until drained.
 
     `stages`: by stage, ms of each block: "apply" from its record's time in the log until it is applied, "commit" (of
-    blocks with results) from there until the last of them is committed. `snapshot_ms`: what each snapshot took.
+    blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long
+    each snapshot held the chain up.
     """
 
     events: int = 0

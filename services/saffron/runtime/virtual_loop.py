@@ -71,5 +71,7 @@ class Loop:
             events=work.events,
             processing_ns=round(spent),
             nanoseconds={name: round(nanoseconds) for name, nanoseconds in own.items() if name},
+            elapsed_ns=round(spent),
+            other_ns=0,
         )
         self.shedder.observe({"service": "matcher", **load})

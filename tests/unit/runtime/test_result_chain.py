@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from saffron.engine.events.block import Block
 from saffron.errors import AbortableError, FencedError, GapError, LogError
-from saffron.runtime.chain_plan import ChainPlan, Limits, Place
+from saffron.runtime.background import Background, at_once
+from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Place
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import Killed, MemoryLog
@@ -45,12 +48,13 @@ class Bench:
         self.counter += len(results)
         self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
 
-    def chain(self, limits: Limits = LIMITS) -> tuple[ResultChain, MemoryLog]:
+    def chain(self, limits: Limits = LIMITS, background: Background = at_once) -> tuple[ResultChain, MemoryLog]:
         log = MemoryLog(self.broker)
         consumer = log.consumer("matcher", committed_only=True)
         consumer.assign({WHERE: 0})
         consumer.pause([WHERE])
         plan = ChainPlan(WHERE, OUTPUT, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode)
+        plan = replace(plan, background=background)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log
@@ -161,6 +165,41 @@ def test_a_snapshot_newer_than_the_committed_place_is_not_used(bench: Bench) -> 
     chain, _ = bench.chain()
     bench.drive(chain, 100)
     assert bench.results() == bench.expected()
+
+
+def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it(bench: Bench) -> None:
+    asked: list[tuple[Callable[[], int], Future[int]]] = []
+
+    def later(work: Callable[[], int]) -> Future[int]:
+        asked.append((work, Future()))
+        return asked[-1][1]
+
+    chain, _ = bench.chain(replace(LIMITS, snapshot_ms=20), later)
+    for _ in range(8):
+        bench.block(1)
+        bench.drive(chain, bench.now + 40)
+    assert bench.results() == bench.expected()
+    assert len(asked) == 1
+    work, future = asked[0]
+    future.set_result(work())
+    bench.block(1)
+    bench.drive(chain, bench.now + 40)
+    assert chain.tally.snapshot_bytes == future.result()
+    assert len(asked) == 2
+    asked[1][1].set_exception(OSError("no space left"))
+    bench.block(1)
+    with pytest.raises(OSError, match="no space left"):
+        bench.drive(chain, bench.now + 40)
+
+
+def test_a_chain_works_as_long_as_it_commits_and_longer_where_blocks_wait() -> None:
+    commits = CommitTime()
+    assert commits.rest(100, behind=True) == -100
+    commits.began(100)
+    commits.stepped(140)
+    assert (commits.rest(150, behind=False), commits.rest(150, behind=True)) == (30, 110)
+    commits.stepped(150)
+    assert commits.rest(180, behind=False) == 0
 
 
 def test_a_gap_in_the_input_ends_the_service(bench: Bench) -> None:

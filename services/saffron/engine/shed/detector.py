@@ -63,6 +63,9 @@ class Detector:
         elif type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
             pace = self._paces.setdefault(service, Pace())
             pace.measured(position, nanoseconds / 1e6, events, corrects=self._function is not None)
+            elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
+            if type(elapsed) is int and type(other) is int:
+                pace.lived(elapsed / 1e6, other / 1e6)
 
     def forwarded(self, next_seq: int, events: float, partial_matches: int) -> None:
         """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
@@ -113,7 +116,7 @@ class Detector:
 
     def processing(self, partial_matches: float) -> float:
         """f(n) in ms an event, corrected."""
-        return self.uncorrected(partial_matches) * self._factor
+        return self.uncorrected(partial_matches) * self._slowness
 
     def shedding(self, partial_matches: float) -> float:
         """g(n) in ms; 0 before it is known."""
@@ -123,9 +126,9 @@ class Detector:
         """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
         function = self._function
         if function is None:
-            mean = self._mean
+            mean = self._mean * self._slowness
             return at_most if mean <= milliseconds else int(at_most * max(0.0, milliseconds) / mean)
-        return function.inverse(milliseconds * 1e6 / self._factor, at_most)
+        return function.inverse(milliseconds * 1e6 / self._slowness, at_most)
 
     @property
     def overshoot(self) -> float:
@@ -141,12 +144,12 @@ class Detector:
         return self.model.shedding if self.model else None
 
     @property
-    def _factor(self) -> float:
-        return max((pace.factor for pace in self._paces.values()), default=1.0)
+    def _slowness(self) -> float:
+        return max((pace.slowness for pace in self._paces.values()), default=1.0)
 
     @property
     def _mean(self) -> float:
-        return max((pace.mean or 0.0 for pace in self._paces.values()), default=0.0)
+        return max((pace.mean for pace in self._paces.values()), default=0.0)
 
 
 def _ms(function: LatencyFunction | None, partial_matches: float) -> float | None:

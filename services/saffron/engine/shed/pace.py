@@ -6,28 +6,48 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 
-_SMOOTH = 0.1
+_KEPT = 0.9
+"""Of what was measured before, at each report: the mean is one of events, so that a first block, which may be small and
+slow, does not weigh more than those behind it."""
 _MEMORY_MS = 200.0
 """Of processing time, over which what was measured is remembered."""
 _FURTHEST = 16.0
 """What was measured corrects what was expected by at most this factor, either way."""
 _HALF_LIFE_MS = 2_000.0
 """Of processing time, in which half of an overshoot is forgotten."""
+_SPAN_MS = 1_000.0
+"""Of time, over which is remembered what else a reader does."""
+_LEAST_FREE = 0.2
 _MOST_BLOCKS = 65_536
 """Remembered of a reader that does not report."""
 
 
 @dataclass
 class Pace:
-    """`factor`: time measured over time expected, of late. `mean`: ms of an event, of late; None: none was measured.
-    `overshoot`: ms by which what was done between two reports took longer than expected, at most, of late."""
+    """`factor`: time measured over time expected, of late. `free`: the share of all time that is not taken by something
+    else than events (results, commits, other partitions), of late. `overshoot`: ms by which what was done between two
+    reports took longer than expected, at most, of late."""
 
     factor: float = 1.0
-    mean: float | None = None
+    free: float = 1.0
     overshoot: float = 0.0
     _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_MOST_BLOCKS))
     _expected: float = _MEMORY_MS
     _spent: float = _MEMORY_MS
+    _milliseconds: float = 0.0
+    _events: float = 0.0
+    _elapsed: float = 0.0
+    _other: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """ms of an event, of late; 0: none was measured."""
+        return self._milliseconds / self._events if self._events > 0 else 0.0
+
+    @property
+    def slowness(self) -> float:
+        """Time that passes for each that is expected."""
+        return self.factor / self.free
 
     def forwarded(self, next_seq: int, expected: float) -> None:
         """A block was given that reaches to `next_seq` and is expected to take so many ms."""
@@ -40,7 +60,7 @@ class Pace:
             if next_seq <= beyond:
                 break
             total += expected
-        return total * self.factor
+        return total * self.slowness
 
     def measured(self, position: int, milliseconds: float, events: int, *, corrects: bool) -> None:
         """All up to `position` is done; since the last time so many events took so many ms. `corrects`: what was
@@ -48,8 +68,8 @@ class Pace:
         expected = 0.0
         while self._ahead and self._ahead[0][0] <= position:
             expected += self._ahead.popleft()[1]
-        mean = milliseconds / events
-        self.mean = mean if self.mean is None else self.mean + _SMOOTH * (mean - self.mean)
+        self._milliseconds = _KEPT * self._milliseconds + milliseconds
+        self._events = _KEPT * self._events + events
         if not corrects or expected <= 0:
             return
         over = milliseconds - expected * self.factor
@@ -58,3 +78,11 @@ class Pace:
         self._expected = kept * self._expected + expected
         self._spent = kept * self._spent + milliseconds
         self.factor = min(_FURTHEST, max(1 / _FURTHEST, self._spent / self._expected))
+
+    def lived(self, elapsed: float, other: float) -> None:
+        """In so many ms its reader was busy with something else for so many."""
+        kept = math.exp(-elapsed / _SPAN_MS)
+        self._elapsed = kept * self._elapsed + elapsed
+        self._other = kept * self._other + other
+        if self._elapsed > 0:
+            self.free = min(1.0, max(_LEAST_FREE, 1.0 - self._other / self._elapsed))

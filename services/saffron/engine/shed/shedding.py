@@ -26,7 +26,7 @@ from saffron.engine.shed.traits import Traits
 from saffron.language.shedding import NONE
 
 Bits = NDArray[np.uint64]
-_AHEAD = 0.1
+_AHEAD = 0.2
 """Of the bound: work that may be in flight."""
 READER = "matcher"
 """Whose partial matches can be dropped."""

@@ -50,10 +50,13 @@ def test_snapshot_and_restore_between_any_blocks_change_nothing(seed: int) -> No
     whole = cases.results(cases.operator({"q": plan}), blocks)
     run, texts = cases.operator({"q": plan}), []
     for block in blocks:
-        texts += cases.results(run, [block])
-        state = {name: array.copy() for name, array in run.snapshot().items()}
+        state = run.snapshot()
+        before = {name: array.tobytes() for name, array in state.items()}
+        cases.results(run, [block])
+        assert {name: array.tobytes() for name, array in state.items()} == before  # it is written while runs go on
         run = cases.operator({"q": plan})
         run.restore(state)
+        texts += cases.results(run, [block])
     assert texts == whole
 
 
