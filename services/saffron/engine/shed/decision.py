@@ -63,9 +63,9 @@ class Decider:
     dropping: bool = False
     mean: float | None = None
 
-    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, most: float) -> Decision:
-        """`events`, `partial`: what may be dropped. `most`: where both may, the greatest share of the work that is
-        planned to be saved by events; beyond it they go only where no partial matches are left to."""
+    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, by_events: float) -> Decision:
+        """`events`, `partial`: what may be dropped. `by_events`: the part of what is to be saved that dropping events
+        saves; beyond it they go only where no partial matches are left to."""
         settings = self.settings
         each = detector.processing(at.alive)
         latency = at.queueing + at.flying + at.events * each
@@ -81,8 +81,8 @@ class Decider:
                 interval=settings.horizon,
                 slack=max(0.0, threshold - at.flying),
             )
-            share = min(share, most) if partial else share
         budget = self._budget(at, self._buffer(detector))
+        share = by_events * max(share, _to_fit(at, each, budget)) if events else 0.0
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
             alive = at.alive if keep is None else at.alive - at.droppable + keep

@@ -32,7 +32,7 @@ class Droppable:
 
 @dataclass
 class Means:
-    """`events`: the greatest share of the work that is saved by dropping events; what is missing, partial matches save.
+    """`events`: of what is to be saved, the part that dropping events saves; what is missing, partial matches save.
 
     0 is partial matches only, 1 events only. It is what loses least at the share that is to be saved now.
     """
@@ -48,7 +48,7 @@ class Means:
         """`share`: of the time, to be saved."""
         place = max(1, round(share * _GRAIN))
         if place not in self._known:
-            self._known[place] = best_split(place / _GRAIN, events, partial)
+            self._known[place] = best_split(place / _GRAIN, events, partial) * _GRAIN / place
         found = self._known[place]
         self.events = found if self.events is None else self.events + _SMOOTH * (found - self.events)
         return self.events

@@ -136,11 +136,11 @@ class Shedding:
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
-        most = self._most(at, queries) if events and partial else 1.0
-        return self._decider.decide(at, self.detector, events=events, partial=partial, most=most)
+        by_events = float(events) if not (events and partial) else self._by_events(at, queries)
+        return self._decider.decide(at, self.detector, events=events, partial=partial, by_events=by_events)
 
-    def _most(self, at: Situation, queries: Queries) -> float:
-        """Where both may go: what is best saved by dropping events of what is to be saved now."""
+    def _by_events(self, at: Situation, queries: Queries) -> float:
+        """Where both may go: the part of what is to be saved now that dropping events saves best."""
         self._use(queries)
         each = self._decider.mean or self.detector.processing(at.alive)
         if each <= 0:
