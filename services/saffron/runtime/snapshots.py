@@ -20,7 +20,7 @@ import orjson
 
 from saffron.engine.operator import State
 
-_MAGIC = b"SAFFRON\x02"
+_MAGIC = b"SAFFRON\x03"
 _DIGEST = 32
 _KEEP = 2
 _SUFFIX = ".snapshot"

@@ -18,7 +18,9 @@ from saffron.engine.match.layout import (
     updated,
 )
 from saffron.engine.match.merging.text import MergingText
-from saffron.language.plan import Edge
+from saffron.language.plan import Edge, Strategy
+
+CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
 
 
 @dataclass
@@ -32,6 +34,25 @@ class Actions(MergingText):
         self.strategy = self.plan.strategy
         self.states = self.automaton.states
         self.last = len(self.plan.components) - 1
+
+    def ordered(self, state: State) -> bool:
+        """Whether a segment stands in the order of its runs' starts: then those that expire are at its front."""
+        return state.index == 0 and not (state.closure and self.strategy is Strategy.ANY)
+
+    def listed(self, state: State) -> bool:
+        """Whether the deadlines that come next are listed (see `due`); without order all lanes hold some of them.
+
+        Contiguity needs no list: every event looks at all lanes.
+        """
+        return not self.ordered(state) and self.strategy not in CONTIGUOUS
+
+    def append(self, lane: str, state: State, deadline: str) -> None:
+        """One more lane of a state's runs of the key; what is in it is still to be written."""
+        out, c = self.out, state.index
+        out(f"{lane} = np.uintp(append(G{c}, slot, {deadline}))")
+        if self.listed(state):
+            out(f"if G{c}[slot, DUE] > 0:")
+            out(f"    remember(I{c}, G{c}, slot, {deadline})")
 
     def node(self, before: str, component: int) -> None:
         """A node for the event at hand; `node` is its number until it is counted on."""
@@ -57,7 +78,7 @@ class Actions(MergingText):
                 self.found(start, chain)
                 return
             into = self.states[c + 1]
-            out(f"y = np.uintp(append(G{c + 1}, slot, {deadline}))")
+            self.append("y", into, deadline)
             out(f"I{c + 1}[DEADLINE, y], I{c + 1}[START, y] = {deadline}, {start}")
             for feature in into.features:
                 if feature.component <= c:
@@ -79,7 +100,7 @@ class Actions(MergingText):
             if not self.states:
                 self.found("row", "-1")
                 return
-            out("y = np.uintp(append(G0, slot, until[r]))")
+            self.append("y", self.states[0], "until[r]")
             out("I0[DEADLINE, y], I0[START, y] = until[r], row")
             self._enter(self.states[0], "np.uint32(node & 0xFFFFFFFF)")
             if self.last == 0:

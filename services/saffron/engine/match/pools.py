@@ -13,7 +13,19 @@ from numpy.typing import NDArray
 from saffron.engine.jit import kernel
 from saffron.engine.match.automaton import State
 from saffron.engine.match.merging.layout import FOLLOWER_COLUMNS, FOLLOWER_ROWS, ROWS
-from saffron.engine.match.runs import BASE, BEGIN, CLASSES, FIRST_FEATURE, LANES, LENGTH, OLDEST, TOP, WANTED, give_back
+from saffron.engine.match.runs import (
+    BASE,
+    BEGIN,
+    CLASSES,
+    FIRST_FEATURE,
+    HORIZON,
+    LANES,
+    LENGTH,
+    STALE,
+    TOP,
+    WANTED,
+    give_back,
+)
 
 Array = NDArray[np.generic]
 _LINE = 64
@@ -27,7 +39,7 @@ class Pool:
     `floats`, `ints`: how many rows of each kind a run has besides its deadline and start. `columns`: of a segment.
     """
 
-    def __init__(self, floats: int, ints: int, columns: int = OLDEST + 1) -> None:
+    def __init__(self, floats: int, ints: int, columns: int = HORIZON + 1) -> None:
         self.floats = aligned((floats, 16), np.float64)
         self.ints = aligned((ints + FIRST_FEATURE, 16), np.int64)
         self.heads = aligned((16,), np.uint32)
@@ -42,6 +54,11 @@ class Pool:
     @property
     def size(self) -> int:
         return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def live(self) -> int:
+        """Runs alive, some of which may have expired since their key was last met."""
+        return int((self.segments[:, LENGTH] - self.segments[:, STALE]).sum())
 
     def grow(self) -> None:
         """More lanes: what the last failed reservation wanted, at least twice as many."""
@@ -71,7 +88,7 @@ class Pool:
 
     def release(self, slots: NDArray[np.int64]) -> int:
         """Give back the segments of keys that are forgotten; how many runs they still held."""
-        runs = int(self.segments[slots, LENGTH].sum())
+        runs = int((self.segments[slots, LENGTH] - self.segments[slots, STALE]).sum())
         _release(self.ints, self.segments, self.spare, slots)
         return runs
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.jit import Function, load
-from saffron.engine.match import arithmetic, lanes, plain_lanes, runs
+from saffron.engine.match import arithmetic, due, lanes, plain_lanes, runs
 from saffron.engine.match.automaton import State, build, leaves
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.general import automaton as general
@@ -124,7 +124,7 @@ def _flat(plan: MatchPlan, compiled: bool, merges: bool, scans: bool) -> Program
     automaton = build(plan)
     names = Names()
     merging = mergeable(plan) if merges else None
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
+    helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
     source: type[StepSource] = ScanSource if scans else StepSource
     helpers += (find,) if scans else ()
     step = load(source(automaton, names, merging=merging).text(), helpers=helpers, compiled=compiled)

@@ -1,8 +1,9 @@
 """Where runs live: per state one pool of lanes, in which each key has a contiguous segment (kernel helpers).
 
 A state's pool is three arrays with one column a lane: `floats` [features, lanes], `ints` [2 + features, lanes] (rows
-DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 5] says
+DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 8] says
 where each key's lanes are, `spare` [64] heads the lists of free segments by size class, linked through ints[DEADLINE].
+OLDEST is no later than the first deadline to come; of columns behind it see `due`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numba import boolean, float64, int64, uint32, void
 
 from saffron.engine.jit import jitable, separate
 
-BASE, BEGIN, LENGTH, CAPACITY, OLDEST = range(5)  # columns of `segments`
+BASE, BEGIN, LENGTH, CAPACITY, OLDEST, STALE, DUE, HORIZON = range(8)  # columns of `segments`: a cache line
 DEADLINE, START = range(2)  # first rows of `ints`
 FIRST_FEATURE = 2
 TOP = 60  # spare[TOP]: lanes from here on were never used
@@ -21,7 +22,7 @@ WANTED = 61  # spare[WANTED]: lanes that the last failed `reserve` asked for
 CLASSES = 64
 LANES = 8  # kernels read and write so many lanes at once: a pool is a multiple of that
 
-_FLOATS, _INTS, _HEADS, _SEGMENTS, _SPARE = float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1]
+FLOATS, INTS, HEADS, SEGMENTS, SPARE = float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1]
 
 
 @jitable
@@ -44,7 +45,7 @@ def give_back(ints: Any, segments: Any, spare: Any, slot: int) -> None:
         segments[slot, CAPACITY] = 0
 
 
-@separate(void(_FLOATS, _INTS, _HEADS, int64, int64, int64))
+@separate(void(FLOATS, INTS, HEADS, int64, int64, int64))
 def slide(floats: Any, ints: Any, heads: Any, source: int, target: int, length: int) -> None:
     """Copy lanes [source, source + length) to target on (downwards, or where they do not overlap)."""
     for lane in range(length):
@@ -67,7 +68,7 @@ def move(floats: Any, ints: Any, heads: Any, source: int, target: int) -> None:
         floats[row, target] = floats[row, source]
 
 
-@separate(boolean(_FLOATS, _INTS, _HEADS, _SEGMENTS, _SPARE, int64, int64))
+@separate(boolean(FLOATS, INTS, HEADS, SEGMENTS, SPARE, int64, int64))
 def reserve(floats: Any, ints: Any, heads: Any, segments: Any, spare: Any, slot: int, more: int) -> bool:
     """Make room for `more` runs of a key; False (nothing changed) if the pool must grow by spare[WANTED] lanes."""
     begin, length, capacity = segments[slot, BEGIN], segments[slot, LENGTH], segments[slot, CAPACITY]
@@ -94,15 +95,14 @@ def reserve(floats: Any, ints: Any, heads: Any, segments: Any, spare: Any, slot:
     segments[slot, BASE] = target
     segments[slot, BEGIN] = 0
     segments[slot, CAPACITY] = size
+    segments[slot, DUE] = 0
     return True
 
 
-@separate(int64(_FLOATS, _INTS, _HEADS, _SEGMENTS, int64, int64))
+@separate(int64(FLOATS, INTS, HEADS, SEGMENTS, int64, int64))
 def expire(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
     """Drop the runs whose window is over, keeping the order of the others; how many are left."""
     length = segments[slot, LENGTH]
-    if length == 0 or segments[slot, OLDEST] >= now:
-        return length
     base = segments[slot, BASE] + segments[slot, BEGIN]
     kept = 0
     oldest = 1 << 62

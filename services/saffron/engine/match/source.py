@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saffron.engine.events.schema import Kind
+from saffron.engine.match.actions import CONTIGUOUS
 from saffron.engine.match.automaton import Feature, State
 from saffron.engine.match.layout import (
     AT,
@@ -33,7 +34,7 @@ from saffron.engine.match.layout import (
     take_bit,
 )
 from saffron.engine.match.lines import Lines
-from saffron.engine.match.states import CONTIGUOUS, States
+from saffron.engine.match.states import States
 from saffron.language.plan import Strategy
 
 ARRAYS = (
@@ -133,6 +134,8 @@ class StepSource(States):
                 for row in range(len(features)):
                     source = f"F{c}[{row}]" if letter == "f" else f"I{c}[{row} + FIRST_FEATURE]"
                     out(f"s{c}{letter}{row} = {source}")
+            if self.listed(state):
+                out(f"d{c} = I{c}[DEADLINE]")
         if self.merged is not None:
             out(f"livem = counters[{place(len(self.states), LIVE)}]")
         out("w = at")
@@ -144,13 +147,13 @@ class StepSource(States):
         for state in self.states:
             c = state.index
             out(f"n{c} = G{c}[slot, LENGTH]")
-            self._expire(f"{c}", self._ordered(state))
+            self._expire(f"{c}", state)
         if self.merged is not None:
             out("nm = 0")
             out("if livem > 0:")
             with out.block():
                 out("nm = Gm[slot, LENGTH]")
-                self._expire("m", self._ordered(self.merged))
+                self._expire("m", self.merged)
         event_values(self.out, self.names, [feature for state in self.states for feature in state.features])
         self._merge()
         self._room()
@@ -166,7 +169,7 @@ class StepSource(States):
     def _merge(self) -> None:
         """Runs that agree become one, and those that one leads get their chains where they may end."""
         if self.merged is not None:
-            self.compare(self._ordered(self.merged))
+            self.compare(ordered=self.ordered(self.merged))
             self.draw(self.leaving(self.merged) or "True")
 
     def _event(self) -> None:
@@ -185,13 +188,17 @@ class StepSource(States):
         """On to the next event."""
         self.out("w += 1")
 
-    def _expire(self, c: str, ordered: bool) -> None:
-        """Drop the runs of a pool whose window is over."""
+    def _expire(self, c: str, state: State) -> None:
+        """Drop the runs of a pool, that of a state or of its followers, whose window is over."""
         out = self.out
-        if ordered:
+        if self.ordered(state):
             self._expire_front(c)
             return
         out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
+        if self.listed(state):
+            out(f"    live{c} -= lapse(F{c}, I{c}, H{c}, G{c}, slot, t)")
+            out(f"    n{c} = G{c}[slot, LENGTH]")
+            return
         out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
         out(f"    live{c} -= n{c} - left")
         out(f"    n{c} = left")
@@ -212,10 +219,6 @@ class StepSource(States):
             out(f"live{c} -= k")
             out(f"G{c}[slot, LENGTH] = n{c}")
             out(f"G{c}[slot, BEGIN] = 0 if n{c} == 0 else G{c}[slot, BEGIN] + k")
-
-    def _ordered(self, state: State) -> bool:
-        """Whether a segment stands in the order of its runs' starts: then those that expire are at its front."""
-        return state.index == 0 and not (state.closure and self.strategy is Strategy.ANY)
 
     def _contiguity(self) -> None:
         """Runs die when an event of their key (strict: of the stream) is not theirs."""
@@ -257,6 +260,8 @@ class StepSource(States):
             if self.strategy is Strategy.ANY and state.closure:
                 more += f" + n{c}"
                 condition = f"m & {begin_bit(c) | take_bit(c)}"
+            if self.listed(state):
+                more += f" + spare_lanes(n{c})"
             full = f"G{c}[slot, BEGIN] + n{c} + {more} > G{c}[slot, CAPACITY]"
             out(f"if {condition} and {full} and not reserve(F{c}, I{c}, H{c}, G{c}, A{c}, slot, {more}):")
             out(f"    status = {GROW_POOL + c}")

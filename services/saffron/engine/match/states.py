@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from saffron.engine.match.actions import Actions
+from saffron.engine.match.actions import CONTIGUOUS, Actions
 from saffron.engine.match.automaton import State
 from saffron.engine.match.layout import DIED, LEFT, MOVED, begin_bit, place, take_bit
 from saffron.language.plan import MatchPlan, Output, Strategy
-
-CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
 
 
 def ends_with_first(plan: MatchPlan) -> bool:
@@ -51,6 +49,8 @@ class States(Actions):
             out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
             out(f"size = np.uintp(n{c})")
             out("hi = lo + size")
+            if self.listed(state):
+                out(f"stale = G{c}[slot, STALE]")
             if contiguous:
                 self._contiguous(state)
             elif not state.closure:
@@ -77,18 +77,22 @@ class States(Actions):
                     else:
                         self._takes(state)
 
-    def _where(self, narrow: str | None, wide: str | None, body: Callable[[], None]) -> None:
-        """Do something to each run q in [lo, hi) for which a condition holds."""
-        out = self.out
+    def _where(self, state: State, narrow: str | None, wide: str | None, body: Callable[[], None]) -> None:
+        """Do something to each run q in [lo, hi) that is not stale and for which a condition holds."""
+        out, c = self.out, state.index
         if wide is None:
+            current = f"I{c}[DEADLINE, q] >= t and " if self.listed(state) else ""
             out("for q in range(lo, hi):")
-            out(f"    if {narrow}:")
+            out(f"    if {current}{narrow}:")
             with out.block(2):
                 body()
             return
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         out(f"    some = bits(inside(np.uintp(b) - lo, size) & {wide})")
         with out.block():
+            if self.listed(state):
+                out("if some != 0 and stale > 0:")
+                out(f"    some &= bits(lanes(d{c}, b) >= t)")
             self._each_bit(body)
 
     def _each_bit(self, body: Callable[[], None]) -> None:
@@ -100,7 +104,7 @@ class States(Actions):
 
     def _forks(self, state: State) -> None:
         """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
-        self._where(self.leaving(state), self.leaving(state, "b", wide=True), lambda: self.fork(state))
+        self._where(state, self.leaving(state), self.leaving(state, "b", wide=True), lambda: self.fork(state))
 
     def _single(self, state: State) -> None:
         """Skip-till: an event that begins the next component moves the run; under ANY the run also stays."""
@@ -114,18 +118,32 @@ class States(Actions):
         with out.block():
             out("z = lo")
             out("for q in range(lo, hi):")
+            if self.listed(state):
+                out(f"    if I{c}[DEADLINE, q] < t:")
+                out("        continue")
             out(f"    if not ({self.leaving(state)}):")
             out("        if z != q:")
             out(f"            move(F{c}, I{c}, H{c}, q, z)")
             out("        z += np.uintp(1)")
-            if self.merges(state):
+            if self.merges(state) or self.listed(state):
                 out("    else:")
                 with out.block(2):
-                    self.forget(state, "q", died=False)
+                    self._left(state)
             out(f"counters[{place(c, LEFT)}] += k")
             out("k = np.int64(hi - z)")
             out(f"G{c}[slot, LENGTH] = n{c} - k")
+            if self.listed(state):
+                out(f"live{c} += stale")
+                out(f"G{c}[slot, STALE] = stale = 0")
             out(f"live{c} -= k")
+
+    def _left(self, state: State) -> None:
+        """Run q has gone on to the next component."""
+        out, c = self.out, state.index
+        if self.listed(state):
+            out(f"if G{c}[slot, DUE] > 0:")
+            out(f"    strike(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
+        self.forget(state, "q", died=False)
 
     def _takes(self, state: State) -> None:
         """Skip-till-next: runs that may take the event take it in place."""
@@ -138,12 +156,16 @@ class States(Actions):
                 self._complete(state)
 
         if wide is None:
-            self._where(self.taking(state), None, body)
+            self._where(state, self.taking(state), None, body)
             return
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         with out.block():
             out(f"taken = inside(np.uintp(b) - lo, size) & {wide}")
             out("some = bits(taken)")
+            if self.listed(state):
+                out("if some != 0 and stale > 0:")
+                out(f"    taken = taken & (lanes(d{c}, b) >= t)")
+                out("    some = bits(taken)")
             out("if some != 0:")
             with out.block():
                 self._take_eight(state)
@@ -175,7 +197,7 @@ class States(Actions):
         out, c = self.out, state.index
 
         def body() -> None:
-            out(f"z = np.uintp(append(G{c}, slot, I{c}[DEADLINE, q]))")
+            self.append("z", state, f"I{c}[DEADLINE, q]")
             out(f"move(F{c}, I{c}, H{c}, q, z)")
             out(f"live{c} += 1")
             self.take(state, "z")
@@ -184,7 +206,7 @@ class States(Actions):
                 with out.block():
                     self.found(f"I{c}[START, q]", f"H{c}[q]")
 
-        self._where(self.taking(state), self.taking(state, "b", wide=True), body)
+        self._where(state, self.taking(state), self.taking(state, "b", wide=True), body)
 
     def _contiguous(self, state: State) -> None:
         """Contiguity: a run that the event does not extend dies."""

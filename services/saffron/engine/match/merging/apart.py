@@ -7,11 +7,12 @@ from numba import boolean, float64, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from saffron.engine.jit import jitable, kernel
+from saffron.engine.match.due import purge
 from saffron.engine.match.layout import DONE, GROW_NODES, GROW_POOL, LIVE, NODE, NODE_TAIL, place
 from saffron.engine.match.merging.chain import draw
 from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, LED, MARK, OWN
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move, reserve
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, DUE, LENGTH, OLDEST, START, move, reserve
 
 Ints = NDArray[np.int64]
 
@@ -53,18 +54,19 @@ def _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot
             heads[lane] = np.uint32(ints[OWN, lane] & 0xFFFFFFFF)
         ints[GROUP, lane] = 0
     segments[slot, LENGTH] = total
+    segments[slot, DUE] = held_segments[slot, DUE] = 0
     held_segments[slot, LENGTH] = held_segments[slot, BEGIN] = held_segments[slot, LED] = 0
 
 
 @kernel(
     int64(
         float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1],
-        int64[:, ::1], uint32[::1], int64[:, ::1], boolean, boolean[::1],
+        float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], boolean, boolean[::1],
         int64[::1], int64, uint32[::1], uint32[::1], uint8[::1],
     )
 )  # fmt: skip
 def part(  # type: ignore[no-untyped-def]
-    floats, ints, heads, segments, spare, held, held_heads, held_segments, ordered, wanted,
+    floats, ints, heads, segments, spare, held_floats, held, held_heads, held_segments, ordered, wanted,
     next_node, tail, node_row, node_before, node_part,
 ):  # fmt: skip
     """Runs that were merged go on each on its own, in the keys that are `wanted` (cleared as they are done).
@@ -73,9 +75,10 @@ def part(  # type: ignore[no-untyped-def]
     DONE, or what must grow before this is called again: GROW_NODES, GROW_POOL (the runs').
     """
     for slot in range(len(held_segments)):
-        more = held_segments[slot, LENGTH]
         if not wanted[slot] or held_segments[slot, LED] == 0:
             continue
+        purge(floats, ints, heads, segments, slot)
+        more = purge(held_floats, held, held_heads, held_segments, slot)
         if not reserve(floats, ints, heads, segments, spare, slot, more):
             return GROW_POOL
         base = segments[slot, BASE] + segments[slot, BEGIN]
@@ -98,7 +101,7 @@ def unmerge(runs: QueryRuns, merging: int, slots: Ints) -> None:
     pool, followers, counters = runs.pools[merging], runs.pools[-1], runs.counters
     wanted = np.zeros(len(followers.segments), np.bool_)
     wanted[slots] = True
-    before = int(pool.segments[:, LENGTH].sum())
+    before = pool.live
     next_node = np.array([counters[NODE]], np.int64)
     status = -1
     while status != DONE:
@@ -107,10 +110,10 @@ def unmerge(runs: QueryRuns, merging: int, slots: Ints) -> None:
         elif status == GROW_POOL:
             pool.grow()
         status = part(
-            *pool.arrays, followers.ints, followers.heads, followers.segments, merging == 0, wanted,
+            *pool.arrays, *followers.arrays[:-1], merging == 0, wanted,
             next_node, int(counters[NODE_TAIL]), *runs.nodes.arrays,
         )  # fmt: skip
     counters[NODE] = next_node[0]
-    parted = int(pool.segments[:, LENGTH].sum()) - before
+    parted = pool.live - before
     counters[place(merging, LIVE)] += parted
     counters[place(len(runs.pools) - 1, LIVE)] -= parted

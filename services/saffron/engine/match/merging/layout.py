@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.engine.match.runs import FIRST_FEATURE
+from saffron.engine.match.runs import FIRST_FEATURE, HORIZON
 
 ROWS = 3
 GROUP, MARK, OWN = range(-ROWS, 0)
@@ -18,11 +18,11 @@ FOLLOWER_GROUP, FOLLOWER_MARK = FIRST_FEATURE, FIRST_FEATURE + 1
 
 ALL = -1
 
-WAIT, PATIENCE, LED, LED_UNTIL = range(5, 9)
+WAIT, PATIENCE, LED, LED_UNTIL = range(HORIZON + 1, HORIZON + 5)
 """Further columns of followers' segments. WAIT: beginnings until the key's runs are compared again, PATIENCE: how much
 longer than usual that is, as nothing merges. LED: 1 where some run leads others, the last deadline of such: LED_UNTIL.
 """
-FOLLOWER_COLUMNS = 9
+FOLLOWER_COLUMNS = LED_UNTIL + 1
 LEAST = 8
 """Fewer runs of a key are not compared: one step of eight lanes takes them all."""
 MOST_PATIENT = 64

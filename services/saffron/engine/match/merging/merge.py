@@ -9,6 +9,7 @@ import numpy as np
 from numba import boolean, float64, int64, uint8, uint32
 
 from saffron.engine.jit import jitable, separate
+from saffron.engine.match.due import remember, strike
 from saffron.engine.match.merging.chain import draw, whole
 from saffron.engine.match.merging.layout import (
     ALL,
@@ -25,7 +26,7 @@ from saffron.engine.match.merging.layout import (
     ROWS,
     WAIT,
 )
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, OLDEST, START, move
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, DUE, FIRST_FEATURE, LENGTH, OLDEST, STALE, START, move
 
 _GONE = -1
 _SCALE = 4096.0
@@ -99,6 +100,8 @@ def _follow(held: Any, held_heads: Any, segments: Any, slot: int, run: Any, orde
     if segments[slot, LENGTH] == 0 or deadline < segments[slot, OLDEST]:
         segments[slot, OLDEST] = deadline
     segments[slot, LENGTH] += 1
+    if segments[slot, DUE] > 0:
+        remember(held, segments, slot, deadline)
 
 
 @jitable
@@ -177,6 +180,8 @@ def _close(floats: Any, ints: Any, heads: Any, segments: Any, slot: int) -> Any:
             if kept != i:
                 move(floats, ints, heads, base + i, base + kept)
             kept += 1
+        elif segments[slot, DUE] > 0:
+            strike(ints, segments, slot, ints[DEADLINE, base + i])
     segments[slot, LENGTH] = kept
     return length - kept
 
@@ -196,6 +201,7 @@ def merge(
 
     `floats`, `ints`, `heads`, `segments`: the pool of the runs (see `runs`); `held`...: that of their followers, in
     which room for twice as many as the key has runs was made. `ordered`: runs and followers stand in order of starts.
+    None of the runs is stale (see `due`).
     Where the ring of nodes has no room for what that needs, runs stay as they are until the next time.
     """
     base, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]
@@ -219,16 +225,20 @@ def merge(
 
 @separate(int64(int64[:, ::1], uint32[::1], int64[:, ::1], int64, int64))
 def disband(held: Any, held_heads: Any, segments: Any, slot: int, group: int) -> Any:
-    """Forget the followers of a group of a key; how many they were."""
+    """Forget the followers of a group of a key; how many of them were not stale (see `due`)."""
     begin, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]
-    at = begin
+    at, stale = begin, segments[slot, STALE]
     for f in range(begin, begin + length):
         if held[FOLLOWER_GROUP, f] != group:
             held_heads[at] = held_heads[f]
             for row in range(held.shape[0]):
                 held[row, at] = held[row, f]
             at += 1
+        elif stale > 0 and held[DEADLINE, f] < segments[slot, OLDEST]:
+            segments[slot, STALE] -= 1
+        elif segments[slot, DUE] > 0:
+            strike(held, segments, slot, held[DEADLINE, f])
     segments[slot, LENGTH] = at - begin
     if at == begin:
         segments[slot, BEGIN] = 0
-    return begin + length - at
+    return begin + length - at - (stale - segments[slot, STALE])

@@ -72,7 +72,7 @@ class MergingText:
         out("while f <= end:")
         with out.block():
             out("if f < end:")
-            out(f"    if Im[{FOLLOWER_GROUP}, f] != group:")
+            out(f"    if Im[{FOLLOWER_GROUP}, f] != group or Im[DEADLINE, f] < t:")
             out("        f += 1")
             out("        continue")
             out("    start, deadline = Im[START, f], Im[DEADLINE, f]")
@@ -106,7 +106,7 @@ class MergingText:
             out("    Gm[slot, LENGTH] = 0")
             out("    Gm[slot, BEGIN] = 0")
 
-    def compare(self, ordered: bool) -> None:
+    def compare(self, *, ordered: bool) -> None:
         """Before a run may enter the state, now and then: those that agree become one."""
         state, out = self.merged, self.out
         if state is None:
@@ -117,7 +117,9 @@ class MergingText:
             out(f"Gm[slot, {WAIT}] -= 1")
             out(f"if Gm[slot, {WAIT}] < 0:")
             with out.block():
-                out(f"if not reserve(Fm, Im, Hm, Gm, Am, slot, 2 * n{c}):")
+                out(f"n{c} = purge(F{c}, I{c}, H{c}, G{c}, slot)")
+                listed = "" if ordered else " + Gm[slot, DUE] + spare_lanes(nm)"
+                out(f"if not reserve(Fm, Im, Hm, Gm, Am, slot, 2 * n{c}{listed}):")
                 out(f"    status = {GROW_POOL + len(self.automaton.states)}")
                 out("    break")
                 pools = f"F{c}, I{c}, H{c}, G{c}, Im, Hm, Gm"

@@ -12,7 +12,7 @@ from saffron.engine.match.merging.apart import unmerge
 from saffron.engine.match.merging.layout import FOLLOWER_GROUP, GROUP
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import SLOT
-from saffron.engine.match.runs import BASE, BEGIN, LENGTH, START, move
+from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, DUE, LENGTH, OLDEST, STALE, START, move
 from saffron.engine.match.shedding.candidates import Candidates
 
 Flags = NDArray[np.bool_]
@@ -67,19 +67,23 @@ def _take_out(runs: QueryRuns, number: int, gone: Flags) -> None:
 
 @kernel(int64(float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], boolean[::1]))
 def _compact(floats, ints, heads, segments, gone):  # type: ignore[no-untyped-def]
-    """Take marked lanes out of all segments; how many they were. OLDEST stays: it may be earlier than the oldest."""
+    """Take marked lanes out of all segments, and stale ones (see `due`), which never are; how many were marked.
+
+    OLDEST stays: it may be earlier than the oldest.
+    """
     count = 0
     for slot in range(len(segments)):
-        length = segments[slot, LENGTH]
+        length, stale = segments[slot, LENGTH], segments[slot, STALE]
         base = segments[slot, BASE] + segments[slot, BEGIN]
         kept = 0
         for lane in range(base, base + length):
-            if not gone[lane]:
+            if not gone[lane] and (stale == 0 or ints[DEADLINE, lane] >= segments[slot, OLDEST]):
                 if base + kept != lane:
                     move(floats, ints, heads, lane, base + kept)
                 kept += 1
-        count += length - kept
+        count += length - stale - kept
         segments[slot, LENGTH] = kept
+        segments[slot, STALE] = segments[slot, DUE] = 0
         if kept == 0:
             segments[slot, BEGIN] = 0
     return count

@@ -133,7 +133,7 @@ def test_what_an_order_drops_is_what_the_definition_drops() -> None:
             assert loss == pytest.approx(wanted)
         for one in runs.values():
             for number, pool in enumerate(one.pools):
-                assert one.counters[place(number, LIVE)] == pool.segments[:, LENGTH].sum()
+                assert one.counters[place(number, LIVE)] == pool.live
             total["flat" if one.program.flat else "table"] += 1
         total["dropped"] += result.count
     assert min(total[kind] for kind in ("flat", "table")) > 40
