@@ -77,7 +77,6 @@ def part(  # type: ignore[no-untyped-def]
     for slot in range(len(held_segments)):
         if not wanted[slot] or held_segments[slot, LED] == 0:
             continue
-        purge(floats, ints, heads, segments, slot)
         more = purge(held_floats, held, held_heads, held_segments, slot)
         if not reserve(floats, ints, heads, segments, spare, slot, more):
             return GROW_POOL
