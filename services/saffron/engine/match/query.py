@@ -193,7 +193,7 @@ class QueryRuns:
             matches = sweep_all(pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing)
         self.counters[FOUND] = matches
         self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
-        self._sort(0)  # together with those that their keys' next events have shown to be over
+        self._sort(0, start)  # together with those that their keys' next events have shown to be over
 
     def _widen_found(self) -> None:
         self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
@@ -398,12 +398,14 @@ class QueryRuns:
             yield from (columns[SEQ], np.ascontiguousarray(self.windows.openers))
             yield UNWATCHED if self.watch is None else self.watch.log
 
-    def _sort(self, start: int) -> None:
+    def _sort(self, start: int, since: int | None = None) -> None:
+        """Put the matches from `start` on in order; `since`: from where on they are new (None: all)."""
         if self.program.closing is not None:
             self.counters[FOUND] = self.expired.split(self.buffer, start, int(self.counters[FOUND]))
         stop = int(self.counters[FOUND])
         if self.watch is not None and self.program.late:
-            self.watch.complete(int(np.count_nonzero(self.buffer[DEADLINE_OF, start:stop] != AT_ONCE)))
+            known = self.buffer[DEADLINE_OF, start if since is None else since : stop]
+            self.watch.complete(int(np.count_nonzero(known != AT_ONCE)))
         if not self.program.flat:
             new = self.buffer[:, start:stop]
             self.counters[FOUND] = start + settle(new, self.plan.positive, self.rows.tail, self.nodes)

@@ -187,8 +187,12 @@ class GeneralSource(TakingSource):
 
     @property
     def _lazy(self) -> bool:
-        """Whether runs may stay for a while when their window is over: moving up those behind them takes long."""
-        return self.automaton.patient and not self.automaton.trailing and not self.automaton.plan.timeouts
+        """Whether runs may stay for a while when their window is over: moving up those behind them takes long.
+
+        Nothing happens to them any more; what is to be reported of them is, at the end of the block at the latest. But
+        WITH TIMEOUTS of several windows a run is reported as it stands at the end of each.
+        """
+        return self.automaton.patient and (self._alone or not self.automaton.plan.timeouts)
 
     def _body(self) -> None:
         out = self.out

@@ -14,6 +14,7 @@ from saffron.engine.match.layout import AT_ONCE, CHAIN, DEADLINE_OF, FIRST_ROW, 
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.runs import DEADLINE, START
+from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.shedding.test_keep import plans
@@ -142,6 +143,20 @@ def test_transitions_do_not_depend_on_blocks() -> None:
             waited += source >= table
         assert all(count >= 0 for count in met.values())
     assert waited > 1
+
+
+def test_a_match_that_waited_is_counted_once() -> None:
+    """Whether its key's next event or the end of the block shows that its window is over."""
+    plan = compile_query("PATTERN SEQ(A a, B b, NOT C c) WITHIN 10 ms", cases.SCHEMA, name="q")
+    events = cases.stream(random.Random(1), 60, "ABBC")
+    for cuts in (range(0), range(0, 60, 4)):
+        run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: plan, one_in=1)
+        controls = (cases.schema_control(), cases.query_control("add"))
+        texts = cases.results(run, cases.blocks(events, cuts, None, controls))
+        rows = run.observations()["observations.transitions"]
+        completed = [row["count"] for row in rows if (row["from"], row["to"]) == (2, 3)]
+        assert completed == [len(texts)]
+        assert texts
 
 
 def test_a_share_of_blocks_is_watched() -> None:
