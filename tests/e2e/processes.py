@@ -75,12 +75,13 @@ class System:
 
     # ------------------------------------------------------------ processes
 
-    def start(self, service: str, name: str = "") -> None:
-        """Start one; its output goes to a file that `last_words` reads."""
-        environment = {**os.environ, **environment_of(self.settings), "PYTHONPATH": str(ROOT / "services")}
+    def start(self, service: str, name: str = "", command: Sequence[str] = ()) -> None:
+        """Start one, with another command than its own if there is one; its output is in a file for `last_words`."""
+        path = os.pathsep.join(str(ROOT / part) for part in ("services", "tools"))
+        environment = {**os.environ, **environment_of(self.settings), "PYTHONPATH": path}
         with (self.directory / f"{service}.log").open("ab") as output:
             self.running[name or service] = subprocess.Popen(
-                [sys.executable, "-m", "saffron", "run", service],
+                [sys.executable, "-m", *(command or ("saffron", "run", service))],
                 env=environment,
                 stdout=output,
                 stderr=output,

@@ -1,4 +1,4 @@
-"""A matcher as slow as stated: `python -m experiments.costly_matcher --data DIR NAME=NS ...` beside a running system.
+"""A matcher as slow as stated: `python -m experiments.costly_matcher [--data DIR] NAME=NS ...` beside a running system.
 
 Our engine is too fast for the experiments' data to overload it, so that a check has a stated cost, as on the virtual
 clock: a block takes at least as long as its checks. All else is the service `matcher`.
@@ -61,11 +61,13 @@ def kind(each: Mapping[str, float]) -> Kind:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="data directory of the running system")
+    parser.add_argument(
+        "--data", type=Path, help="data directory of the running system, unless SAFFRON_BOOTSTRAP is set"
+    )
     parser.add_argument("costs", nargs="+", metavar="NAME=NS", help="of each query: ns a check")
     chosen = parser.parse_args()
     each = {name: float(cost) for name, _, cost in (text.partition("=") for text in chosen.costs)}
-    settings = connect(load({"data": chosen.data}))
+    settings = connect(load({} if chosen.data is None else {"data": chosen.data}))
     raise SystemExit(run("matcher", settings, lambda *parts: ResultService(kind(each), *parts)))
 
 

@@ -17,8 +17,8 @@ from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.log import Committed, Log, TopicPartition
 
 _HISTORY_BATCH = 64
-_BEHIND = 3
-"""Where blocks wait, at least so much of the time is for them, for one of commits."""
+_BUSY = 3
+"""A chain that is never idle has at least so much time for its blocks, for one of commits."""
 
 Message = tuple[str, bytes, bytes]
 """(topic, key, value) of an observation."""
@@ -97,26 +97,31 @@ class Place:
 class CommitTime:
     """How long the last commit took, and when it was over, by the times of the steps that a chain is given (ms).
 
-    A chain is free for other work at least as long as it has committed, and longer where blocks wait: with a slow
-    broker each block would have a commit of its own otherwise.
+    A chain is free for other work at least as long as it has committed, and longer where it has been busy ever since:
+    with a slow broker each block would have a commit of its own otherwise.
     """
 
     _began: int | None = None
     _took: int = 0
     _ended: int = 0
+    _idled: bool = True
 
     def began(self, now_ms: int) -> None:
         """A commit is made in the step of this time."""
-        self._began = now_ms
+        self._began, self._idled = now_ms, False
+
+    def idled(self) -> None:
+        """There was nothing to do for a while."""
+        self._idled = True
 
     def stepped(self, now_ms: int) -> None:
         """A step of this time begins."""
         if self._began is not None:
             self._took, self._ended, self._began = now_ms - self._began, now_ms, None
 
-    def rest(self, now_ms: int, *, behind: bool) -> int:
-        """For how many ms work comes first. `behind`: blocks wait."""
-        return (_BEHIND if behind else 1) * self._took - (now_ms - self._ended)
+    def rest(self, now_ms: int) -> int:
+        """For how many ms work comes first."""
+        return (1 if self._idled else _BUSY) * self._took - (now_ms - self._ended)
 
 
 @dataclass

@@ -102,7 +102,7 @@ class ResultChain:
         """In how many ms a commit is due (0 or less: now), if nothing else comes."""
         waited = now_ms - self._committed_at
         if self._open:
-            return max(self._limits.commit_ms - waited, self._commits.rest(now_ms, behind=bool(self._queue)))
+            return max(self._limits.commit_ms - waited, self._commits.rest(now_ms))
         if self.operator is None or self._behind or self._place == Place(self.position, 0, self.position):
             return self._limits.position_ms
         return self._limits.position_ms - waited
@@ -195,6 +195,7 @@ class ResultChain:
         elif self._queue:
             self._apply(self._queue.popleft())
         else:
+            self._commits.idled()
             return False
         return True
 

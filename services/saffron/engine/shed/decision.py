@@ -3,8 +3,8 @@
 Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
 flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
 nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
-LB - b_s and LB a block therefore gets a falling share of the time in which its events came, so that the queue shrinks
-by itself and the safety buffer is what it is for.
+LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a fifth of it beyond,
+so that the queue shrinks by itself and the safety buffer is what it is for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.drop_share import drop_share
 from saffron.engine.shed.settings import Overload
 
+_LEAST_LEFT = 0.2
 _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
 
@@ -81,7 +82,7 @@ class Decider:
                 interval=settings.horizon,
                 slack=max(0.0, threshold - at.flying),
             )
-        budget = self._budget(at, self._buffer(detector))
+        budget = self._budget(at, self._buffer(at, detector))
         share = by_events * max(share, _to_fit(at, each, budget)) if events else 0.0
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
@@ -97,16 +98,17 @@ class Decider:
         self.mean += (each - self.mean) * passed / (passed + self.settings.horizon / 2)
         return self.mean
 
-    def _buffer(self, detector: Detector) -> float:
-        """b_s: the share that was set, or what blocks have taken longer than expected of late."""
+    def _buffer(self, at: Situation, detector: Detector) -> float:
+        """b_s: the share that was set, or what blocks have taken longer than expected of late, or what is in flight, on
+        which nothing that is decided has an effect any more."""
         settings = self.settings
-        return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, detector.overshoot))
+        return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, detector.overshoot, at.flying))
 
     def _budget(self, at: Situation, buffer: float) -> float:
         """How long the block may take."""
         bound = self.settings.bound
         waited = at.queueing + at.flying
-        left = min(1.0, max(0.0, (bound - waited) / buffer))
+        left = min(1.0, _LEAST_LEFT + (1 - _LEAST_LEFT) * max(0.0, (bound - waited) / buffer))
         span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
         return max(bound - buffer - waited, span * left)
 

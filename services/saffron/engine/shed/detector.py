@@ -12,6 +12,8 @@ from saffron.engine.shed.pace import Pace
 from saffron.engine.shed.taken import Taken
 
 _LEAST_NS = 1e-9
+_LEAST, _MOST = 0.25, 2.0
+"""How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Detector:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
         elif type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
             pace = self._paces.setdefault(service, Pace())
-            pace.measured(position, nanoseconds / 1e6, events, corrects=self._function is not None)
+            alive = sum(self.partial_matches.get(service, {}).values())
+            pace.measured(position, nanoseconds / 1e6, events, alive, corrects=self._function is not None)
             elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
             if type(elapsed) is int and type(other) is int:
                 pace.lived(elapsed / 1e6, other / 1e6)
@@ -110,9 +113,12 @@ class Detector:
     # ------------------------------------------------------------ f, g and f^-1 as they are believed now
 
     def uncorrected(self, partial_matches: float) -> float:
-        """f(n) in ms an event; before a model is there, the mean that readers measured."""
+        """f(n) in ms an event; before a model is there, in proportion to the mean that readers measured."""
         function = self._function
-        return self._mean if function is None else function(partial_matches) / 1e6
+        if function is not None:
+            return function(partial_matches) / 1e6
+        mean, alive = self._mean
+        return mean * min(_MOST, max(_LEAST, partial_matches / alive)) if alive > 0 else mean
 
     def processing(self, partial_matches: float) -> float:
         """f(n) in ms an event, corrected."""
@@ -126,9 +132,14 @@ class Detector:
         """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
         function = self._function
         if function is None:
-            mean = self._mean * self._slowness
-            return at_most if mean <= milliseconds else int(at_most * max(0.0, milliseconds) / mean)
+            whole = self.processing(at_most)
+            return at_most if whole <= milliseconds else int(at_most * max(0.0, milliseconds) / whole)
         return function.inverse(milliseconds * 1e6 / self._slowness, at_most)
+
+    @property
+    def born(self) -> float:
+        """By how many more partial matches are alive after an event, of late."""
+        return max((pace.born for pace in self._paces.values()), default=0.0)
 
     @property
     def overshoot(self) -> float:
@@ -148,8 +159,9 @@ class Detector:
         return max((pace.slowness for pace in self._paces.values()), default=1.0)
 
     @property
-    def _mean(self) -> float:
-        return max((pace.mean for pace in self._paces.values()), default=0.0)
+    def _mean(self) -> tuple[float, float]:
+        """Of the slowest reader: ms an event, and the partial matches beside which that was measured."""
+        return max(((pace.mean, pace.mean_alive) for pace in self._paces.values()), default=(0.0, 0.0))
 
 
 def _ms(function: LatencyFunction | None, partial_matches: float) -> float | None:

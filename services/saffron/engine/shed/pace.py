@@ -36,6 +36,9 @@ class Pace:
     _spent: float = _MEMORY_MS
     _milliseconds: float = 0.0
     _events: float = 0.0
+    _alive: float = 0.0
+    _born: float = 0.0
+    _last: int = 0
     _elapsed: float = 0.0
     _other: float = 0.0
 
@@ -43,6 +46,16 @@ class Pace:
     def mean(self) -> float:
         """ms of an event, of late; 0: none was measured."""
         return self._milliseconds / self._events if self._events > 0 else 0.0
+
+    @property
+    def mean_alive(self) -> float:
+        """Partial matches beside which `mean` was measured."""
+        return self._alive / self._events if self._events > 0 else 0.0
+
+    @property
+    def born(self) -> float:
+        """By how many more partial matches are alive after an event, where they become more."""
+        return self._born / self._events if self._events > 0 else 0.0
 
     @property
     def slowness(self) -> float:
@@ -62,14 +75,17 @@ class Pace:
             total += expected
         return total * self.slowness
 
-    def measured(self, position: int, milliseconds: float, events: int, *, corrects: bool) -> None:
-        """All up to `position` is done; since the last time so many events took so many ms. `corrects`: what was
-        expected came from a model, which this corrects."""
+    def measured(self, position: int, milliseconds: float, events: int, alive: int, *, corrects: bool) -> None:
+        """All up to `position` is done; since the last time so many events took so many ms, and so many partial matches
+        are alive. `corrects`: what was expected came from a model, which this corrects."""
         expected = 0.0
         while self._ahead and self._ahead[0][0] <= position:
             expected += self._ahead.popleft()[1]
         self._milliseconds = _KEPT * self._milliseconds + milliseconds
         self._events = _KEPT * self._events + events
+        self._alive = _KEPT * self._alive + events * alive
+        self._born = _KEPT * self._born + max(0, alive - self._last)
+        self._last = alive
         if not corrects or expected <= 0:
             return
         over = milliseconds - expected * self.factor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,6 +99,7 @@ class Shedding:
         self._worths = Worths(self.settings.seed)
         self._means = Means()
         self._by: tuple[object, ...] = ()
+        self._ordered: deque[tuple[int, int]] = deque()
 
     def may_follow(self, done: int) -> bool:
         """Whether what was forwarded behind this position leaves room for more."""
@@ -113,14 +115,16 @@ class Shedding:
         self.arrivals.taken(count)
         alive = self.detector.partial_matches.get(READER, {})
         droppable = {name: alive.get(name, 0) for name in queries.by_partial}
+        done = block.first_seq - in_flight
+        gone = self._gone(sum(alive.values()), done, block.first_seq)
         at = Situation(
             queueing=queueing,
-            flying=self.detector.flying(block.first_seq - in_flight),
+            flying=self.detector.flying(done),
             events=count,
             rate=self.arrivals.rate(now),
             waiting=waiting,
-            alive=sum(alive.values()),
-            droppable=sum(droppable.values()),
+            alive=sum(alive.values()) - gone,
+            droppable=max(0, sum(droppable.values()) - gone),
         )
         state = self._outage.taken(now, queueing) if count else KEEP
         if state == KEEP:
@@ -156,8 +160,20 @@ class Shedding:
         }
         return self._means.split(share, self._candidates(queries), partial)
 
+    def _gone(self, alive: int, done: int, now: int) -> int:
+        """Of the partial matches that were alive at `done`, those that orders behind it, in flight, let go, less those
+        that will have come instead until `now`."""
+        while self._ordered and self._ordered[0][0] <= done:
+            self._ordered.popleft()
+        born = self.detector.born
+        left = min((left + round(born * (now - at)) for at, left in self._ordered), default=alive)
+        return max(0, alive - left)
+
     def _forward(self, block: Block, at: Situation, decision: Decision, kept: float) -> None:
-        left = at.alive if decision.keep is None else at.alive - at.droppable + decision.keep
+        left = at.alive
+        if decision.keep is not None:
+            left = at.alive - at.droppable + decision.keep
+            self._ordered.append((block.next_seq, left))
         self.detector.forwarded(block.next_seq, at.events * kept, left)
 
     def _kept(self, shed: Shed, queries: Queries) -> float:

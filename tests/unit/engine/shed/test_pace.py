@@ -10,11 +10,12 @@ from saffron.engine.shed.pace import Pace
 def test_a_slow_first_block_weighs_as_its_events_do() -> None:
     pace = Pace()
     assert pace.mean == 0
-    pace.measured(200, 45.0, 200, corrects=False)
+    pace.measured(200, 45.0, 200, 10, corrects=False)
     assert pace.mean == pytest.approx(0.225)
     for _ in range(3):
-        pace.measured(0, 2.0, 1_000, corrects=False)
+        pace.measured(0, 2.0, 1_000, 30, corrects=False)
     assert pace.mean < 0.02
+    assert 29 < pace.mean_alive < 30
 
 
 def test_what_else_a_reader_does_leaves_less_time_for_events() -> None:
