@@ -26,7 +26,7 @@ def test_blocks_tell_of_features_and_results_are_those_of_the_blocks(tmp_path: P
 
     def live() -> None:
         if next(turns) % 10 == 5:
-            source.events(150)
+            source.events(250)
 
     world.run(SAMPLE_EVENTS // 12, live)
     told = [

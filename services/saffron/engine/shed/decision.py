@@ -3,7 +3,7 @@
 Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
 flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
 nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
-LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a fifth of it beyond,
+LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a tenth of it beyond,
 so that the queue shrinks by itself and the safety buffer is what it is for.
 """
 
@@ -15,7 +15,7 @@ from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.drop_share import drop_share
 from saffron.engine.shed.settings import Overload
 
-_LEAST_LEFT = 0.2
+_LEAST_LEFT = 0.1
 _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
 

@@ -15,7 +15,7 @@ def test_a_slow_first_block_weighs_as_its_events_do() -> None:
     for _ in range(3):
         pace.measured(0, 2.0, 1_000, 30, corrects=False)
     assert pace.mean < 0.02
-    assert 29 < pace.mean_alive < 30
+    assert 28 < pace.mean_alive < 30
 
 
 def test_what_else_a_reader_does_leaves_less_time_for_events() -> None:
