@@ -70,10 +70,11 @@ group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 log.cleaner.dedupe.buffer.size=4194304
-broker.session.timeout.ms=1000
-broker.heartbeat.interval.ms=200
+broker.session.timeout.ms=4000
+broker.heartbeat.interval.ms=500
 """
-# broker.session.*: after kill -9 the old registration times out in a second, not in nine.
+# broker.session.*: after kill -9 the old registration times out in four seconds, not in nine. In one second a broker
+# that starves on a busy machine is fenced, and all its partitions are without a leader.
 # log.cleaner.dedupe.buffer.size: the default alone would fill a small heap.
 # group.min.session.timeout.ms: members may be found dead sooner than the default floor of 6 s allows.
 
