@@ -194,8 +194,8 @@ class KafkaConsumer:
             try:
                 self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
             except KafkaException as error:
-                if error.args[0].code() == KafkaError._STATE:
-                    continue  # not started yet: once more at the next poll
+                if error.args[0].code() in (KafkaError._STATE, KafkaError._OUTDATED):
+                    continue  # not started yet, or just being started: once more at the next poll
                 raise translate(error, f"seeking to offset {offset} of {where}") from error
             del self._seeks[where]
             if where in self._resumes:
