@@ -16,6 +16,7 @@ from saffron.engine.shed.drop_share import drop_share
 from saffron.engine.shed.settings import Overload
 
 _LEAST_LEFT = 0.1
+"""Of the time in which a block's events came, what it may take even beyond the bound."""
 _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
+from saffron.engine.shed.fading import Fading
 from saffron.engine.shed.pace import Pace
-from saffron.engine.shed.taken import Taken
 
 _LEAST_NS = 1e-9
+_MEMORY_MS = 50.0
+"""Of a reader's processing time, over which is remembered what each of its queries takes."""
 _LEAST, _MOST = 0.25, 2.0
 """How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
 
@@ -45,7 +48,7 @@ class Detector:
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
-    _taken: dict[str, Taken] = field(default_factory=dict)
+    _taken: dict[str, Fading] = field(default_factory=dict)
     _paces: dict[str, Pace] = field(default_factory=dict)
 
     def observe(self, load: Mapping[str, Any]) -> None:
@@ -56,13 +59,17 @@ class Detector:
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[service] = whole
         position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
-        by_query = load.get("nanoseconds")
-        if isinstance(by_query, Mapping) and type(nanoseconds) is int and type(events) is int and events > 0:
-            for query, own in by_query.items():
-                self._taken.setdefault(str(query), Taken()).measured(float(own), events, nanoseconds / 1e6)
-        if self.partial_matches.get(service) == {}:
+        works = self.partial_matches.get(service) != {}
+        if not works:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
-        elif type(position) is int and type(nanoseconds) is int and type(events) is int and events > 0:
+        if type(nanoseconds) is not int or type(events) is not int or events <= 0:
+            return
+        by_query = load.get("nanoseconds")
+        if isinstance(by_query, Mapping):
+            kept = math.exp(-nanoseconds / 1e6 / _MEMORY_MS)
+            for query, own in by_query.items():
+                self._taken.setdefault(str(query), Fading()).add(float(own), events, kept=kept)
+        if works and type(position) is int:
             pace = self._paces.setdefault(service, Pace())
             alive = sum(self.partial_matches.get(service, {}).values())
             pace.measured(position, nanoseconds / 1e6, events, alive, corrects=self._function is not None)
@@ -106,8 +113,8 @@ class Detector:
         """ns that a query takes of an event, of late; the mean of others where it has told nothing yet, 1 of none."""
         known = self._taken.get(query)
         if known is not None:
-            return max(known.mean, _LEAST_NS)
-        others = [one.mean for one in self._taken.values()]
+            return max(known.ratio, _LEAST_NS)
+        others = [one.ratio for one in self._taken.values()]
         return max(sum(others) / len(others), _LEAST_NS) if others else 1.0
 
     # ------------------------------------------------------------ f, g and f^-1 as they are believed now

@@ -6,6 +6,8 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 
+from saffron.engine.shed.fading import Fading
+
 _KEPT = 0.9
 """Of what was measured before, at each report: the mean is one of events, so that a first block, which may be small and
 slow, does not weigh more than those behind it."""
@@ -24,38 +26,42 @@ _MOST_BLOCKS = 65_536
 
 @dataclass
 class Pace:
-    """`factor`: time measured over time expected, of late. `free`: the share of all time that is not taken by something
-    else than events (results, commits, other partitions), of late. `overshoot`: ms by which what was done between two
-    reports took longer than expected, at most, of late."""
+    """`overshoot`: ms by which what was done between two reports took longer than expected, at most, of late."""
 
-    factor: float = 1.0
-    free: float = 1.0
     overshoot: float = 0.0
     _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_MOST_BLOCKS))
-    _expected: float = _MEMORY_MS
-    _spent: float = _MEMORY_MS
-    _milliseconds: float = 0.0
-    _events: float = 0.0
-    _alive: float = 0.0
-    _born: float = 0.0
-    _last: int = 0
-    _elapsed: float = 0.0
-    _other: float = 0.0
+    _off: Fading = field(default_factory=lambda: Fading(_MEMORY_MS, _MEMORY_MS))
+    _mean: Fading = field(default_factory=Fading)
+    _beside: Fading = field(default_factory=Fading)
+    _born: Fading = field(default_factory=Fading)
+    _busy: Fading = field(default_factory=Fading)
+    _alive: int = 0
+
+    @property
+    def factor(self) -> float:
+        """Time measured over time expected, of late."""
+        return min(_FURTHEST, max(1 / _FURTHEST, self._off.ratio))
+
+    @property
+    def free(self) -> float:
+        """The share of all time that is not taken by something else than events (results, commits, other partitions),
+        of late."""
+        return min(1.0, max(_LEAST_FREE, 1.0 - self._busy.ratio))
 
     @property
     def mean(self) -> float:
         """ms of an event, of late; 0: none was measured."""
-        return self._milliseconds / self._events if self._events > 0 else 0.0
+        return self._mean.ratio
 
     @property
     def mean_alive(self) -> float:
         """Partial matches beside which `mean` was measured."""
-        return self._alive / self._events if self._events > 0 else 0.0
+        return self._beside.ratio
 
     @property
     def born(self) -> float:
         """By how many more partial matches are alive after an event, where they become more."""
-        return self._born / self._events if self._events > 0 else 0.0
+        return self._born.ratio
 
     @property
     def slowness(self) -> float:
@@ -81,24 +87,16 @@ class Pace:
         expected = 0.0
         while self._ahead and self._ahead[0][0] <= position:
             expected += self._ahead.popleft()[1]
-        self._milliseconds = _KEPT * self._milliseconds + milliseconds
-        self._events = _KEPT * self._events + events
-        self._alive = _KEPT * self._alive + events * alive
-        self._born = _KEPT * self._born + max(0, alive - self._last)
-        self._last = alive
+        self._mean.add(milliseconds, events, kept=_KEPT)
+        self._beside.add(events * alive, events, kept=_KEPT)
+        self._born.add(max(0, alive - self._alive), events, kept=_KEPT)
+        self._alive = alive
         if not corrects or expected <= 0:
             return
         over = milliseconds - expected * self.factor
         self.overshoot = max(over, self.overshoot * 0.5 ** (milliseconds / _HALF_LIFE_MS))
-        kept = math.exp(-expected / _MEMORY_MS)
-        self._expected = kept * self._expected + expected
-        self._spent = kept * self._spent + milliseconds
-        self.factor = min(_FURTHEST, max(1 / _FURTHEST, self._spent / self._expected))
+        self._off.add(milliseconds, expected, kept=math.exp(-expected / _MEMORY_MS))
 
     def lived(self, elapsed: float, other: float) -> None:
         """In so many ms its reader was busy with something else for so many."""
-        kept = math.exp(-elapsed / _SPAN_MS)
-        self._elapsed = kept * self._elapsed + elapsed
-        self._other = kept * self._other + other
-        if self._elapsed > 0:
-            self.free = min(1.0, max(_LEAST_FREE, 1.0 - self._other / self._elapsed))
+        self._busy.add(other, elapsed, kept=math.exp(-elapsed / _SPAN_MS))

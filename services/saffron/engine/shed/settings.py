@@ -26,8 +26,8 @@ class Overload:
     `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
     `interval`: T, over which a share of events is planned; None: as long as the bound. `exempt`: share of the spans of
     the stream in which no event is dropped, so that models stay true. `spared`: share of partial matches that orders do
-    not drop, so that what the others would have made is known, `followed` of those
-    that none drops, so that models know what comes of them. `weights`: of queries, 1 where none is given.
+    not drop, so that what the others would have made is known, `followed` of those that none drops, so that models know
+    what comes of them. `weights`: of queries, in place of those that they give themselves.
     """
 
     bound: float
@@ -60,6 +60,3 @@ class Overload:
     def limit(self) -> float:
         """LB - b_s."""
         return self.bound * (1 - self.safety)
-
-    def weight(self, query: str) -> float:
-        return self.weights.get(query, 1.0)

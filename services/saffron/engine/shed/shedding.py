@@ -140,7 +140,7 @@ class Shedding:
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
-        by_events = float(events) if not (events and partial) else self._by_events(at, queries)
+        by_events = self._by_events(at, queries) if events and partial else 1.0
         return self._decider.decide(at, self.detector, events=events, partial=partial, by_events=by_events)
 
     def _by_events(self, at: Situation, queries: Queries) -> float:
@@ -160,13 +160,13 @@ class Shedding:
         }
         return self._means.split(share, self._candidates(queries), partial)
 
-    def _gone(self, alive: int, done: int, now: int) -> int:
+    def _gone(self, alive: int, done: int, position: int) -> int:
         """Of the partial matches that were alive at `done`, those that orders behind it, in flight, let go, less those
-        that will have come instead until `now`."""
+        that will have come instead until `position`."""
         while self._ordered and self._ordered[0][0] <= done:
             self._ordered.popleft()
         born = self.detector.born
-        left = min((left + round(born * (now - at)) for at, left in self._ordered), default=alive)
+        left = min((left + round(born * (position - at)) for at, left in self._ordered), default=alive)
         return max(0, alive - left)
 
     def _forward(self, block: Block, at: Situation, decision: Decision, kept: float) -> None:

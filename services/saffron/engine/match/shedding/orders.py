@@ -42,8 +42,7 @@ class Worth:
 
     `utility`: which partial matches go first, those of the least. `loss`: how many matches each of them would have
     made, as expected. `per_ms`: events expected in a ms, for windows in time. `random`: `utility` is a hash of `seed`
-    and the run instead. `lift` [states, AGES]: factors of both by age (see
-    `models.ages`); without rows none is known.
+    and the run instead. `lift` [states, AGES]: factors of both by age (see `models.ages`); without rows none is known.
     """
 
     utility: Table
@@ -56,9 +55,9 @@ class Worth:
 
 @dataclass(frozen=True)
 class Order:
-    """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that
-    would go, drawn by `seed`, that are spared to learn what the others would have made. `followed`: share of all
-    that go last, for what comes of them is learned (see `followed`)."""
+    """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that would go, drawn by
+    `seed`, that are spared to learn what the others would have made. `followed`: share of all that go last, for what
+    comes of them is learned (see `followed`)."""
 
     keep: int
     queries: Mapping[str, Worth]
@@ -72,8 +71,8 @@ def read_order(body: Mapping[str, Any]) -> Order:
     With "exempt" and "exempt_seed" a share of partial matches is spared, with "followed" another.
 
     A worth is {"utility": [bins][states], "loss": the same, "bin": events, "per_ms", "by": "utility" | "random",
-    "seed", "lift": [states][ages]}. Without "loss" the utilities are the probabilities to complete;
-    without either nothing is known.
+    "seed", "lift": [states][ages]}. Without "loss" the utilities are the probabilities to complete; without either
+    nothing is known.
     """
     queries = body.get("queries")
     if queries is None:

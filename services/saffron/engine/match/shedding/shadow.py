@@ -58,9 +58,9 @@ class Sampled:
     """Sums over a sample of first events, each as many times as it stands for (1 / share).
 
     `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
-    `missed` of them the query did not report. `begun`: first
-    events that any came of; `squares`: the same, times squared. `firsts`: the same, each once. `events`, `met`: that
-    the shadow took, and partial matches of its own that they met.
+    `missed` of them the query did not report. `begun`: first events that any came of; `squares`: the same, times
+    squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and partial matches of its own that
+    they met.
     """
 
     true: float = 0.0
