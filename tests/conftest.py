@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from saffron.runtime.broker import Broker
 
@@ -21,8 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", action="store_true", help="Many more random queries (make nightly).")
 
 
-def pytest_configure() -> None:
-    """A shell's background jobs, and all that they start, ignore Ctrl-C: the tests that press it need it back."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis draws the same cases each time but at night. Ctrl-C: a shell's background jobs, and all that they
+    start, ignore it, and the tests that press it need it back.
+    """
+    settings.register_profile("day", derandomize=True)
+    if not config.getoption("--nightly"):
+        settings.load_profile("day")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

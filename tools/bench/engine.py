@@ -11,10 +11,11 @@ from _table import arguments, median, report
 from saffron.engine.events import decode_ndjson
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.trends.operator import TrendOperator
+from saffron.runtime.fused import BLOCK_EVENTS
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", block=8192)
+    chosen = arguments(__doc__ or "", block=BLOCK_EVENTS)
     schema, columns = decode_ndjson(ndjson())
     parts = blocks(columns, chosen.block)
     rows = []

@@ -15,10 +15,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import RLock
-from types import FunctionType, MappingProxyType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numba
@@ -243,7 +243,7 @@ def load(
     if not compiled:
         plain = ModuleType("plain_kernel")
         plain.__dict__.update(_predefined(helpers, compiled=False), **functions)
-        exec(compile(source, plain.__name__, "exec"), plain.__dict__)
+        exec(_code(source), plain.__dict__)
         return plain
     for helper in helpers:
         _compile_parts(vars(helper).values())
@@ -262,6 +262,12 @@ def load(
         del sys.modules[path.stem]
         raise
     return module
+
+
+@lru_cache(maxsize=128)
+def _code(source: str) -> CodeType:
+    """What runs without the JIT is one text again and again: a module of Python, made anew for each caller."""
+    return compile(source, "plain_kernel", "exec")
 
 
 def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:

@@ -141,21 +141,21 @@ WORDS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.booleans())
 def test_words_at_random_only_ever_raise_query_errors(text: str, lenient: bool) -> None:
     assert attempt("PATTERN SEQ(A+ a[], B b) WITHIN 1 h WHERE " + text, lenient=lenient)
     assert attempt(text, lenient=lenient)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60), st.booleans())
 def test_characters_at_random_only_ever_raise_query_errors(text: str, lenient: bool) -> None:
     assert attempt(text, lenient=lenient)
     assert attempt("PATTERN A a WITHIN 1 h RETURN a.x AS " + text, lenient=lenient)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None)
 @given(st.sampled_from([RALLY, *PAPERS.values()]), st.data())
 def test_queries_with_a_piece_cut_out_only_ever_raise_query_errors(query: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(query)))

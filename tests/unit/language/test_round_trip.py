@@ -9,7 +9,7 @@ from saffron.language.printer import query_text
 from tests.unit.language.trees import queries
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(queries)
 def test_printing_and_parsing_give_the_same_tree(query: tree.Query) -> None:
     text = query_text(query, named=True)
@@ -19,7 +19,7 @@ def test_printing_and_parsing_give_the_same_tree(query: tree.Query) -> None:
     assert "\n" not in text
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(queries)
 def test_every_node_knows_its_place_within_its_parent(query: tree.Query) -> None:
     parsed = parse(query_text(query))
