@@ -18,7 +18,7 @@ from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.greta.main import GRETA
 from saffron.matcher.main import MATCHER
-from saffron.runtime.background import at_once
+from saffron.runtime.background import Background, at_once
 from saffron.runtime.block_reader import BlockReader
 from saffron.runtime.config import Settings
 from saffron.runtime.health import Health
@@ -30,6 +30,7 @@ from saffron.runtime.topics import Topics, topic_specs
 from saffron.runtime.warm import Request
 from saffron.shedder.service import ShedderService
 from saffron.windowing.service import WindowingService
+from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import Make, Service, World
 
 TOPICS = Topics("t.")
@@ -82,13 +83,17 @@ def settings(directory: Path, partitions: int) -> Settings:
     )
 
 
-def makers(chosen: Settings, metrics: Callable[[str], Metrics] = lambda service: Metrics()) -> dict[str, Make]:
+def makers(
+    chosen: Settings,
+    metrics: Callable[[str], Metrics] = lambda service: Metrics(),
+    background: Background = at_once,
+) -> dict[str, Make]:
     """How each service is made; `metrics`: those of a service, by its name."""
 
     def results(kind: Kind) -> Make:
         def make(log: MemoryLog) -> Service:
             parts = log, chosen, metrics(kind.service), Health("test")
-            return ResultService(kind, *parts, warm=AtOnce, background=at_once)
+            return ResultService(kind, *parts, warm=AtOnce, background=background)
 
         return make
 
@@ -168,7 +173,7 @@ def make_system(seed: int, directory: Path, *, partitions: int = 2) -> World:
     world = World(seed, directory / "snapshots")
     world.topics(*topic_specs("t.", partitions))
     chosen = settings(directory, partitions)
-    for name, make in makers(chosen).items():
+    for name, make in makers(chosen, background=SomeTime(world.random)).items():
         for member in range(1 + seed % 2):
             world.add(f"{name}-{member}", make)
     return world

@@ -53,7 +53,8 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """The parts of one chain. `headers`: those that all its results share. `background`: what writes its snapshots."""
+    """The parts of one chain. `headers`: those that all its results share. `commits`, `background`: where it
+    ends its transactions, and writes its snapshots."""
 
     where: TopicPartition
     output: TopicPartition
@@ -64,6 +65,7 @@ class ChainPlan:
     observer: Callable[[], Observer]
     decode: Decode
     headers: tuple[tuple[str, bytes], ...] = ()
+    commits: Background = at_once
     background: Background = at_once
 
 
@@ -95,33 +97,31 @@ class Place:
 
 @dataclass
 class CommitTime:
-    """How long the last commit took, and when it was over, by the times of the steps that a chain is given (ms).
+    """How long the last commit took, and when it was over (ms).
 
-    A chain is free for other work at least as long as it has committed, and longer where it has been busy ever since:
-    with a slow broker each block would have a commit of its own otherwise.
+    A chain goes on at least as long as it has committed until the next one, and longer where it has been busy ever
+    since: with a slow broker each block would have a commit of its own otherwise, and results wait for the one before.
     """
 
-    _began: int | None = None
-    _took: int = 0
-    _ended: int = 0
+    _took: float = 0.0
+    _ended: float = 0.0
     _idled: bool = True
 
-    def began(self, now_ms: int) -> None:
-        """A commit is made in the step of this time."""
-        self._began, self._idled = now_ms, False
+    def begin(self) -> None:
+        """A commit begins."""
+        self._idled = False
+
+    def end(self, began_ms: float, ended_ms: float) -> None:
+        """It is over."""
+        self._took, self._ended = ended_ms - began_ms, ended_ms
 
     def idled(self) -> None:
         """There was nothing to do for a while."""
         self._idled = True
 
-    def stepped(self, now_ms: int) -> None:
-        """A step of this time begins."""
-        if self._began is not None:
-            self._took, self._ended, self._began = now_ms - self._began, now_ms, None
-
     def rest(self, now_ms: int) -> int:
         """For how many ms work comes first."""
-        return (1 if self._idled else _BUSY) * self._took - (now_ms - self._ended)
+        return round((1 if self._idled else _BUSY) * self._took - (now_ms - self._ended))
 
 
 @dataclass

@@ -3,7 +3,8 @@
 take over:  a producer with the partition's transactional id (ends the predecessor's transaction, fences it), then
             the committed place C, then the newest snapshot S <= C; blocks from S to C are applied without output
 run:        results go into a transaction, with the place reached: (offset of the block, index of the next result
-            in it), for one event may complete more results than a transaction should hold
+            in it), for one event may complete more results than a transaction should hold. While a transaction is
+            being ended beside the loop the next block is applied; its results wait for the next transaction
 in doubt:   whatever happens to a transaction, state that is ahead of the log is dropped: take over again
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -44,6 +46,7 @@ class ResultChain:
         self._clock = clock
         self._snapshots = Snapshots(plan.directory)
         self._writing: Future[int] | None = None
+        self._ending: Future[tuple[float, float]] | None = None
         self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
         self._reader = BlockReader(plan.decode)
@@ -93,7 +96,6 @@ class ResultChain:
 
     def step(self, now_ms: int) -> bool:
         """One step of work: take over, apply one block, write a slice of results, or commit."""
-        self._commits.stepped(now_ms)
         if self.operator is None:
             return now_ms >= self._retry_at and self._guarded(now_ms, self._take_over)
         return self._guarded(now_ms, self._advance)
@@ -112,6 +114,7 @@ class ResultChain:
 
         def finish(now: int) -> bool:
             self._commit(now, observe=True)
+            self._ended()
             self._written()
             self._snapshot(now)
             self._written()
@@ -126,7 +129,7 @@ class ResultChain:
         self._waited_ms = self.waited_ms
         if self._producer is not None:
             self._producer.close()
-        self._producer, self.operator, self._writing = None, None, None
+        self._producer, self.operator, self._writing, self._ending = None, None, None, None
         self.tally.forget()
         self._queue.clear()
         self._pending, self._open = None, False
@@ -183,6 +186,8 @@ class ResultChain:
 
     def _advance(self, now_ms: int) -> bool:
         self._feed()
+        if self._ending is not None and self._ending.done():
+            self._ended()
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:
@@ -191,6 +196,7 @@ class ResultChain:
             snapshot = self._writing is None and now_ms - self._snapshot_at >= self._limits.snapshot_ms
             self._commit(now_ms, observe=snapshot or now_ms - self._observed_at >= self._limits.observe_ms)
             if snapshot:
+                self._ended()
                 self._snapshot(now_ms)
         elif self._queue:
             self._apply(self._queue.popleft())
@@ -254,11 +260,14 @@ class ResultChain:
     def _begin(self) -> None:
         assert self._producer is not None
         if not self._open:
+            self._ended()
             self._producer.begin()
             self._open = True
 
     def _commit(self, now_ms: int, *, observe: bool) -> None:
-        """End the transaction with the place reached (begin one if only the position has moved)."""
+        """End the transaction with the place reached (begin one if only the position has moved), beside the loop: what
+        comes next goes on from there as if it stood, and is dropped if it does not.
+        """
         assert self._producer is not None
         assert self.operator is not None
         if self._behind and not self._open:
@@ -272,13 +281,26 @@ class ResultChain:
         self._begin()
         for topic, key, value in self._observer.messages(self.operator) if observe else ():
             self._producer.send(topic, self._plan.output.partition, value, key=key)
-        self._producer.send_offsets({self._plan.where: reached.committed()}, self._consumer)
-        self._producer.commit()
+        self._commits.begin()
+        self._ending = self._plan.commits(partial(self._end, self._producer, reached))
         self._open, self._sent = False, 0
         self._place, self._committed_at = reached, now_ms
-        self._commits.began(now_ms)
         self._observed_at = now_ms if observe else self._observed_at
-        self.tally.committed(self._clock())
+
+    def _end(self, producer: Producer, reached: Place) -> tuple[float, float]:
+        """On any thread; when it began and was over."""
+        began = self._clock()
+        producer.send_offsets({self._plan.where: reached.committed()}, self._consumer)
+        producer.commit()
+        return began, self._clock()
+
+    def _ended(self) -> None:
+        """Wait until the last transaction stands, if it is still at its end; LogError where that is not known."""
+        if self._ending is not None:
+            began, ended = self._ending.result()
+            self._ending = None
+            self._commits.end(began, ended)
+            self.tally.committed(ended)
 
     def _snapshot(self, now_ms: int) -> None:
         """The state at the committed place, if that is between two blocks and everything observed has been said."""

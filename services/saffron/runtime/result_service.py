@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
@@ -37,6 +38,8 @@ _LOAD_MS = 50
 _LEAST_LOAD_MS = 5
 _IDLE_LOAD_MS = 500
 _FLUSH_SECONDS = 10.0
+_THREADS = 8
+"""Threads that end transactions and write snapshots: they mostly wait."""
 
 Observe = Callable[[Topics, str, int], Observer]
 """(topics, stream, partition) -> the observer of a chain."""
@@ -96,8 +99,8 @@ class ResultService:
         self._outputs = log.partitions(self._output) or 1
         self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
         self._told: dict[TopicPartition, Told] = {}
-        self._writer = ThreadPoolExecutor(1, "snapshots")
-        self._background = self._writer.submit if background is None else background
+        self._threads = ExitStack()
+        self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
         )
@@ -120,7 +123,7 @@ class ResultService:
 
     def close(self, now_ms: int) -> None:
         self.shell.close(now_ms)
-        self._writer.shutdown()
+        self._threads.close()
         self._readiness.close()
         self._streams.close()
         self._producer.flush(_FLUSH_SECONDS)
@@ -143,6 +146,7 @@ class ResultService:
             output=TopicPartition(self._output, where.partition % self._outputs),
             transactional_id=f"{self._settings.prefix}{kind.service}.{stream}.{where.partition}",
             group=self._settings.group(kind.service),
+            commits=self._background,
             background=self._background,
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
             operator=lambda: kind.make(where.partition, stream),

@@ -13,13 +13,13 @@ class StepClock:
     """What the step was given, plus what has passed since."""
 
     def __init__(self) -> None:
-        self._given = 0
-        self._began = perf_counter_ns()
+        self._start = 0, perf_counter_ns()
 
     def start(self, now_ms: int) -> None:
         """A step begins, at this time (ms since 1970)."""
-        self._given, self._began = now_ms, perf_counter_ns()
+        self._start = now_ms, perf_counter_ns()
 
     def now(self) -> float:
-        """ms since 1970."""
-        return self._given + (perf_counter_ns() - self._began) / 1e6
+        """ms since 1970; on any thread."""
+        given, began = self._start
+        return given + (perf_counter_ns() - began) / 1e6

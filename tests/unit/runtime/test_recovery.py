@@ -21,6 +21,7 @@ from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_log import MemoryLog
 from saffron.shedder.hop import ShedderHop
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing, decode, encode
+from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
@@ -92,6 +93,8 @@ class Inner:
 
 
 def matcher(world: World, log: MemoryLog) -> LastHop:
+    beside = SomeTime(world.random)
+
     def plan(where: TopicPartition) -> ChainPlan:
         return ChainPlan(
             where=where,
@@ -102,6 +105,8 @@ def matcher(world: World, log: MemoryLog) -> LastHop:
             operator=FakeOperator,
             decode=decode,
             observer=FakeObserver,
+            commits=beside,
+            background=beside,
         )
 
     return LastHop(log, "matcher", topics=lambda: ["admitted"], plan=plan, limits=LIMITS, poll_records=8)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
@@ -20,6 +22,9 @@ from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tags import BlockTag, ClaimTag
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns, decode, encode
+from tests.unit.runtime.some_time import Later
+
+T = TypeVar("T")
 
 WHERE, OUTPUT = TopicPartition("admitted", 0), TopicPartition("results", 0)
 LIMITS = Limits(commit_ms=10, position_ms=50, observe_ms=20, snapshot_ms=1_000, retry_ms=500, results=4, queue=8)
@@ -48,13 +53,15 @@ class Bench:
         self.counter += len(results)
         self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
 
-    def chain(self, limits: Limits = LIMITS, background: Background = at_once) -> tuple[ResultChain, MemoryLog]:
+    def chain(
+        self, limits: Limits = LIMITS, background: Background = at_once, commits: Background = at_once
+    ) -> tuple[ResultChain, MemoryLog]:
         log = MemoryLog(self.broker)
         consumer = log.consumer("matcher", committed_only=True)
         consumer.assign({WHERE: 0})
         consumer.pause([WHERE])
         plan = ChainPlan(WHERE, OUTPUT, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode)
-        plan = replace(plan, background=background)
+        plan = replace(plan, background=background, commits=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log
@@ -168,9 +175,9 @@ def test_a_snapshot_newer_than_the_committed_place_is_not_used(bench: Bench) -> 
 
 
 def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it(bench: Bench) -> None:
-    asked: list[tuple[Callable[[], int], Future[int]]] = []
+    asked: list[tuple[Callable[[], Any], Future[Any]]] = []
 
-    def later(work: Callable[[], int]) -> Future[int]:
+    def later(work: Callable[[], T]) -> Future[T]:
         asked.append((work, Future()))
         return asked[-1][1]
 
@@ -192,16 +199,36 @@ def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it
         bench.drive(chain, bench.now + 40)
 
 
+def test_blocks_are_applied_while_a_transaction_ends_and_their_results_wait_for_it(bench: Bench) -> None:
+    asked: list[Future[Any]] = []
+
+    def later(work: Callable[[], T]) -> Future[T]:
+        asked.append(Later(work, random.Random(0), chance=0.0))
+        return asked[-1]
+
+    chain, _ = bench.chain(commits=later)
+    bench.block(1)
+    bench.drive(chain, 30)
+    assert (len(asked), len(bench.results()), chain.position) == (1, 0, 2)
+    bench.block(0)
+    bench.drive(chain, 31)
+    assert (len(bench.results()), chain.position, chain.tally.commits) == (0, 3, 0)
+    bench.block(1)
+    bench.drive(chain, 32)
+    assert (len(bench.results()), chain.position, chain.tally.commits) == (1, 4, 1)
+    bench.drive(chain, 100)
+    chain.release(100)
+    assert bench.results() == bench.expected()
+
+
 def test_a_chain_works_as_long_as_it_commits_and_longer_where_it_is_never_idle() -> None:
     commits = CommitTime()
     assert commits.rest(100) == -100
-    commits.began(100)
-    commits.stepped(140)
+    commits.begin()
+    commits.end(100, 140)
     assert commits.rest(150) == 110
     commits.idled()
     assert commits.rest(150) == 30
-    commits.stepped(150)
-    assert commits.rest(180) == 0
 
 
 def test_a_gap_in_the_input_ends_the_service(bench: Bench) -> None:
