@@ -7,6 +7,7 @@ import math
 import random
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from prometheus_client.samples import Sample
 from saffron.engine.models.ages import AGES
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel, TransitionModel
+from saffron.engine.windows.operator import REASONS
 from saffron.model_builder.batch import Done
 from saffron.model_builder.job import Job, Progress
 from saffron.model_builder.main import Desk
@@ -35,6 +37,8 @@ _RESULTS = {
     *_READERS,
     "detection_latency_seconds",
     "events_applied",
+    "latency_bound_seconds",
+    "overdue_results",
     "partial_matches",
     "snapshot_age_seconds",
     "snapshot_duration_seconds",
@@ -66,7 +70,7 @@ FILLED: Mapping[str, set[str]] = {
         "queueing_latency_seconds",
         "shed_events",
     },
-    "matcher": {*_RESULTS, "complex_events", "shed_partial_matches"},
+    "matcher": {*_RESULTS, "complex_events", "shed_partial_matches", "shed_utility"},
     "greta": {*_RESULTS, "trends"},
     "model_builder": {
         "kafka_client_consumer_lag",
@@ -211,9 +215,35 @@ def test_results_count_once_and_drops_by_query(lived: dict[str, Metrics]) -> Non
     assert times == sum(one.value for one in found if one.name == "saffron_complex_events_total") > 0
     dropped = {one.labels["query"]: one.value for one in found if one.name == "saffron_shed_partial_matches_total"}
     assert dropped["rally"] == 0 < dropped["any"]
+    worth = {one.labels["query"]: one.value for one in found if one.name == "saffron_shed_utility"}
+    assert worth["rally"] == 0 < worth["any"] < 10
     said = samples(lived["shedder"])
     lost = {one.labels["query"]: one.value for one in said if one.name == "saffron_estimated_loss_ratio"}
     assert lost["rally"] == 0 < lost["any"] < 1
+
+
+def test_overdue_is_what_is_later_than_the_bound(lived: dict[str, Metrics]) -> None:
+    for service in ("matcher", "greta"):
+        numbers = {(one.name, one.labels.get("le")): 0.0 for one in samples(lived[service])}
+        for one in samples(lived[service]):
+            numbers[one.name, one.labels.get("le")] += one.value
+        bound = numbers["saffron_latency_bound_seconds", None]
+        overdue = numbers["saffron_overdue_results_total", None]
+        assert bound == settings(Path(), 1).latency_bound_ms / 1000
+        # The bound lies between two buckets' ends: so many results are later than the one, and than the other.
+        ends = {
+            float(le): count for (name, le), count in numbers.items() if le and name.startswith("saffron_detection")
+        }
+        below, above = max(end for end in ends if end <= bound), min(end for end in ends if end >= bound)
+        assert ends[math.inf] - ends[above] <= overdue <= ends[math.inf] - ends[below]
+
+
+def test_every_reason_of_dead_letters_is_counted_from_the_start(lived: dict[str, Metrics]) -> None:
+    found = samples(lived["windowing"])
+    counted = {one.labels["reason"]: one.value for one in found if one.name == "saffron_dead_letters_total"}
+    assert set(counted) == set(REASONS)
+    assert counted["late"] > 0 < counted["not-json"]
+    assert counted["too-large"] == 0
 
 
 def test_a_model_of_f_shows_in_the_shedder(lived: dict[str, Metrics]) -> None:

@@ -48,6 +48,18 @@ DETECTION_LATENCY = Histogram(
     "from the message time of the last contributing event to the commit of the result",
     "p99 above the bound: see saffron_stage_latency_seconds for the slow stage; shorten SAFFRON_COMMIT_MS",
 )
+LATENCY_BOUND = Gauge(
+    "saffron_latency_bound_seconds",
+    (),
+    "the bound on detection latency (SAFFRON_LATENCY_BOUND_MS), held or not",
+    "one bound for all: services that differ were started with different settings",
+)
+OVERDUE_RESULTS = Counter(
+    "saffron_overdue_results",
+    ("query",),
+    "results committed later than the bound on detection latency allows",
+    "see saffron_stage_latency_seconds for the slow stage; shed load (SAFFRON_OVERLOAD), or add a core",
+)
 STAGE_LATENCY = Histogram(
     "saffron_stage_latency_seconds",
     ("stage",),
@@ -122,6 +134,12 @@ SHED_EVENTS = Counter(
 )
 SHED_PARTIAL_MATCHES = Counter(
     "saffron_shed_partial_matches", ("query",), "partial matches dropped", "expected under overload; else see the bound"
+)
+SHED_UTILITY = Gauge(
+    "saffron_shed_utility",
+    ("query", "partition"),
+    "mean utility of the partial matches dropped so far: complex events that were expected of one",
+    "high: what is dropped was worth keeping; raise the bound or add a core",
 )
 ESTIMATED_LOSS = Gauge(
     "saffron_estimated_loss_ratio",

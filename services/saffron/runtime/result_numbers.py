@@ -14,8 +14,11 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import (
     DETECTION_LATENCY,
     EVENTS_APPLIED,
+    LATENCY_BOUND,
+    OVERDUE_RESULTS,
     PARTIAL_MATCHES,
     SHED_PARTIAL_MATCHES,
+    SHED_UTILITY,
     SNAPSHOT_AGE,
     SNAPSHOT_DURATION,
     STAGE_LATENCY,
@@ -29,17 +32,22 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.shell_numbers import ShellNumbers
 
-_GAUGES = (PARTIAL_MATCHES, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
+_GAUGES = (PARTIAL_MATCHES, SHED_UTILITY, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
 
 
 class ResultNumbers:
-    """Reports all chains of one member. `results`: the counter of this service's results."""
+    """Reports all chains of one member. `results`: the counter of this service's results. `bound_ms`: the latency
+    bound, beyond which a result is overdue."""
 
-    def __init__(self, service: str, results: Counter, metrics: Metrics, shell: LastHop, group: str) -> None:
+    def __init__(
+        self, service: str, results: Counter, metrics: Metrics, shell: LastHop, group: str, bound_ms: int
+    ) -> None:
         self._service = service
         self._results = results
         self._metrics = metrics
         self._shell = shell
+        self._bound_ms = bound_ms
+        metrics.set(LATENCY_BOUND, bound_ms / 1000)
         self._input = ShellNumbers(metrics, shell, group)
         self._told: dict[tuple[TopicPartition, str], float] = {}
 
@@ -87,6 +95,8 @@ class ResultNumbers:
     ) -> None:
         for query, count in partial_matches(chain).items():
             gauges[PARTIAL_MATCHES][query, labels[1]] = count
+        for query, utility in _dropped_utility(chain).items():
+            gauges[SHED_UTILITY][query, labels[1]] = utility
         if chain.operator is not None:
             gauges[STATE_BYTES][labels] = chain.operator.statistics().get("state_bytes", 0)
             gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
@@ -99,6 +109,7 @@ class ResultNumbers:
         for query, latencies in chain.tally.drain_latencies().items():
             self._metrics.observe(DETECTION_LATENCY, latencies, query)
             self._metrics.add(self._results, len(latencies), query)
+            self._metrics.add(OVERDUE_RESULTS, int((latencies > self._bound_ms).sum()), query)
             buckets.observe(latencies)
         for stage, times in chain.tally.drain_stages().items():
             self._metrics.observe(STAGE_LATENCY, times, f"{self._service}_{stage}")
@@ -127,3 +138,12 @@ def partial_matches(chain: ResultChain) -> Mapping[str, int]:
         return {}
     found: Mapping[str, Any] = chain.operator.statistics()["partial_matches"]
     return {query: int(count) for query, count in found.items()}
+
+
+def _dropped_utility(chain: ResultChain) -> Mapping[str, float]:
+    """By query the matches that were expected of a partial match that was dropped, on average; 0 before any was."""
+    numbers: Mapping[str, Any] = chain.operator.statistics() if chain.operator is not None else {}
+    if "dropped" not in numbers:
+        return {}
+    dropped, loss = numbers["dropped"], numbers["loss"]
+    return {query: loss.get(query, 0.0) / max(1, dropped.get(query, 0)) for query in numbers["partial_matches"]}

@@ -14,7 +14,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
 from saffron.runtime.config import Settings
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
@@ -62,6 +62,8 @@ class WindowingService:
             retry_ms=settings.session_ms // 2,
         )
         self._idle = Idle(log, self._topics, self.shell)
+        for reason in REASONS:  # a counter that begins with its first letter shows no increase
+            metrics.add(DEAD_LETTERS, 0, reason)
         self._numbers = WindowingNumbers(metrics, self.shell, settings.group("windowing"))
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 

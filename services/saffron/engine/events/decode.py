@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column
-from saffron.engine.events.exact import DAY, Bad, Event, Mark, decode_exactly
+from saffron.engine.events.exact import DAY, Bad, Event, Mark, Reason, decode_exactly
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.scan import scan_events
 from saffron.engine.events.scan_tables import Cells, cells_for, fields_of, grown, scratch_for, strings_for, texts
@@ -24,7 +24,7 @@ class BadRecord:
     """Record `row` of the batch is no event: a short code, and a sentence for people."""
 
     row: int
-    reason: str
+    reason: Reason
     detail: str
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -17,6 +17,10 @@ from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS, Kind, Schema
 from saffron.engine.events.times import parse_iso
 
 Scalar = int | float | str | bool | None
+Reason = Literal[
+    "too-large", "not-json", "not-an-object", "nested-value", "no-type", "no-ts", "future-ts", "bad-ts", "schema"
+]
+"""Why a record is no event, for counting."""
 
 DAY = 86_400_000
 
@@ -51,12 +55,12 @@ class Mark:
 class Bad:
     """Why a record is no event: a short code, and a sentence for people."""
 
-    reason: str
+    reason: Reason
     detail: str
 
 
 class _Refused(Exception):
-    def __init__(self, reason: str, detail: str) -> None:
+    def __init__(self, reason: Reason, detail: str) -> None:
         self.bad = Bad(reason, detail)
 
 

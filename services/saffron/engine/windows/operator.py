@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decode import Decoded, Decoder
-from saffron.engine.events.exact import DAY
+from saffron.engine.events.exact import DAY, Reason
 from saffron.engine.events.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
@@ -39,6 +39,9 @@ from saffron.errors import SchemaError
 from saffron.language.plan import Plan
 
 CHECKPOINT_EVERY = 1_000_000
+_LATE = "late"
+REASONS: tuple[str, ...] = (_LATE, *get_args(Reason))
+"""Of dead letters: all that there are."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +317,7 @@ class WindowingOperator:
         decoded = decoder.decode(batch)
         self._counts["mistyped"] += decoded.mistyped
         self._counts["unknown_attributes"] += decoded.unknown_attributes
-        letters = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
+        letters: list[tuple[int, str, str]] = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
         first = 0
         for mark in decoded.watermarks:
             offset = int(batch.offsets[mark.row])
@@ -341,7 +344,7 @@ class WindowingOperator:
         return [
             (
                 int(rows[event]),
-                "late",
+                _LATE,
                 f"ts {decoded.ts[low + event]} is below {verdict.limits[event]}, the watermark when it arrived",
             )
             for event in late.tolist()
@@ -361,7 +364,7 @@ class WindowingOperator:
         for row, reason, detail in sorted(letters):
             timestamp = 0 if batch.times is None else int(batch.times[row])
             self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, batch.value(row)))
-            if reason == "late":
+            if reason == _LATE:
                 self._counts["late"] += 1
             else:
                 self._bad[reason] += 1
