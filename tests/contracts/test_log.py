@@ -256,11 +256,11 @@ def test_positions_and_results_become_visible_together(subject: Subject) -> None
     assert consumer.committed(where) is None
     producer = subject.log.producer(subject.name())
     transaction(producer, target, b"result")
-    producer.send_offsets({where: Committed(7, '{"index":3}')}, consumer)
+    producer.send_offsets({where: Committed(7, '{"index":3}')}, consumer.membership())
     producer.commit()
     assert consumer.committed(where) == Committed(7, '{"index":3}')
     transaction(producer, target, b"never")
-    producer.send_offsets({where: Committed(9)}, consumer)
+    producer.send_offsets({where: Committed(9)}, consumer.membership())
     producer.abort()
     assert consumer.committed(where) == Committed(7, '{"index":3}')
     assert values(drain(subject.reader(target), TopicPartition(target, 0))) == [b"result"]
@@ -306,11 +306,14 @@ def test_a_position_from_a_member_that_has_left_is_refused(subject: Subject) -> 
     until(lambda: where in mine, first)
     producer = subject.log.producer(subject.name())
     transaction(producer, topic, b"late")
+    membership = first.membership()
     first.close()
     second = member(subject, subject.another(), group, topic, yours)
     until(lambda: where in yours, second)
     with pytest.raises(LogError):
-        producer.send_offsets({where: Committed(1)}, first)
+        producer.send_offsets({where: Committed(1)}, membership)
+    with pytest.raises(LogError):
+        first.membership()
     second.close()
 
 

@@ -62,12 +62,14 @@ class KafkaConsumer:
         self._starts.update(positions)
         self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
 
-    def group_metadata(self) -> Any:
-        """For `send_offsets`: which member of which generation speaks."""
+    def membership(self) -> Any:
         try:
-            return self._consumer.consumer_group_metadata()
+            found = self._consumer.consumer_group_metadata()
         except RuntimeError as error:
             raise LogError(f"this consumer of group {self._group} is closed") from error
+        if found is None:
+            raise LogError("positions can only be committed by a member of a group")
+        return found
 
     # ------------------------------------------------------------ reading
 

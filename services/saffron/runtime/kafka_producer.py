@@ -10,10 +10,10 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import LogError, UnavailableError
-from saffron.runtime.kafka_consumer import KafkaConsumer, offsets_of
+from saffron.runtime.kafka_consumer import offsets_of
 from saffron.runtime.kafka_errors import translate
 from saffron.runtime.kafka_patience import Patience
-from saffron.runtime.log import Committed, Consumer, TopicPartition
+from saffron.runtime.log import Committed, TopicPartition
 
 _TIMEOUT = 4.0
 _INIT_TIMEOUT = 15.0
@@ -96,13 +96,11 @@ class KafkaProducer:
         self._check()
         self._call("beginning a transaction", self._producer.begin_transaction)
 
-    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: Consumer) -> None:
-        assert isinstance(consumer, KafkaConsumer)
-        metadata = consumer.group_metadata()
-        if metadata is None:
-            raise LogError("positions can only be committed by a member of a group")
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], membership: Any) -> None:
         offsets = offsets_of(positions)
-        self._call("sending positions", lambda: self._producer.send_offsets_to_transaction(offsets, metadata, _TIMEOUT))
+        self._call(
+            "sending positions", lambda: self._producer.send_offsets_to_transaction(offsets, membership, _TIMEOUT)
+        )
 
     def commit(self) -> None:
         self._call("committing", lambda: self._producer.commit_transaction(_TIMEOUT))

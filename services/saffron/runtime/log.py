@@ -95,11 +95,14 @@ class Consumer(Protocol):
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         """Commit outside a transaction, synchronously."""
 
+    def membership(self) -> Any:
+        """Which member of which generation speaks now: for `send_offsets`. LogError: none does any longer."""
+
     def close(self) -> None: ...
 
 
 class Producer(Protocol):
-    """Writes records; idempotent, and transactional if made with a transactional id. Not thread safe.
+    """Writes records; idempotent, and transactional if made with a transactional id. For one thread at a time.
 
     `waited_ms`: how long calls have waited so far for room in a full queue.
     """
@@ -129,8 +132,8 @@ class Producer(Protocol):
 
     def begin(self) -> None: ...
 
-    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: Consumer) -> None:
-        """Commit positions of the consumer's group with the open transaction."""
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], membership: Any) -> None:
+        """Commit positions of the group with the open transaction. LogError: the member is of the group no longer."""
 
     def commit(self) -> None:
         """Commit the open transaction. FencedError, AbortableError, or LogError (in doubt: make a new producer)."""

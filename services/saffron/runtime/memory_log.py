@@ -15,7 +15,7 @@ import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import AbortableError, LogError, UnavailableError
-from saffron.runtime.log import Committed, Consumer, Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker, Transaction, Wire
 from saffron.runtime.murmur2 import partition_of
 
@@ -102,6 +102,23 @@ class MemoryLog:
         raise fault.error
 
 
+@dataclass(frozen=True)
+class Membership:
+    """What a consumer was of its group when it was asked. `member` None: it was assigned partitions, and joined not."""
+
+    group: str
+    member: int | None
+    generation: int
+
+    def check(self, broker: MemoryBroker, error: type[LogError]) -> None:
+        """Refuse a position from a member that the group no longer counts on."""
+        if self.member is None:
+            return
+        group = broker.group(self.group)
+        if self.member not in group.members or group.generation != self.generation:
+            raise error(f"group {self.group!r} has rebalanced: this member's partitions may be another's by now")
+
+
 class MemoryConsumer:
     """A `Consumer` of the in-memory log."""
 
@@ -158,6 +175,11 @@ class MemoryConsumer:
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.difference_update(partitions)
 
+    def membership(self) -> Membership:
+        if self._closed:
+            raise LogError(f"this consumer of group {self._group!r} is closed")
+        return Membership(self._group, self._member, self._generation)
+
     def committed(self, partition: TopicPartition) -> Committed | None:
         return self._log.run("committed", lambda: self._committed(partition))
 
@@ -178,28 +200,13 @@ class MemoryConsumer:
 
     # ------------------------------------------------------------ inside
 
-    def check_generation(self, error: type[LogError]) -> None:
-        """Refuse a position from a member that the group no longer counts on."""
-        if self._closed:
-            raise error(f"this consumer of group {self._group!r} is closed")
-        if self._member is None:
-            return
-        group = self._broker.group(self._group)
-        member = group.members.get(self._member)
-        if member is None or group.generation != self._generation:
-            raise error(f"group {self._group!r} has rebalanced: this member's partitions may be another's by now")
-
-    @property
-    def group(self) -> str:
-        return self._group
-
     def _committed(self, partition: TopicPartition) -> Committed | None:
         if self._committed_only and self._broker.unstable(self._group, partition):
             raise UnavailableError(f"the position of {partition} is in an open transaction: ask again")
         return self._broker.offsets.get((self._group, partition))
 
     def _commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
-        self.check_generation(LogError)
+        self.membership().check(self._broker, LogError)
         for where, committed in positions.items():
             self._broker.offsets[self._group, where] = committed
 
@@ -302,9 +309,9 @@ class MemoryProducer:
         self._broker.check_epoch(self._id, self.wire.epoch)
         self._transaction = self._broker.begin(self._id)
 
-    def send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: Consumer) -> None:
-        assert isinstance(consumer, MemoryConsumer)
-        self._log.run("send_offsets", lambda: self._send_offsets(positions, consumer))
+    def send_offsets(self, positions: Mapping[TopicPartition, Committed], membership: Any) -> None:
+        assert isinstance(membership, Membership)
+        self._log.run("send_offsets", lambda: self._send_offsets(positions, membership))
 
     def commit(self) -> None:
         self._log.run("commit", self._commit)
@@ -326,10 +333,10 @@ class MemoryProducer:
     def _flush(self) -> None:
         self._broker.deliver(self.wire)
 
-    def _send_offsets(self, positions: Mapping[TopicPartition, Committed], consumer: MemoryConsumer) -> None:
+    def _send_offsets(self, positions: Mapping[TopicPartition, Committed], membership: Membership) -> None:
         transaction = self._open()
-        consumer.check_generation(AbortableError)
-        transaction.offsets += [(consumer.group, where, committed) for where, committed in positions.items()]
+        membership.check(self._broker, AbortableError)
+        transaction.offsets += [(membership.group, where, committed) for where, committed in positions.items()]
 
     def _commit(self) -> None:
         self._open()

@@ -282,15 +282,16 @@ class ResultChain:
         for topic, key, value in self._observer.messages(self.operator) if observe else ():
             self._producer.send(topic, self._plan.output.partition, value, key=key)
         self._commits.begin()
-        self._ending = self._plan.commits(partial(self._end, self._producer, reached))
+        membership = self._consumer.membership()
+        self._ending = self._plan.commits(partial(self._end, self._producer, reached, membership))
         self._open, self._sent = False, 0
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
 
-    def _end(self, producer: Producer, reached: Place) -> tuple[float, float]:
-        """On any thread; when it began and was over."""
+    def _end(self, producer: Producer, reached: Place, membership: Any) -> tuple[float, float]:
+        """On any thread, so that it may not ask the consumer; when it began and was over."""
         began = self._clock()
-        producer.send_offsets({self._plan.where: reached.committed()}, self._consumer)
+        producer.send_offsets({self._plan.where: reached.committed()}, membership)
         producer.commit()
         return began, self._clock()
 
