@@ -26,7 +26,7 @@ from saffron.model_builder.main import Desk
 from saffron.runtime import service as frame
 from saffron.runtime.health import Health
 from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metric_names import METRICS, Counter
+from saffron.runtime.metric_names import METRICS, MODEL_BATCHES, Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.topics import topic_specs
 from tests.e2e.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, close, makers, settings
@@ -75,6 +75,7 @@ FILLED: Mapping[str, set[str]] = {
     "model_builder": {
         "kafka_client_consumer_lag",
         "model_age_seconds",
+        "model_batches",
         "model_input_refused",
         "model_input_rows_per_second",
         "model_offsets_behind",
@@ -163,6 +164,8 @@ def test_the_model_builder_fills_its_metrics() -> None:
     progress = Progress(1, 2.5, 3, {("t.observations.latency", "0"): 3})
     desk.look(cast("Job", SimpleNamespace(progress=lambda: progress)))
     assert filled(metrics) == FILLED["model_builder"]
+    desk.done(Done(2, (), 0, 0))
+    assert metrics.value(MODEL_BATCHES) == 1, "a batch of nothing teaches nothing"
 
 
 def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from saffron.runtime.log import Log
 from saffron.runtime.metric_names import (
     CONSUMER_LAG,
     MODEL_AGE,
+    MODEL_BATCHES,
     MODEL_INPUT_RATE,
     MODEL_INPUT_REFUSED,
     MODEL_OFFSETS_BEHIND,
@@ -136,10 +137,12 @@ class Desk:
         self.metrics = metrics
         self._group = group
         metrics.add(RESTARTS, 0)
+        metrics.add(MODEL_BATCHES, 0)
         self._published: dict[str, float] = {}
 
     def done(self, done: Done) -> None:
         """After a batch (in Spark's callback thread)."""
+        self.metrics.add(MODEL_BATCHES, 1 if done.rows else 0)
         self.metrics.add(MODEL_INPUT_REFUSED, done.refused)
         for model in done.models:
             name = _name(model)

@@ -50,9 +50,10 @@ DETECTION_LATENCY = Histogram(
 )
 LATENCY_BOUND = Gauge(
     "saffron_latency_bound_seconds",
-    (),
-    "the bound on detection latency (SAFFRON_LATENCY_BOUND_MS), held or not",
-    "one bound for all: services that differ were started with different settings",
+    ("overload",),
+    "the bound on detection latency (SAFFRON_LATENCY_BOUND_MS), and what is done where it cannot be held"
+    " (SAFFRON_OVERLOAD)",
+    "not the same everywhere: services were started with different settings",
 )
 OVERDUE_RESULTS = Counter(
     "saffron_overdue_results",
@@ -209,6 +210,12 @@ MODEL_INPUT_RATE = Gauge(
     (),
     "observation messages taken by the model builder",
     "0 with queries running: does the matcher write observations?",
+)
+MODEL_BATCHES = Counter(
+    "saffron_model_batches",
+    (),
+    "batches of observations that the model builder has learned from",
+    "none while events come and load is shed: see the model builder's log; models in force grow old",
 )
 MODEL_OFFSETS_BEHIND = Gauge(
     "saffron_model_offsets_behind",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from saffron.runtime.config import Settings
 from saffron.runtime.digest import Digest
 from saffron.runtime.histogram import Buckets
 from saffron.runtime.last_hop import LastHop
@@ -36,19 +37,16 @@ _GAUGES = (PARTIAL_MATCHES, SHED_UTILITY, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
 
 
 class ResultNumbers:
-    """Reports all chains of one member. `results`: the counter of this service's results. `bound_ms`: the latency
-    bound, beyond which a result is overdue."""
+    """Reports all chains of one member. `results`: the counter of this service's results."""
 
-    def __init__(
-        self, service: str, results: Counter, metrics: Metrics, shell: LastHop, group: str, bound_ms: int
-    ) -> None:
+    def __init__(self, service: str, results: Counter, metrics: Metrics, shell: LastHop, settings: Settings) -> None:
         self._service = service
         self._results = results
         self._metrics = metrics
         self._shell = shell
-        self._bound_ms = bound_ms
-        metrics.set(LATENCY_BOUND, bound_ms / 1000)
-        self._input = ShellNumbers(metrics, shell, group)
+        self._bound_ms = settings.latency_bound_ms
+        metrics.set(LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
+        self._input = ShellNumbers(metrics, shell, settings.group(service))
         self._told: dict[tuple[TopicPartition, str], float] = {}
 
     def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:

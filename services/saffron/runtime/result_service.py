@@ -107,8 +107,7 @@ class ResultService:
         self.shell = LastHop(
             log, settings.group(kind.service), topics=self._subscription, plan=self._plan, limits=limits
         )
-        group, bound_ms = settings.group(kind.service), settings.latency_bound_ms
-        self._numbers = ResultNumbers(kind.service, kind.results, metrics, self.shell, group, bound_ms)
+        self._numbers = ResultNumbers(kind.service, kind.results, metrics, self.shell, settings)
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
