@@ -1,0 +1,106 @@
+"""Dashboard 4: the client of Kafka, what came in unusable, and the models."""
+
+from __future__ import annotations
+
+from saffron.runtime.metric_names import (
+    CONSUMER_LAG,
+    DEAD_LETTERS,
+    LATE_EVENTS,
+    MISTYPED_VALUES,
+    MODEL_AGE,
+    MODEL_BATCHES,
+    MODEL_INPUT_RATE,
+    MODEL_INPUT_REFUSED,
+    MODEL_OFFSETS_BEHIND,
+    MODEL_VERSION,
+    REBALANCES,
+    TRANSACTION_ABORTS,
+)
+from tools.monitoring.expressions import gauge, increase, rate
+from tools.monitoring.panel import Dashboard, Panel, Query
+
+_POD = "{{job}} {{pod}}"
+
+KAFKA_MODELS = Dashboard(
+    "saffron-kafka-models",
+    "Saffron: Kafka and models",
+    "Is everything read, does every transaction stand, what could not be used, and do models follow the stream?",
+    (
+        Panel(
+            "Lag by group",
+            "Records not yet read, over all partitions. Growing: that service is too slow, or stands.",
+            "short",
+            (Query(gauge("sum", CONSUMER_LAG, "group", "topic"), "{{group}}: {{topic}}"),),
+        ),
+        Panel(
+            "Lag of the worst partition",
+            "Records not yet read in the partition that has most. Far above the others': keys are uneven.",
+            "short",
+            (Query(gauge("max", CONSUMER_LAG, "group"), "{{group}}"),),
+        ),
+        Panel(
+            "Rebalances",
+            "Changes of who reads which partition. Often: members time out; raise SAFFRON_SESSION_MS.",
+            "short",
+            (Query(increase(REBALANCES, "job", "pod"), _POD),),
+        ),
+        Panel(
+            "Transaction aborts",
+            "Transactions that were aborted and done again. Some at a rebalance; often: see the service's log.",
+            "short",
+            (Query(increase(TRANSACTION_ABORTS, "job", "pod"), _POD),),
+        ),
+        Panel(
+            "Dead letters",
+            "Messages a second that were no usable event, by reason. `saffron tail dead-letters` shows them.",
+            "cps",
+            (Query(rate(DEAD_LETTERS, "reason"), "{{reason}}"),),
+        ),
+        Panel(
+            "Late events and mistyped values",
+            "Events a second below the watermark on arrival (raise the stream's disorder bound), and values of another"
+            " kind than the inferred schema's (give the stream a schema).",
+            "cps",
+            (
+                Query(rate(LATE_EVENTS, "stream"), "late: {{stream}}"),
+                Query(rate(MISTYPED_VALUES, "stream"), "mistyped: {{stream}}"),
+            ),
+        ),
+        Panel(
+            "Age of models",
+            "Time since a model was published. One that still fits the stream is not published anew, so that age alone"
+            " is no fault; see the batches.",
+            "s",
+            (Query(gauge("max", MODEL_AGE, "query"), "{{query}}"),),
+        ),
+        Panel(
+            "Batches learned from",
+            "Batches of observations that the model builder has finished. None while load is shed: models grow old.",
+            "short",
+            (Query(increase(MODEL_BATCHES), "batches"),),
+        ),
+        Panel(
+            "Observations",
+            "Observation messages a second that the model builder takes, and those that no model can use.",
+            "cps",
+            (
+                Query(gauge("sum", MODEL_INPUT_RATE), "taken"),
+                Query(rate(MODEL_INPUT_REFUSED), "refused"),
+            ),
+        ),
+        Panel(
+            "Observations not yet read",
+            "In the model builder's worst partition. Growing: batches take longer than SAFFRON_MODEL_INTERVAL_MS.",
+            "short",
+            (Query(gauge("max", MODEL_OFFSETS_BEHIND), "behind"),),
+        ),
+        Panel(
+            "Versions of models in force",
+            "The batch in which each model was learned. It never falls within one checkpoint of the model builder.",
+            "none",
+            (Query(gauge("max", MODEL_VERSION, "query", part="batch"), "{{query}}"),),
+            width=24,
+        ),
+    ),
+    by_query=False,
+)
