@@ -6,7 +6,8 @@ from saffron.language import plan, tree
 from saffron.language.aggregates import bind_aggregate
 from saffron.language.agreement import agree, agree_inside, differ_inside, distinct
 from saffron.language.composition import check_into
-from saffron.language.conditions import WHICH, Conjunct, bind_conjuncts, check_form, is_length
+from saffron.language.conditions import WHICH, Conjunct, Use, bind_conjuncts, check_form, is_length
+from saffron.language.crossings import check_crossings
 from saffron.language.keys import Keys, bind_keys
 from saffron.language.layout import Layout
 from saffron.language.meaning import check_meaning
@@ -121,6 +122,7 @@ def _checks(
     """The checks of the match, and its NOTs with theirs."""
     checks: list[plan.Check] = []
     inside: list[list[plan.Check]] = [[] for _ in layout.absences]
+    beside: dict[int, list[Use]] = {}
     for conjunct in conjuncts:
         number = absence_of(conjunct, layout, scope)
         if number is None:
@@ -128,6 +130,8 @@ def _checks(
             checks.append(plan.Check(conjunct.expr, conjunct.text))
         else:
             inside[number].extend(ruling_checks(conjunct, number, layout, scope))
+            beside.setdefault(number, []).extend(use for use in conjunct.uses if use.component < layout.positive)
+    check_crossings(beside, layout, scope)
     for partial in keys.partial:
         checks.extend(agree(partial, layout))
         for number, own in enumerate(inside):
@@ -141,7 +145,7 @@ def _checks(
     for number, own in enumerate(inside):
         own.extend(differ_inside(number, layout, scope))
     absences = tuple(
-        plan.Absence(ruled.components, ruled.sequences, tuple(own))
+        plan.Absence(ruled.components, ruled.sequences, tuple(own), ruled.loops)
         for ruled, own in zip(layout.absences, inside, strict=True)
     )
     return tuple(checks), absences

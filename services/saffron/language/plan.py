@@ -245,12 +245,13 @@ class Absence:
 
     A repetition inside NOT is there once, an option not at all, AND in every order: enough, as a NOT asks only whether
     there is a match. `checks`: conditions that name a component of it, and others that the match bound (unbound: they
-    hold); all components are read as SINGLE.
+    hold); all components are read as SINGLE. `loops`: the repetitions around it, in whose iterations it is asked.
     """
 
     components: tuple[int, ...]
     sequences: tuple[tuple[int, ...], ...]
     checks: tuple[Check, ...]
+    loops: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

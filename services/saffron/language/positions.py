@@ -77,6 +77,7 @@ class Positions:
     _begun: dict[int, tuple[Stance, ...]] = field(default_factory=dict)
     _gone: dict[tuple[int, Position], tuple[Stance, ...]] = field(default_factory=dict)
     _inside: dict[int, Components] = field(default_factory=dict)
+    _ahead: dict[tuple[Position, Components], Components] = field(default_factory=dict)
 
     def first(self) -> tuple[Stance, ...]:
         """Before anything is taken."""
@@ -85,6 +86,20 @@ class Positions:
     def after(self, position: Position) -> tuple[Stance, ...]:
         """Where a run stands that has come to a position."""
         return self.onward(self.root, position)
+
+    def ahead(self, position: Position, loops: frozenset[int]) -> Components:
+        """What may still be taken behind a position, before another iteration of any of these repetitions begins."""
+        if (position, loops) not in self._ahead:
+            found: set[int] = set()
+            seen, queue = {position}, [position]
+            while queue:
+                for edge in (edge for stance in self.after(queue.pop()) for edge in stance.edges):
+                    if not edge.begins & loops:
+                        found.add(edge.component)
+                        queue += [edge.position] * (edge.position not in seen)
+                        seen.add(edge.position)
+            self._ahead[position, loops] = frozenset(found)
+        return self._ahead[position, loops]
 
     def begin(self, shape: Shape) -> tuple[Stance, ...]:
         """Where the shape is reached: a stance for each choice, none of which sits."""

@@ -23,6 +23,7 @@ class Conditions:
 
     def some(self) -> list[str]:
         forms = [self._local, self._local, self._pair, self._pair, self._back, self._so_far, self._finished, self._gap]
+        forms += [self._absent] * any(one.absent for one in self.variables)
         made = [self.rng.choice(forms)() for _ in range(self.rng.choice([0, 1, 1, 2, 2, 3]))]
         return [f"({one})" for one in made if one]
 
@@ -72,7 +73,7 @@ class Conditions:
     def _pair(self) -> str:
         """Two components, each read in a form that has a meaning beside the other."""
         one, other = self.rng.choice(self.variables), self.rng.choice(self.variables)
-        if one is other or (one.absent and other.absent):
+        if one is other or (one.absent and other.absent) or self._too_late(one, other):
             return self._local()
         if one.loops != other.loops and self._unordered(one, other):
             return self._local()
@@ -90,6 +91,23 @@ class Conditions:
         if other.absent or self._after(other, one):
             return self._compared(self._taken(other, name), self._ended(one))
         return self._compared(self._taken(one, name), self._ended(other))
+
+    def _absent(self) -> str:
+        """What must not be there beside any event or list of the match, of those that come later too."""
+        one = self.rng.choice([one for one in self.variables if one.absent])
+        present = [two for two in self.variables if not two.absent and not (one.loops and two.loops)]
+        present = [two for two in present if not one.loops or self._after(one, two)]
+        if not present:
+            return self._local()
+        return self._compared(self._taken(one, self._attribute()), self._ended(self.rng.choice(present)))
+
+    def _too_late(self, one: Variable, other: Variable) -> bool:
+        """Whether one of them must not be there, in a repetition, and the other is not known when its gap ends."""
+        absent, present = (one, other) if one.absent else (other, one)
+        if not absent.absent or not absent.loops or self._after(absent, present):
+            return False
+        beside = self.variables.index(present) == self.variables.index(absent) + 1
+        return not beside or present.loops != absent.loops or present.sides != absent.sides
 
     def _after(self, one: Variable, other: Variable) -> bool:
         return self.variables.index(one) > self.variables.index(other)

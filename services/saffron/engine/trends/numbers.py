@@ -39,7 +39,7 @@ def add(n: int, e: int, m: int, f: int) -> tuple[int, int]:
     """The sum of two counts, rounded half up once it is scaled."""
     if e < f:
         n, e, m, f = m, f, n, e
-    behind = e - f
+    behind = int(e - f)  # without the JIT an int32 would make one of m
     if behind > 63:
         return n, e
     if behind > 0:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.automaton import Feature, State
-from saffron.engine.match.general.automaton import LEADING, LED, GeneralAutomaton, mark
+from saffron.engine.match.general.automaton import LEADING, LED, GeneralAutomaton, mark, met
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.layout import Names, lane_array
@@ -61,7 +61,7 @@ class AbsentSource:
             out(f"if kind == {number}:")
             with out.block():
                 out(f"behind = {self._carried(mark(table.gaps.index(gap)))}")
-                for absence in self._absences(gap.absences):
+                for absence in self._absences(tuple(one for one in gap.absences if one not in kind.later)):
                     for sequence in absence.sequences:
                         out("a = row_before[r]")
                         self._level(
@@ -74,6 +74,20 @@ class AbsentSource:
         elif crossed:
             out("if not ok:")
             out("    continue")
+
+    def _postponed(self) -> None:
+        """`ok` becomes False if something lies in a gap of the complete match y that what came later says must not."""
+        out = self.out
+        for gap, numbers in self.automaton.postponed.items():
+            out(f"if ok and {self._carried(met(gap), 'y')} != 0:")
+            with out.block():
+                out(f"behind = {self._carried(mark(gap), 'y')}")
+                out(f"met_place = {self._carried(met(gap), 'y')} & row_mask")
+                for absence in self._absences(numbers):
+                    for sequence in absence.sequences:
+                        out("a = row_before[met_place]")
+                        search = Search(sequence, self._asked(absence), "y", None, "met_place", "ok = False")
+                        self._level(search, len(sequence) - 1, {})
 
     def _absences(self, numbers: tuple[int, ...]) -> list[Absence]:
         return [self.automaton.plan.absences[number] for number in numbers]

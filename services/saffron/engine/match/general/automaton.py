@@ -44,6 +44,11 @@ def mark(gap: int) -> Feature:
     return own(f"mark{gap}")
 
 
+def met(gap: int) -> Feature:
+    """The row before which a gap ends, of which a NOT is asked at the end; 0: it has not ended."""
+    return own(f"met{gap}")
+
+
 def since(distinct: int) -> Feature:
     """The row of the first event of the iteration in which values must differ."""
     return own(f"since{distinct}")
@@ -89,6 +94,16 @@ class GeneralAutomaton:
         """The gaps behind a last event, as they stand together; a run that waits for them is in state
         `len(table.states)` + their number."""
         return tuple(dict.fromkeys(ending.trailing for ending in self.table.endings if ending.trailing))
+
+    @cached_property
+    def postponed(self) -> Mapping[int, tuple[int, ...]]:
+        """By gap of the table: its NOTs that are asked when the match is complete."""
+        found: dict[int, set[int]] = {}
+        for kind in self.table.kinds:
+            for gap in kind.gaps:
+                if here := kind.later & set(gap.absences):
+                    found.setdefault(self.table.gaps.index(gap), set()).update(here)
+        return {gap: tuple(sorted(numbers)) for gap, numbers in sorted(found.items())}
 
     @cached_property
     def absent(self) -> tuple[Asked, ...]:
@@ -139,6 +154,8 @@ def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[F
     if plan.timeouts:
         carried += [REPORTED, REFUSED]
     carried += [mark(number) for number in range(len(table.gaps))]
+    later = {gap for kind in table.kinds for gap in kind.gaps if kind.later & set(gap.absences)}
+    carried += [met(number) for number, gap in enumerate(table.gaps) if gap in later]
     carried += [since(number) for number in range(len(plan.distinct))]
     return carried
 

@@ -50,6 +50,7 @@ class EndingSource(AbsentSource):
             if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
                 out(f"if ok and ending == {number}:")
                 out(f"    ok = {' and '.join(tests)}")
+        self._postponed()
         out("if ok:")
         with out.block():
             self._leading()

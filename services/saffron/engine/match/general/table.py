@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.general.checks import Asked
 from saffron.errors import SaffronError
-from saffron.language.plan import Absent, Loop, MatchPlan, Shape, Strategy, Take
+from saffron.language.plan import Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
 from saffron.language.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
 
 MAX_TABLE_STATES = 5_000
@@ -41,13 +41,15 @@ Key = tuple[Position | None, tuple[Edge, ...]]
 class Kind:
     """What is asked and done when an event is taken: edges that differ in no part of it share their code.
 
-    `over`: finished lists that a condition reads, `newly` those of them that this event finishes.
+    `over`: finished lists that a condition reads, `newly` those of them that this event finishes. `later`: NOTs of the
+    gaps that are asked at the end, as they read what the match takes behind this event.
     """
 
     component: int
     over: Components
     newly: Components
     gaps: tuple[Gap, ...]
+    later: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class Builder:
         groups = self._states(stances)
         into = [self._number((edge.position, group)) for group in groups]
         before, after = self._over(position), self._over(edge.position)
-        kind = _index(self.table.kinds, Kind(edge.component, after, after - before, edge.gaps))
+        kind = _index(self.table.kinds, Kind(edge.component, after, after - before, edge.gaps, self._later(edge)))
         ends = [stance for stance in stances if stance.over]
         ending = NOWHERE
         if ends:
@@ -181,6 +183,22 @@ class Builder:
         row[RESETS] = sum(1 << n for n, one in enumerate(self.plan.distinct) if edge.begins & set(one.loops))
         row[ENDING] = ending
         return row, into
+
+    def _later(self, edge: Edge) -> frozenset[int]:
+        """The NOTs before the edge's event that read what may come behind it; SaffronError in a repetition."""
+        numbers = {number for gap in edge.gaps if gap.left for number in gap.absences}
+        found = frozenset(number for number in numbers if self._reads_on(self.plan.absences[number], edge))
+        if any(self.plan.absences[number].loops for number in found):
+            raise SaffronError(
+                f"query {self.plan.name}: a NOT in a repetition cannot know what comes later: compare it with events "
+                "before it, or with the one directly behind it"
+            )
+        return found
+
+    def _reads_on(self, absence: Absence, edge: Edge) -> bool:
+        asked = [one for one in map(Asked, absence.checks) if not one.is_local]
+        ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
+        return any((one.reads - {edge.component} | one.finished) & ahead for one in asked)
 
     def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
         groups = [stance.edges for stance in stances if stance.edges]

@@ -12,6 +12,7 @@ from saffron.engine.match.general.automaton import (
     ORDINAL,
     REFUSED,
     mark,
+    met,
     since,
     without_left,
 )
@@ -171,6 +172,10 @@ class TakingSource(EndingSource):
         for number in range(len(self.automaton.table.gaps)):
             out(f"if edges[e, {MARKS}] & {1 << number}:")
             out(f"    {self._carried(mark(number), 'y')} = row")
+        for number, kind in enumerate(self.automaton.table.kinds):
+            for gap in (gap for gap in kind.gaps if kind.later & set(gap.absences)):
+                out(f"if kind == {number}:")
+                out(f"    {self._carried(met(self.automaton.table.gaps.index(gap)), 'y')} = row")
         for number in range(len(self.automaton.plan.distinct)):
             out(f"if s == {START_STATE} or edges[e, {RESETS}] & {1 << number}:")
             out(f"    {self._carried(since(number), 'y')} = row")

@@ -62,7 +62,7 @@ def _alike(first_after, after, i, j):  # type: ignore[no-untyped-def]
 
 @kernel(uint64(int64[::1], int64[::1], uint8[::1], int64))
 def _hash(first_after, after, component, node):  # type: ignore[no-untyped-def]
-    h = np.uint64(component[node]) + np.uint64(1)
+    h = (np.uint64(component[node]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for k in range(first_after[node], first_after[node + 1]):
         h = (h ^ np.uint64(after[k])) * np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(33)
@@ -87,10 +87,11 @@ def _represent(first_after, after, graph, place, component, one):  # type: ignor
         order = np.argsort(hashes, kind="mergesort")
         first = 0
         for k in range(1, high - low):
-            node, other = low + order[k], low + order[first]
-            same = hashes[order[k]] == hashes[order[first]] and component[node] == component[other]
-            if same and _alike(first_after, after, node, other):
-                one[node] = other
-            else:
+            if hashes[order[k]] != hashes[order[first]]:
                 first = k
+            node = low + order[k]
+            for other in low + order[first:k]:  # nearly always the first of them
+                if component[node] == component[other] and _alike(first_after, after, node, other):
+                    one[node] = one[other]
+                    break
         high = low

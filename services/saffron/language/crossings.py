@@ -1,0 +1,41 @@
+"""NOT in a repetition: it is compared with what is known when its gap ends: the next iteration has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from saffron.language.conditions import Use
+from saffron.language.layout import Layout
+from saffron.language.positions import Edge, Positions
+from saffron.language.scope import Scope
+from saffron.language.tree import Index
+
+_MOST_POSITIONS = 5_000
+"""Patterns with more are refused by whoever runs them."""
+
+
+def check_crossings(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Scope) -> None:
+    """`uses`: by NOT, what its conditions read of the match. QueryError: something that comes too late."""
+    wanted = {number: own for number, own in uses.items() if own and layout.absences[number].loops}
+    if not wanted:
+        return
+    positions = Positions(layout.shape)
+    queue = [edge for stance in positions.first() for edge in stance.edges]
+    seen = {edge.position for edge in queue}
+    while queue and len(seen) < _MOST_POSITIONS:
+        edge = queue.pop()
+        for number in (number for gap in edge.gaps if gap.left for number in gap.absences if number in wanted):
+            _check(
+                edge, positions.ahead(edge.position, frozenset(layout.absences[number].loops)), wanted[number], scope
+            )
+        further = {one.position: one for stance in positions.after(edge.position) for one in stance.edges}
+        queue += [one for position, one in further.items() if position not in seen]
+        seen |= set(further)
+
+
+def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope) -> None:
+    for use in uses:
+        finished = use.aggregate or use.index in (Index.LAST, Index.ALL)
+        if use.component in ahead and (finished or use.component != edge.component):
+            hint = "Compare it with events before it, or with the one directly behind it."
+            raise scope.refused("a NOT in a repetition cannot know what comes later", use.span, hint)
