@@ -39,7 +39,7 @@ def show(
     rows = []
     for one in fields(settings_file.Settings):
         value = getattr(loaded.settings, one.name)
-        shown = "***" if one.name == "token" and value else value if isinstance(value, int) else str(value)
+        shown = "***" if one.metadata["secret"] and value else value if isinstance(value, int) else str(value)
         rows.append((one.name, shown, loaded.origins[one.name], settings_file.explain(one.name)))
     if json:
         console.print_json({name: {"value": value, "origin": where} for name, value, where, _ in rows})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import faust
 
 from saffron.control.tables import Tables
+from saffron.runtime.security import MECHANISM, Security
 
 _TAIL = 2000
 """How many messages of a topic without compaction are read back at the start; older ones are of no use here."""
@@ -28,13 +30,16 @@ _STOP_SECONDS = 3.0
 class Feed:
     """Reads the topics into `tables`, and writes to topics for the API. Made and used on one event loop."""
 
-    def __init__(self, tables: Tables, *, bootstrap: str, group: str, data: Path, tailed: tuple[str, ...]) -> None:
+    def __init__(
+        self, tables: Tables, *, bootstrap: str, security: Security, group: str, data: Path, tailed: tuple[str, ...]
+    ) -> None:
         """`tailed`: the topics that are not compacted, of which only the end matters."""
         self.tables = tables
         self._tailed = tailed
         self.app = faust.App(
             f"{group}.{uuid.uuid4().hex[:12]}",
             broker=[f"aiokafka://{server}" for server in bootstrap.split(",")],
+            broker_credentials=_credentials(security),
             store="memory://",
             datadir=str(data),
             web_enabled=False,
@@ -107,3 +112,13 @@ class Feed:
     async def _reached(self, ends: Mapping[Any, int]) -> bool:
         positions = [(await self.app.consumer.position(partition) or 0, end) for partition, end in ends.items()]
         return all(position >= end for position, end in positions)
+
+
+def _credentials(security: Security) -> Any:
+    """The same in Faust's words; None: neither encrypted nor named."""
+    context = ssl.create_default_context(cafile=security.ca or None) if security.encrypted else None
+    if security.named:
+        return faust.SASLCredentials(
+            username=security.username, password=security.password, ssl_context=context, mechanism=MECHANISM
+        )
+    return context

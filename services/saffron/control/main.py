@@ -25,6 +25,7 @@ from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.own_modules import import_modules
+from saffron.runtime.security import security_of
 from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ async def _feed(tables: Tables, topics: Topics, settings: Settings) -> AsyncIter
     feed = Feed(
         tables,
         bootstrap=settings.bootstrap,
+        security=security_of(settings),
         group=settings.group("control"),
         data=settings.data / "control",
         tailed=(topics.load, topics.health),

@@ -48,13 +48,28 @@ class GatewayError(SaffronError):
 
 @dataclass
 class Gateway:
-    """A running JVM; `environment` makes pyspark connect to it instead of starting its own."""
+    """A running JVM; `environment` makes pyspark connect to it instead of starting its own.
 
-    process: subprocess.Popen[bytes]
+    `process`: None of a JVM that is not ours to end.
+    """
+
+    process: subprocess.Popen[bytes] | None
     environment: Mapping[str, str]
+
+    @property
+    def submitted(self) -> bool:
+        """Whether spark-submit started it, and said where the work is done."""
+        return self.process is None
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.process is not None:
+            self.process.kill()
 
     def close(self, patience: float = _STOP_SECONDS) -> None:
         """End the JVM: it stops when its standard input closes; killed if it does not within `patience` seconds."""
+        if self.process is None:
+            return
         with contextlib.suppress(OSError):
             if self.process.stdin is not None:
                 self.process.stdin.close()
@@ -63,6 +78,12 @@ class Gateway:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def submitted(environment: Mapping[str, str] = os.environ) -> Gateway | None:
+    """The JVM that started this process as its Python program (spark-submit, Spark's operator); None: none did."""
+    keys = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+    return Gateway(None, {key: environment[key] for key in keys}) if keys[0] in environment else None
 
 
 def class_path(connector: Sequence[Path]) -> list[Path]:

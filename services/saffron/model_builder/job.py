@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from saffron.errors import SaffronError
 from saffron.model_builder import feature_rows, rows
 from saffron.model_builder.batch import Batches, Done
+from saffron.runtime.security import Security
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +25,7 @@ class Source:
     of features."""
 
     bootstrap: str
+    security: Security
     topics: tuple[str, ...]
     group: str
     checkpoint: Path
@@ -38,6 +40,7 @@ class Source:
         """
         return {
             "kafka.bootstrap.servers": self.bootstrap,
+            **{f"kafka.{name}": value for name, value in self.security.for_java().items()},
             "kafka.isolation.level": "read_committed",
             "kafka.metadata.max.age.ms": "30000",
             "kafka.default.api.timeout.ms": "15000",

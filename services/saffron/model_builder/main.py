@@ -35,6 +35,7 @@ from saffron.runtime.metric_names import (
     RESTARTS,
 )
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.security import security_of
 from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
@@ -64,16 +65,16 @@ def main(settings: Settings) -> int:
 def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> int:
     topics = Topics(settings.prefix)
     checkpoint = settings.data / "model-builder" / "checkpoint"
-    connector = jars.given_or_ensured(settings.spark_jars, lambda line: desk.health.waiting("start", line))
     publisher = Publisher(log, topics.models)
     with tempfile.TemporaryDirectory(prefix="saffron-spark-") as folder:
-        jvm = gateway.start(connector, Path(folder))
+        jvm = gateway.submitted() or _own_jvm(settings, desk.health, Path(folder))
         try:
             store = Store(checkpoint)
             epoch = store.open(int(time.time() * 1000), newest_epoch(log, topics.models))
             spark = session.open_session(jvm, Path(folder))
             source = Source(
                 bootstrap=settings.bootstrap,
+                security=security_of(settings),
                 topics=(
                     topics.observations_transitions,
                     topics.observations_latency,
@@ -90,11 +91,16 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
             spark.stop()
             return status
         except SystemExit:
-            jvm.process.kill()
+            jvm.kill()
             raise
         finally:
             jvm.close()
             publisher.close()
+
+
+def _own_jvm(settings: Settings, health: Health, folder: Path) -> gateway.Gateway:
+    connector = jars.given_or_ensured(settings.spark_jars, lambda line: health.waiting("start", line))
+    return gateway.start(connector, folder)
 
 
 def _on_signal(handler: Callable[[int, FrameType | None], None]) -> None:

@@ -1,4 +1,4 @@
-"""Spark in small local mode, on a JVM of our own."""
+"""Spark: in small local mode on a JVM of our own, or as spark-submit was told."""
 
 from __future__ import annotations
 
@@ -13,20 +13,27 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SETTINGS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.stopTimeout": "10s",
+}
+_LOCAL: Mapping[str, str] = {
     "spark.master": "local[2]",
     "spark.app.name": "saffron model-builder",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     # Batches are small: interpreting expressions is sooner done than compiling them, and the first batch is not cold.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    "spark.sql.streaming.minBatchesToRetain": "10",
-    "spark.sql.streaming.stopTimeout": "10s",
 }
+
+
+def settings(scratch: Path, *, local: bool) -> Mapping[str, str]:
+    """What a session is told; where the work is done, and how much at once, only if that is here (`local`)."""
+    return {**_SETTINGS, **(_LOCAL if local else {}), "spark.sql.warehouse.dir": str(scratch)}
 
 
 def open_session(gateway: Gateway, scratch: Path) -> SparkSession:
@@ -35,7 +42,7 @@ def open_session(gateway: Gateway, scratch: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder
-    for name, value in {**_SETTINGS, "spark.sql.warehouse.dir": str(scratch)}.items():
+    for name, value in settings(scratch, local=not gateway.submitted).items():
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     return session

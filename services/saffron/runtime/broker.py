@@ -86,12 +86,14 @@ class BrokerError(SaffronError):
 class Broker:
     """One broker over one directory. Not thread safe; one owner at a time (a second start finds the first one)."""
 
-    def __init__(self, directory: Path, progress: Progress = lambda line: None) -> None:
+    def __init__(self, directory: Path, progress: Progress = lambda line: None, *, more: str = "") -> None:
+        """`more`: lines of server.properties behind ours, in which {client} and {controller} are the ports."""
         self.directory = directory.absolute()
         self.log_path = self.directory / "broker.log"
         self._pid_path = self.directory / "broker.pid"
         self._properties = self.directory / "server.properties"
         self._progress = progress
+        self._template = _PROPERTIES + more
         self._child: subprocess.Popen[bytes] | None = None
         self._archive: tuple[Path, Path] | None = None
 
@@ -180,7 +182,7 @@ class Broker:
             client, controller = free_ports(2)
             text = json.dumps({"client": client, "controller": controller})
             (self.directory / "ports.json").write_text(text, "utf-8")
-        text = _PROPERTIES.format(logs=self.directory / "kafka", **self._ports())
+        text = self._template.format(logs=self.directory / "kafka", **self._ports())
         self._properties.write_text(text, "utf-8")
 
     def _format(self, java: jvm.Java, class_path: str) -> None:

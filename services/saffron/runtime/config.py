@@ -20,8 +20,11 @@ _NOT_SETTINGS = frozenset({"SAFFRON_CONFIG", "SAFFRON_CACHE"})
 """SAFFRON_* variables that say where files are: not settings of a service."""
 
 
-def _setting(default: Any, explain: str, low: int | None = None, one_of: tuple[str, ...] = ()) -> Any:
-    return field(default=default, metadata={"explain": explain, "low": low, "one_of": one_of})
+def _setting(
+    default: Any, explain: str, low: int | None = None, one_of: tuple[str, ...] = (), *, secret: bool = False
+) -> Any:
+    metadata = {"explain": explain, "low": low, "one_of": one_of, "secret": secret}
+    return field(default=default, metadata=metadata, repr=not secret)
 
 
 def user_data_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -48,6 +51,14 @@ class Settings:
 
     data: Path = _setting(Path(), "data directory: broker, snapshots, logs, state of the running system")
     bootstrap: str = _setting("", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`")
+    security: str = _setting(
+        "plaintext",
+        "how Kafka is spoken to: ssl encrypts, sasl (SCRAM-SHA-512) says who is speaking",
+        one_of=("plaintext", "ssl", "sasl_plaintext", "sasl_ssl"),
+    )
+    ca: str = _setting("", "file (PEM) with the certificate that Kafka's brokers are known by; empty: the system's")
+    username: str = _setting("", "name at Kafka, where security is sasl")
+    password: str = _setting("", "password at Kafka, where security is sasl", secret=True)
     prefix: str = _setting("saffron.", "put before every topic's name, consumer group and transactional id")
     snapshots: Path = _setting(
         Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)"
@@ -55,7 +66,9 @@ class Settings:
     host: str = _setting("127.0.0.1", "address on which metrics, health and the control API listen")
     metrics_port: int = _setting(0, "port of /metrics, /healthz and /readyz; 0 takes a free one", 0)
     control_port: int = _setting(0, "port of the control API and the live page; 0 takes a free one", 0)
-    token: str = _setting("", "what the control API asks for as bearer token; empty: nothing (only for 127.0.0.1)")
+    token: str = _setting(
+        "", "what the control API asks for as bearer token; empty: nothing (only for 127.0.0.1)", secret=True
+    )
     partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
     replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
     commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)

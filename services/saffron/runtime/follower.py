@@ -16,7 +16,7 @@ class Follower:
         if count is None:
             raise LogError(f"topic {topic!r} is missing: create the topics first (`saffron up` does)")
         self._consumer: Consumer = log.consumer(
-            f"follow-{topic}", committed_only=True, client_id="follower", patient=True
+            f"{topic}.follower", committed_only=True, client_id="follower", patient=True
         )
         positions: dict[TopicPartition, int] = {}
         for partition in range(count):

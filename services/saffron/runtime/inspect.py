@@ -10,7 +10,6 @@ from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, Resou
 from saffron.errors import UnavailableError
 from saffron.runtime import kafka_settings
 from saffron.runtime.config import Settings
-from saffron.runtime.kafka_settings import Cluster
 
 _SECONDS = 10.0
 
@@ -20,7 +19,7 @@ class Inspector:
 
     def __init__(self, settings: Settings) -> None:
         """UnavailableError: no broker answers."""
-        self._admin = AdminClient(kafka_settings.base(Cluster(settings.bootstrap), "doctor"))
+        self._admin = AdminClient(kafka_settings.base(kafka_settings.cluster_of(settings), "doctor"))
         try:
             found = self._admin.list_topics(timeout=_SECONDS)
         except KafkaException as error:

@@ -24,14 +24,7 @@ _CREATE_TIMEOUT = 30.0
 
 def connect(settings: Settings) -> KafkaLog:
     """The cluster that the settings name."""
-    return KafkaLog(
-        Cluster(
-            bootstrap=settings.bootstrap,
-            session_ms=settings.session_ms,
-            transaction_ms=settings.transaction_ms,
-            replication=settings.replication,
-        )
-    )
+    return KafkaLog(kafka_settings.cluster_of(settings))
 
 
 class KafkaLog:

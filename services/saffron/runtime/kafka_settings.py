@@ -7,6 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from saffron.runtime.config import Settings
+from saffron.runtime.security import Security, security_of
+
 _MESSAGE_BYTES = 16 * 1024 * 1024
 _REPEAT_SECONDS = 10.0
 
@@ -39,11 +42,24 @@ class Cluster:
     session_ms: int = 6_000
     transaction_ms: int = 10_000
     replication: int = 1
+    security: Security = Security()
+
+
+def cluster_of(settings: Settings) -> Cluster:
+    """The cluster that the settings name. SettingsError: what they say of its security does not fit."""
+    return Cluster(
+        bootstrap=settings.bootstrap,
+        session_ms=settings.session_ms,
+        transaction_ms=settings.transaction_ms,
+        replication=settings.replication,
+        security=security_of(settings),
+    )
 
 
 def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
     return {
         "bootstrap.servers": cluster.bootstrap,
+        **cluster.security.for_librdkafka(),
         "client.id": client_id or "saffron",
         "logger": _LOGGER,
         "log.connection.close": False,

@@ -41,9 +41,7 @@ class Ownership:
         self.checkpoint = -1
         self.tail: tuple[Record, ...] = ()
         self._nonce = nonce
-        self._consumer = log.consumer(
-            f"own-output-{where.topic}", committed_only=False, client_id="own-output", lazy=True
-        )
+        self._consumer = log.consumer(f"{where.topic}.owner", committed_only=False, client_id="own-output", lazy=True)
         self._low, high = self._consumer.watermarks(where)
         self._look_from(max(self._low, high - _FIRST_LOOK))
         producer.send(where.topic, where.partition, value, headers=ClaimTag(nonce).headers())

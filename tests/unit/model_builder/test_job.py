@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from saffron.model_builder import gateway, jars
+from saffron.model_builder import gateway, jars, session
 from saffron.model_builder.job import Progress, Source
+from saffron.runtime.security import Security
 
 
 def test_the_source_reads_only_what_is_committed_from_the_beginning() -> None:
-    options = Source("b:1", ("t.transitions", "t.latency"), "t.model-builder", Path("c"), 10_000).options()
+    options = Source("b:1", Security(), ("t.transitions", "t.latency"), "t.model-builder", Path("c"), 10_000).options()
     assert options["kafka.isolation.level"] == "read_committed"
     assert options["subscribe"] == "t.transitions,t.latency"
     assert options["startingOffsets"] == "earliest"
@@ -52,3 +53,16 @@ def test_a_jar_installed_again_has_another_archive(tmp_path: Path) -> None:
     assert gateway.archive_stem([jar]) == first
     jar.write_bytes(b"other")
     assert gateway.archive_stem([jar]) != first
+
+
+def test_a_jvm_that_submitted_the_program_is_used_as_it_is(tmp_path: Path) -> None:
+    keys = {"PYSPARK_GATEWAY_PORT": "25333", "PYSPARK_GATEWAY_SECRET": "s"}
+    found = gateway.submitted({**keys, "PATH": "/bin"})
+    assert found is not None
+    assert (found.submitted, found.environment) == (True, keys)
+    found.close()
+    assert gateway.submitted({}) is None
+    here, there = (session.settings(tmp_path, local=local) for local in (True, False))
+    assert here["spark.master"] == "local[2]"
+    assert not any(name.startswith("spark.master") or "shuffle" in name for name in there)
+    assert there["spark.sql.session.timeZone"] == "UTC"
