@@ -77,8 +77,8 @@ def test_what_cannot_be_read_is_compiled_again(tmp_path: Path) -> None:
     for number, content in enumerate((b"", whole[:40], b"nothing of the kind", whole[:-10])):
         file.write_bytes(content)
         assert made(f"spoilt {number}", parts)(VALUES) == 25
-        assert file.read_bytes()[:40] == whole[:40]
-    assert [hits(part) for part in parts] == [0, 0, 0, 0, 0]
+        assert made(f"mended {number}", parts)(VALUES) == 25
+    assert [hits(part) for part in parts] == [0, *(0, 1) * 4]
 
 
 def test_a_disk_that_cannot_be_written_to_is_no_error(tmp_path: Path) -> None:
