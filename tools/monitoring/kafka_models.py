@@ -17,9 +17,7 @@ from saffron.runtime.metric_names import (
     TRANSACTION_ABORTS,
 )
 from tools.monitoring.expressions import gauge, increase, rate
-from tools.monitoring.panel import Dashboard, Panel, Query
-
-_POD = "{{job}} {{pod}}"
+from tools.monitoring.panel import POD, Dashboard, Panel, Query
 
 KAFKA_MODELS = Dashboard(
     "saffron-kafka-models",
@@ -42,13 +40,13 @@ KAFKA_MODELS = Dashboard(
             "Rebalances",
             "Changes of who reads which partition. Often: members time out; raise SAFFRON_SESSION_MS.",
             "short",
-            (Query(increase(REBALANCES, "job", "pod"), _POD),),
+            (Query(increase(REBALANCES, "job", "pod"), POD),),
         ),
         Panel(
             "Transaction aborts",
             "Transactions that were aborted and done again. Some at a rebalance; often: see the service's log.",
             "short",
-            (Query(increase(TRANSACTION_ABORTS, "job", "pod"), _POD),),
+            (Query(increase(TRANSACTION_ABORTS, "job", "pod"), POD),),
         ),
         Panel(
             "Dead letters",

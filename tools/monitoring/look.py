@@ -7,7 +7,6 @@ time is over; what has none is listed. Status 1 if there is any.
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from saffron.runtime.broker import free_ports
 from saffron.runtime.state import SystemState, read_state
 from tools.monitoring.dashboards import DASHBOARDS
 from tools.monitoring.prometheus import program
@@ -56,7 +56,7 @@ def running(state: SystemState) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         configuration = Path(folder) / "prometheus.yml"
         configuration.write_text(yaml.safe_dump(scraping(state)), "utf-8")
-        address = f"127.0.0.1:{_free_port()}"
+        address = f"127.0.0.1:{free_ports(1)[0]}"
         places = [f"--config.file={configuration}", f"--storage.tsdb.path={folder}/data"]
         command = [str(program("prometheus")), *places, f"--web.listen-address={address}", "--log.level=error"]
         process = subprocess.Popen(command)
@@ -93,12 +93,6 @@ def has_numbers(address: str, expr: str) -> bool:
     except (urllib.error.URLError, OSError):  # it is still starting
         return False
     return any(series["value"][1] != "NaN" for series in found)
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 if __name__ == "__main__":

@@ -14,9 +14,7 @@ from saffron.runtime.metric_names import (
     SHEDDING_LATENCY,
 )
 from tools.monitoring.expressions import gauge, quantile, rate
-from tools.monitoring.panel import Dashboard, Panel, Query
-
-_PLACE = "{{stream}}/{{partition}}"
+from tools.monitoring.panel import PLACE, Dashboard, Panel, Query
 
 OVERLOAD = Dashboard(
     "saffron-overload",
@@ -60,7 +58,7 @@ OVERLOAD = Dashboard(
             "The shedder's last decision: share of the work to be saved by dropping events. Near 100 % for long: add a"
             " core, or raise the bound.",
             "percentunit",
-            (Query(gauge("max", DECISION, "stream", "partition", part="share"), _PLACE),),
+            (Query(gauge("max", DECISION, "stream", "partition", part="share"), PLACE),),
         ),
         Panel(
             "Learned times",
@@ -68,15 +66,15 @@ OVERLOAD = Dashboard(
             " model yet.",
             "s",
             (
-                Query(gauge("max", PROCESSING_LATENCY, "stream", "partition"), f"f {_PLACE}"),
-                Query(gauge("max", SHEDDING_LATENCY, "stream", "partition"), f"g {_PLACE}"),
+                Query(gauge("max", PROCESSING_LATENCY, "stream", "partition"), f"f {PLACE}"),
+                Query(gauge("max", SHEDDING_LATENCY, "stream", "partition"), f"g {PLACE}"),
             ),
         ),
         Panel(
             "p99 of the wait in front of the shedder",
             "What the decision is about: at the bound, less a buffer, something must go.",
             "s",
-            (Query(quantile(0.99, QUEUEING_LATENCY, "stream", "partition"), _PLACE),),
+            (Query(quantile(0.99, QUEUEING_LATENCY, "stream", "partition"), PLACE),),
         ),
     ),
 )

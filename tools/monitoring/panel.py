@@ -11,6 +11,8 @@ from typing import Any
 
 _COLUMNS = 24
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+POD, PLACE = "{{job}} {{pod}}", "{{stream}}/{{partition}}"
+"""Legends of series by pod, and by partition of a stream."""
 BOUND = "bound"
 """Legend of what is drawn as a threshold: a dashed red line."""
 

@@ -19,9 +19,7 @@ from saffron.runtime.metric_names import (
     WATERMARK,
 )
 from tools.monitoring.expressions import gauge, increase, quantile, rate
-from tools.monitoring.panel import Dashboard, Panel, Query
-
-_PLACE = "{{stream}}/{{partition}}"
+from tools.monitoring.panel import PLACE, POD, Dashboard, Panel, Query
 
 STAGES = Dashboard(
     "saffron-stages",
@@ -61,40 +59,40 @@ STAGES = Dashboard(
             "Busy",
             "Share of time that a service's loop spends working. Near 100 %: it is the bottleneck.",
             "percentunit",
-            (Query(gauge("max", BUSY, "job", "pod"), "{{job}} {{pod}}"),),
+            (Query(gauge("max", BUSY, "job", "pod"), POD),),
         ),
         Panel(
             "Back pressure",
             "Share of time spent waiting for credit of readers, or room in a full queue. Near 100 %: look downstream.",
             "percentunit",
-            (Query(gauge("max", BACKPRESSURE, "job", "pod"), "{{job}} {{pod}}"),),
+            (Query(gauge("max", BACKPRESSURE, "job", "pod"), POD),),
         ),
         Panel(
             "p99 of the wait in front of the shedder",
             "The queue stands here. Growing: readers behind cannot keep up.",
             "s",
-            (Query(quantile(0.99, QUEUEING_LATENCY, "stream", "partition"), _PLACE),),
+            (Query(quantile(0.99, QUEUEING_LATENCY, "stream", "partition"), PLACE),),
         ),
         Panel(
             "Events in flight",
             "Forwarded by the shedder and not yet applied by the slowest reader. At SAFFRON_CREDIT_EVENTS: that reader"
             " is slow or dead.",
             "short",
-            (Query(gauge("max", IN_FLIGHT, "stream", "partition"), _PLACE),),
+            (Query(gauge("max", IN_FLIGHT, "stream", "partition"), PLACE),),
         ),
         Panel(
             "Event time behind the clock",
             "Now minus the largest event time passed on. Growing: the source is silent or behind. Large and steady:"
             " history is being replayed.",
             "s",
-            (Query(gauge("max", EVENT_TIME_LAG, "stream", "partition"), _PLACE),),
+            (Query(gauge("max", EVENT_TIME_LAG, "stream", "partition"), PLACE),),
         ),
         Panel(
             "Watermark behind the clock",
             "Now minus the event time up to which a stream is complete, of the service furthest behind. One partition"
             " growing while others do not: it is silent, and holds windows open.",
             "s",
-            (Query(f"time() - {gauge('min', WATERMARK, 'stream', 'partition')}", _PLACE),),
+            (Query(f"time() - {gauge('min', WATERMARK, 'stream', 'partition')}", PLACE),),
         ),
         Panel(
             "State",
@@ -116,7 +114,7 @@ STAGES = Dashboard(
             "Restarts",
             "How often a service's loop was built anew (a broker that was away, a lost partition). Often: see its log.",
             "short",
-            (Query(increase(RESTARTS, "job", "pod"), "{{job}} {{pod}}"),),
+            (Query(increase(RESTARTS, "job", "pod"), POD),),
             width=24,
             height=6,
         ),

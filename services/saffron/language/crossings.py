@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from saffron.language.conditions import Use
 from saffron.language.layout import Layout
@@ -10,7 +11,7 @@ from saffron.language.positions import Edge, Positions
 from saffron.language.scope import Scope
 from saffron.language.tree import Index
 
-_MOST_POSITIONS = 5_000
+_MOST_EDGES = 50_000
 """Patterns with more are refused by whoever runs them."""
 
 
@@ -20,17 +21,10 @@ def check_crossings(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Sc
     if not wanted:
         return
     positions = Positions(layout.shape)
-    queue = [edge for stance in positions.first() for edge in stance.edges]
-    seen = {edge.position for edge in queue}
-    while queue and len(seen) < _MOST_POSITIONS:
-        edge = queue.pop()
+    for edge in islice(positions.edges(positions.first()), _MOST_EDGES):
         for number in (number for gap in edge.gaps if gap.left for number in gap.absences if number in wanted):
-            _check(
-                edge, positions.ahead(edge.position, frozenset(layout.absences[number].loops)), wanted[number], scope
-            )
-        further = {one.position: one for stance in positions.after(edge.position) for one in stance.edges}
-        queue += [one for position, one in further.items() if position not in seen]
-        seen |= set(further)
+            ahead = positions.ahead(edge.position, frozenset(layout.absences[number].loops))
+            _check(edge, ahead, wanted[number], scope)
 
 
 def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope) -> None:

@@ -90,16 +90,20 @@ class Positions:
     def ahead(self, position: Position, loops: frozenset[int]) -> Components:
         """What may still be taken behind a position, before another iteration of any of these repetitions begins."""
         if (position, loops) not in self._ahead:
-            found: set[int] = set()
-            seen, queue = {position}, [position]
-            while queue:
-                for edge in (edge for stance in self.after(queue.pop()) for edge in stance.edges):
-                    if not edge.begins & loops:
-                        found.add(edge.component)
-                        queue += [edge.position] * (edge.position not in seen)
-                        seen.add(edge.position)
-            self._ahead[position, loops] = frozenset(found)
+            edges = self.edges(self.after(position), loops)
+            self._ahead[position, loops] = frozenset(edge.component for edge in edges)
         return self._ahead[position, loops]
+
+    def edges(self, stances: tuple[Stance, ...], loops: frozenset[int] = frozenset()) -> Iterator[Edge]:
+        """All edges that a run can come to from there, but for those that begin an iteration of these repetitions."""
+        seen: set[Position] = set()
+        queue = [stances]
+        while queue:
+            for edge in (edge for stance in queue.pop() for edge in stance.edges if not edge.begins & loops):
+                yield edge
+                if edge.position not in seen:
+                    seen.add(edge.position)
+                    queue.append(self.after(edge.position))
 
     def begin(self, shape: Shape) -> tuple[Stance, ...]:
         """Where the shape is reached: a stance for each choice, none of which sits."""

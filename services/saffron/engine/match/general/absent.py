@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.automaton import Feature, State
 from saffron.engine.match.general.automaton import LEADING, LED, GeneralAutomaton, mark, met
-from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.checks import Asked, joint
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.layout import Names, lane_array
 from saffron.engine.match.lines import Lines
@@ -48,9 +48,6 @@ class AbsentSource:
     def _carried(self, feature: Feature, lane: str = "q") -> str:
         return f"{lane_array(self.state, feature)}[{lane}]"
 
-    def _asked(self, absence: Absence) -> tuple[Asked, ...]:
-        return tuple(asked for check in absence.checks if not (asked := Asked(check)).is_local)
-
     # ---- between two events of the match
 
     def _gaps(self) -> None:
@@ -61,14 +58,8 @@ class AbsentSource:
             out(f"if kind == {number}:")
             with out.block():
                 out(f"behind = {self._carried(mark(table.gaps.index(gap)))}")
-                for absence in self._absences(tuple(one for one in gap.absences if one not in kind.later)):
-                    for sequence in absence.sequences:
-                        out("a = row_before[r]")
-                        self._level(
-                            Search(sequence, self._asked(absence), "q", kind.component, "r", "ok = False"),
-                            len(sequence) - 1,
-                            {},
-                        )
+                now = tuple(one for one in gap.absences if one not in kind.later)
+                self._between(now, "q", kind.component, "r")
         if crossed and self.automaton.plan.timeouts:
             out("refused = not ok")
         elif crossed:
@@ -83,11 +74,14 @@ class AbsentSource:
             with out.block():
                 out(f"behind = {self._carried(mark(gap), 'y')}")
                 out(f"met_place = {self._carried(met(gap), 'y')} & row_mask")
-                for absence in self._absences(numbers):
-                    for sequence in absence.sequences:
-                        out("a = row_before[met_place]")
-                        search = Search(sequence, self._asked(absence), "y", None, "met_place", "ok = False")
-                        self._level(search, len(sequence) - 1, {})
+                self._between(numbers, "y", None, "met_place")
+
+    def _between(self, numbers: tuple[int, ...], lane: str, taken: int | None, before: str) -> None:
+        """`ok` becomes False if any of these NOTs lies behind row `behind` and before the row at place `before`."""
+        for absence in self._absences(numbers):
+            for sequence in absence.sequences:
+                self.out(f"a = row_before[{before}]")
+                self._level(Search(sequence, joint(absence), lane, taken, before, "ok = False"), len(sequence) - 1, {})
 
     def _absences(self, numbers: tuple[int, ...]) -> list[Absence]:
         return [self.automaton.plan.absences[number] for number in numbers]
@@ -113,7 +107,7 @@ class AbsentSource:
                         self._level(
                             Search(
                                 sequence,
-                                self._asked(absence),
+                                joint(absence),
                                 "y",
                                 None,
                                 "led_place",
@@ -150,7 +144,7 @@ class AbsentSource:
     def _ended(self, absence: Absence, sequence: tuple[int, ...]) -> None:
         """The event at hand is the last of the sequence."""
         out, last = self.out, sequence[-1]
-        checks = self._asked(absence)
+        checks = joint(absence)
         read = LaneReader(self.automaton, self.names, "q", None, {last: "r"})
         here = [one for one in checks if last in one.reads and not one.reads & set(sequence[:-1])]
         tests = [f"m & {1 << last}", *(condition(one, read) for one in here)]

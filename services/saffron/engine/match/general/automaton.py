@@ -100,9 +100,8 @@ class GeneralAutomaton:
         """By gap of the table: its NOTs that are asked when the match is complete."""
         found: dict[int, set[int]] = {}
         for kind in self.table.kinds:
-            for gap in kind.gaps:
-                if here := kind.later & set(gap.absences):
-                    found.setdefault(self.table.gaps.index(gap), set()).update(here)
+            for gap in kind.waiting:
+                found.setdefault(self.table.gaps.index(gap), set()).update(kind.later & set(gap.absences))
         return {gap: tuple(sorted(numbers)) for gap, numbers in sorted(found.items())}
 
     @cached_property
@@ -154,7 +153,7 @@ def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[F
     if plan.timeouts:
         carried += [REPORTED, REFUSED]
     carried += [mark(number) for number in range(len(table.gaps))]
-    later = {gap for kind in table.kinds for gap in kind.gaps if kind.later & set(gap.absences)}
+    later = {gap for kind in table.kinds for gap in kind.waiting}
     carried += [met(number) for number, gap in enumerate(table.gaps) if gap in later]
     carried += [since(number) for number in range(len(plan.distinct))]
     return carried

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from saffron.engine.match.automaton import leaves
-from saffron.language.plan import Aggregate, Attribute, Check, Expr, Length, Scope, Which
+from saffron.language.plan import Absence, Aggregate, Attribute, Check, Expr, Length, Scope, Which
 
 Components = frozenset[int]
 
@@ -46,6 +46,11 @@ class Asked:
         return len(self.reads) <= 1 and all(
             isinstance(leaf, Attribute) and leaf.which in (Which.SINGLE, Which.CURRENT) for leaf in leaves(self.expr)
         )
+
+
+def joint(absence: Absence) -> tuple[Asked, ...]:
+    """The conditions of a NOT that no event of it decides alone."""
+    return tuple(asked for asked in map(Asked, absence.checks) if not asked.is_local)
 
 
 def due(checks: tuple[Asked, ...], component: int, over: Components, newly: Components) -> list[Asked]:

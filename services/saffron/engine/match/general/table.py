@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.checks import Asked, joint
 from saffron.errors import SaffronError
 from saffron.language.plan import Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
 from saffron.language.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
@@ -50,6 +50,11 @@ class Kind:
     newly: Components
     gaps: tuple[Gap, ...]
     later: frozenset[int] = frozenset()
+
+    @property
+    def waiting(self) -> tuple[Gap, ...]:
+        """The gaps that have such NOTs."""
+        return tuple(gap for gap in self.gaps if self.later & set(gap.absences))
 
 
 @dataclass(frozen=True)
@@ -196,7 +201,7 @@ class Builder:
         return found
 
     def _reads_on(self, absence: Absence, edge: Edge) -> bool:
-        asked = [one for one in map(Asked, absence.checks) if not one.is_local]
+        asked = joint(absence)
         ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
         return any((one.reads - {edge.component} | one.finished) & ahead for one in asked)
 

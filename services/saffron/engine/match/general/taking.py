@@ -173,7 +173,7 @@ class TakingSource(EndingSource):
             out(f"if edges[e, {MARKS}] & {1 << number}:")
             out(f"    {self._carried(mark(number), 'y')} = row")
         for number, kind in enumerate(self.automaton.table.kinds):
-            for gap in (gap for gap in kind.gaps if kind.later & set(gap.absences)):
+            for gap in kind.waiting:
                 out(f"if kind == {number}:")
                 out(f"    {self._carried(met(self.automaton.table.gaps.index(gap)), 'y')} = row")
         for number in range(len(self.automaton.plan.distinct)):

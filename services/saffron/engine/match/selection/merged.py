@@ -90,7 +90,8 @@ def _represent(first_after, after, graph, place, component, one):  # type: ignor
             if hashes[order[k]] != hashes[order[first]]:
                 first = k
             node = low + order[k]
-            for other in low + order[first:k]:  # nearly always the first of them
+            for earlier in range(first, k):  # nearly always the first of them
+                other = low + order[earlier]
                 if component[node] == component[other] and _alike(first_after, after, node, other):
                     one[node] = one[other]
                     break
