@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def users(streams: Sequence[str] = ()) -> str:
     return _text(_user(user, streams) for user in _USERS)
 
 
+@cache
 def _schemas() -> list[Mapping[str, Any]]:
     files = sorted((K8S.parent / "schemas").glob("*.yaml"))
     return [yaml.safe_load(path.read_text("utf-8")) for path in files]

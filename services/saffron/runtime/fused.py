@@ -29,7 +29,7 @@ from saffron.errors import SaffronError
 from saffron.language.shedding import NONE
 
 BLOCK_EVENTS = 16_384
-"""Events in a block: what the engines work on then stays in the processor's cache (8,192 and 65,536: a tenth slower)."""
+"""Events in a block: what the engines work on then stays in the processor's cache (8,192, 65,536: a tenth slower)."""
 
 NO_CHECKPOINTS = 2**62
 DEFAULT_STREAM = "events"

@@ -56,9 +56,14 @@ class ResultNumbers:
         digests = []
         for where, chain in self._shell.chains.items():
             labels = (streams[where], str(where.partition))
-            self._gauge(chain, labels, now_ms, gauges)
+            numbers = chain.operator.statistics() if chain.operator is not None else None
+            if numbers is not None:
+                _state(numbers, labels, gauges)
+                self._dropped(where, numbers)
+                gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
+            if chain.watermark is not None:
+                gauges[WATERMARK][labels] = chain.watermark / 1000
             latency = self._latencies(chain)
-            self._dropped(where, chain)
             events = self._grown(where, "events", chain.tally.events)
             self._metrics.add(EVENTS_APPLIED, events, *labels)
             self._metrics.add(TRANSACTION_ABORTS, self._grown(where, "aborts", chain.tally.aborts))
@@ -72,7 +77,7 @@ class ResultNumbers:
                     events=int(events),
                     results=int(self._grown(where, "results", chain.tally.results)),
                     latency=latency,
-                    partial_matches=sum(partial_matches(chain).values()),
+                    partial_matches=0 if numbers is None else sum(map(int, numbers["partial_matches"].values())),
                     watermark=chain.watermark,
                     lag=lags.get(where),
                 )
@@ -83,23 +88,6 @@ class ResultNumbers:
         return digests
 
     # ------------------------------------------------------------ inside
-
-    def _gauge(
-        self,
-        chain: ResultChain,
-        labels: tuple[str, str],
-        now_ms: int,
-        gauges: Mapping[Gauge, dict[tuple[str, ...], float]],
-    ) -> None:
-        for query, count in partial_matches(chain).items():
-            gauges[PARTIAL_MATCHES][query, labels[1]] = count
-        for query, utility in _dropped_utility(chain).items():
-            gauges[SHED_UTILITY][query, labels[1]] = utility
-        if chain.operator is not None:
-            gauges[STATE_BYTES][labels] = chain.operator.statistics().get("state_bytes", 0)
-            gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
-        if chain.watermark is not None:
-            gauges[WATERMARK][labels] = chain.watermark / 1000
 
     def _latencies(self, chain: ResultChain) -> Buckets:
         """Observe what the chain has measured; its detection latencies, all queries together."""
@@ -115,12 +103,9 @@ class ResultNumbers:
             self._metrics.observe(SNAPSHOT_DURATION, np.asarray(snapshots))
         return buckets
 
-    def _dropped(self, where: TopicPartition, chain: ResultChain) -> None:
+    def _dropped(self, where: TopicPartition, numbers: Mapping[str, Any]) -> None:
         """What drop orders have taken away."""
-        numbers: Mapping[str, Any] = chain.operator.statistics() if chain.operator is not None else {}
-        if "dropped" not in numbers:
-            return
-        for query in numbers["partial_matches"]:
+        for query in numbers["partial_matches"] if "dropped" in numbers else ():
             dropped = self._grown(where, f"dropped {query}", numbers["dropped"].get(query, 0))
             self._metrics.add(SHED_PARTIAL_MATCHES, dropped, query)
 
@@ -130,18 +115,13 @@ class ResultNumbers:
         return now - before if now >= before else now
 
 
-def partial_matches(chain: ResultChain) -> Mapping[str, int]:
-    """Partial matches by query; all queries of this service that are in force are named."""
-    if chain.operator is None:
-        return {}
-    found: Mapping[str, Any] = chain.operator.statistics()["partial_matches"]
-    return {query: int(count) for query, count in found.items()}
-
-
-def _dropped_utility(chain: ResultChain) -> Mapping[str, float]:
-    """By query the matches that were expected of a partial match that was dropped, on average; 0 before any was."""
-    numbers: Mapping[str, Any] = chain.operator.statistics() if chain.operator is not None else {}
-    if "dropped" not in numbers:
-        return {}
-    dropped, loss = numbers["dropped"], numbers["loss"]
-    return {query: loss.get(query, 0.0) / max(1, dropped.get(query, 0)) for query in numbers["partial_matches"]}
+def _state(
+    numbers: Mapping[str, Any], labels: tuple[str, str], gauges: Mapping[Gauge, dict[tuple[str, ...], float]]
+) -> None:
+    """What an operator holds, and of what it dropped the mean of matches expected of one; all its queries are named."""
+    gauges[STATE_BYTES][labels] = numbers.get("state_bytes", 0)
+    for query, count in numbers["partial_matches"].items():
+        gauges[PARTIAL_MATCHES][query, labels[1]] = int(count)
+        if "dropped" in numbers:
+            loss, dropped = numbers["loss"].get(query, 0.0), numbers["dropped"].get(query, 0)
+            gauges[SHED_UTILITY][query, labels[1]] = loss / max(1, dropped)
