@@ -31,6 +31,7 @@ NO_SAMPLES = (
 
 
 _RUN = """
+import os
 import sys
 from pathlib import Path
 import orjson
@@ -41,6 +42,7 @@ folder = Path(sys.argv[1])
 jvm = gateway.start([], folder)
 try:
     spark = session.open_session(jvm, folder)
+    assert "PYSPARK_GATEWAY_PORT" not in os.environ, "a process started later would look for this JVM"
     books = Books()
     for number, values in enumerate(orjson.loads(sys.stdin.buffer.read())):
         records = [("t", offset % 2, offset, bytearray(value.encode())) for offset, value in enumerate(values)]

@@ -16,6 +16,7 @@ from saffron.cli import console
 from saffron.errors import SaffronError
 from saffron.runtime import jars, jvm
 from saffron.runtime.config import Settings, environment_of
+from saffron.runtime.service_process import log_tail
 from saffron.runtime.state import SERVICES, SystemState, read_state
 from saffron.runtime.supervisor import claim, end_leftovers, require_broker
 
@@ -87,7 +88,7 @@ def _follow(data: Path, child: subprocess.Popen[bytes], log: Path, enough: froze
             console.done()
             if mine is not None and mine.phase == "failed":
                 raise SaffronError(mine.message)
-            raise SaffronError(f"the supervisor ended while starting; its log: {log}\n{_tail(log)}")
+            raise SaffronError(f"the supervisor ended while starting; its log: {log}\n{log_tail(log)}")
         if mine is not None and mine.message and mine.message != shown:
             shown = mine.message
             console.step(shown)
@@ -118,7 +119,3 @@ def stop(data: Path) -> bool:
     if leftovers:
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
     return ran or bool(leftovers)
-
-
-def _tail(path: Path, count: int = 10) -> str:
-    return "\n".join(path.read_text("utf-8", "replace").splitlines()[-count:])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +39,23 @@ def settings(scratch: Path, *, local: bool) -> Mapping[str, str]:
 
 def open_session(gateway: Gateway, scratch: Path) -> SparkSession:
     """A session on the gateway's JVM. `scratch`: directory for whatever Spark would leave in the working directory."""
-    os.environ.update(gateway.environment)
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder
     for name, value in settings(scratch, local=not gateway.submitted).items():
         builder = builder.config(name, value)
-    session: SparkSession = builder.getOrCreate()
+    with _environment(gateway):
+        session: SparkSession = builder.getOrCreate()
     return session
+
+
+@contextlib.contextmanager
+def _environment(gateway: Gateway) -> Iterator[None]:
+    """PySpark finds a JVM only by the environment, and adds to it: no process started later may look for that JVM."""
+    before = dict(os.environ)
+    os.environ.update(gateway.environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -35,6 +35,7 @@ class ServiceProcess:
         self._delay = _FIRST_DELAY
         self._again_at: float | None = None
         self._restarts = 0
+        self._failures = 0
         self._ready = False
         self._waiting = "starting"
 
@@ -46,6 +47,15 @@ class ServiceProcess:
     def waiting(self) -> str:
         """What it waits for, in words; empty when ready."""
         return self._waiting
+
+    @property
+    def failures(self) -> int:
+        """How many times it has ended since it was last ready."""
+        return self._failures
+
+    def tail(self) -> str:
+        """The end of its log."""
+        return log_tail(self._log)
 
     def start(self, now: float) -> None:
         """Start it; its output goes to the end of its log file."""
@@ -74,6 +84,7 @@ class ServiceProcess:
         if status is None:
             return None
         self._sweep()
+        self._failures += 1
         if now - self._started > _STEADY_SECONDS:
             self._delay = _FIRST_DELAY
         self._child, self._process = None, None
@@ -92,6 +103,8 @@ class ServiceProcess:
             answer = json.loads(connection.getresponse().read())
             self._ready = bool(answer["ready"])
             self._waiting = "; ".join(map(str, answer["waiting"].values()))
+            if self._ready:
+                self._failures = 0
         except (OSError, http.client.HTTPException, ValueError, KeyError):
             self._ready = False
             self._waiting = "starting" if not self._ready else "it does not answer"
@@ -145,6 +158,11 @@ class ServiceProcess:
             self._restarts,
             "" if self._ready else self._waiting,
         )
+
+
+def log_tail(path: Path, lines: int = 10) -> str:
+    """The last lines of a log file."""
+    return "\n".join(path.read_text("utf-8", "replace").splitlines()[-lines:])
 
 
 def _command(name: str) -> list[str]:

@@ -32,6 +32,8 @@ _STAGES = (("windowing", "shedder", "matcher", "greta"), ("control", "model_buil
 """What a result passes comes up first, and is not slowed down by Spark's start."""
 _BROKER_PAUSE = 5.0
 """Seconds before a broker that could not be started again is tried once more."""
+_GIVE_UP = 5
+"""Deaths before it was ever ready after which a service is not tried again while the system starts."""
 _MARK = ".saffron"
 """Marks a directory as ours: only such a one is ever emptied by `--fresh`."""
 _KEPT = (_MARK, "supervisor.lock", "supervisor.log")
@@ -123,6 +125,12 @@ class Supervisor:
             waiting = [one for one in self._services if not one.ready]
             if not waiting:
                 return
+            for one in waiting:
+                if one.failures >= _GIVE_UP:
+                    raise SaffronError(
+                        f"{one.name} does not start: it ended {one.failures} times before it was ready."
+                        f" Its log says\n{one.tail()}"
+                    )
             first = waiting[0]
             names = ", ".join(one.name for one in waiting)
             self._progress(f"waiting for {names} ({first.name}: {first.waiting})")

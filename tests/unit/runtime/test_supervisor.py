@@ -17,7 +17,7 @@ from saffron.runtime.config import load
 from saffron.runtime.processes import ProcessId
 from saffron.runtime.service_process import ServiceProcess
 from saffron.runtime.state import ServiceState, SystemState, connect, read_state, write_state
-from saffron.runtime.supervisor import claim, end_leftovers, erase
+from saffron.runtime.supervisor import Supervisor, Wish, claim, end_leftovers, erase
 
 GONE = ProcessId(os.getpid(), "earlier")
 
@@ -103,10 +103,31 @@ def test_a_service_that_dies_is_started_again_after_pauses_that_double(
         assert one.look(now + pause - 0.01) is None
         now += pause
         assert one.look(now) == "matcher: started again"
+    assert one.failures == 7
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
     assert replace(one.state(), process=None) == ServiceState(
         "matcher", "not ready", 1, str(tmp_path / "matcher.log"), None, 7, "starting"
     )
+    one.finish(10)
+
+
+def test_a_system_does_not_start_with_a_service_that_never_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = service(tmp_path, monkeypatch, "raise SystemExit('no such file: jar')")
+    supervisor = Supervisor(Wish(load({"data": tmp_path}).settings), lambda line: None)
+    monkeypatch.setattr(supervisor, "_services", [one])
+    turns: list[int] = []
+
+    def turn(wake: int) -> None:
+        one.wait_for_end()
+        one.look(float(1000 * len(turns)))
+        turns.append(wake)
+
+    monkeypatch.setattr(supervisor, "_turn", turn)
+    one.start(0.0)
+    with pytest.raises(SaffronError, match=r"matcher does not start: it ended 5 times(.|\n)*no such file: jar"):
+        supervisor._wait_until_ready(0)
     one.finish(10)
 
 
