@@ -64,6 +64,16 @@ def keyed() -> tuple[Schema, Columns]:
     return _columns(np.arange(n) // 10, types, "ABCDE", key=key, v=rng.integers(1, 1001, n))
 
 
+def priced(size: int) -> tuple[Schema, Columns]:
+    """Windows of an S, `size` times P with a price in 1..1000, and an E, one event a millisecond; then one more S."""
+    rng = np.random.Generator(np.random.PCG64(_SEED))
+    windows = {20: 1000, 50: 10, 80: 1}[size]
+    types = np.append(np.tile(np.array([0, *[1] * size, 2]), windows), 0)
+    price = np.zeros(len(types), np.int64)
+    price[types == 1] = [rng.integers(1, 1001) for _ in range(windows * size)]
+    return _columns(np.arange(len(types)), types, "SPE", price=price)
+
+
 _STREAMS: Mapping[str, Callable[[], tuple[Schema, Columns]]] = {"abc": abc, "stock": stock, "keyed": keyed}
 
 

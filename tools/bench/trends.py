@@ -1,7 +1,8 @@
 """Trend queries: GRETA's own with their ten predicates, one window of up to a million events, and what others need.
 
 Events are already in columns; one core. `--data DIR` has the data sets that are not shipped (cluster_load, aircraft);
-`--varpulis PATH` is the program of that name (`cargo install varpulis-cli`); `--charts DIR` draws the figures.
+`--varpulis PATH` is the program of that name (`cargo install varpulis-cli`); `--peers DIR` has the adapters of engines
+that build every trend (`--limit` seconds each); `--charts DIR` draws the figures.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any
 import numpy as np
 import orjson
 from _chart import chart
+from _peers import measure, reason
 from _stock import blocks, opening
+from _streams import priced
 from _table import arguments, median, report
 from _trends import papers, stream_of, uniform
 from baselines.trends import built, scanned
@@ -157,6 +160,26 @@ def two_steps(runs: int) -> Iterator[Row]:
         }
 
 
+def engines(folder: Path, runs: int, limit: float) -> Iterator[Row]:
+    """Engines that build every trend, to be counted: falling prices in tumbling windows of 20, 50 and 80."""
+    for size in (20, 50, 80):
+        text = one_window("P+", "P.price > NEXT(P).price", size + 2)
+        found = measured(*priced(size), text, runs)
+        trends = sum(int(orjson.loads(line)["return"]["COUNT(*)"]) for line in found["lines"])
+        row: Row = {"prices a window": size, "windows": len(found["lines"]), "trends": trends}
+        row["Saffron ms"] = 1000 * found["seconds"]
+        for peer in ("sase", "flink"):
+            line = measure(folder, peer, f"trends_n{size}_w{size + 1}", 1, limit)
+            if "seconds" not in line:
+                row |= {f"{peer} ms": reason(line), f"{peer} / ours": f"> {limit / found['seconds']:,.0f}"}
+                continue
+            if line["matches"] != trends:
+                raise SystemExit(f"{size} prices: {trends} trends, but {peer} finds {line['matches']}")
+            ratio = line["seconds"] / found["seconds"]
+            row |= {f"{peer} ms": f"{1000 * line['seconds']:,.0f}", f"{peer} / ours": f"{ratio:,.0f}"}
+        yield row
+
+
 def varpulis(program: Path, runs: int) -> Iterator[Row]:
     """SEQ(A, A+) without a predicate, the trend query that it has."""
     for size in (1_000, 10_000, 100_000):
@@ -220,7 +243,7 @@ def draw(folder: Path, sizes: Sequence[Row], shares: Sequence[Row], groups: Sequ
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", data="", varpulis="", charts="", only="")
+    chosen = arguments(__doc__ or "", data="", varpulis="", peers="", limit=60.0, charts="", only="")
     folder = Path(chosen.data) if chosen.data else None
     found: dict[str, list[Row]] = {}
     parts = {
@@ -230,6 +253,7 @@ def main() -> None:
         "groups": lambda: by_groups(chosen.runs),
         "overlapping windows": lambda: by_windows(chosen.runs),
         "two steps": lambda: two_steps(chosen.runs),
+        "engines": lambda: engines(Path(chosen.peers), chosen.runs, chosen.limit) if chosen.peers else iter(()),
         "Varpulis": lambda: varpulis(Path(chosen.varpulis), chosen.runs) if chosen.varpulis else iter(()),
     }
     for title, part in parts.items():
