@@ -8,15 +8,15 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.match.assemble import digits
+from saffron.engine.identity import digits
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import FIRST_ROW, LAST_ROW
-from saffron.engine.match.pieces import cut
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.rows import SEQ
 from saffron.engine.match.selection.grouped import Collapsed
+from saffron.engine.pieces import cut
 
 Ints = NDArray[np.int64]
 

@@ -10,16 +10,17 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.assemble import assemble, digits, identify, seeds
+from saffron.engine.identity import digits, identify, seeds
+from saffron.engine.match.assemble import assemble
 from saffron.engine.match.entries import Entries
 from saffron.engine.match.layout import DEADLINE_OF
-from saffron.engine.match.pieces import Pieces, cut, names
 from saffron.engine.match.query import QueryRuns, column_name
 from saffron.engine.match.returns import evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE, Rows
 from saffron.engine.match.sequences import bound
 from saffron.engine.match.tails import Tails
 from saffron.engine.match.values import Stored, value_at
+from saffron.engine.pieces import Pieces, cut, names
 
 Ints = NDArray[np.int64]
 

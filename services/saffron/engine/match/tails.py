@@ -7,10 +7,10 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.engine.match.pieces import Pieces
 from saffron.engine.match.query import column_name
 from saffron.engine.match.returns import Value, evaluator
 from saffron.engine.match.values import Stored
+from saffron.engine.pieces import Pieces
 from saffron.language.plan import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
 
 Ints = NDArray[np.int64]

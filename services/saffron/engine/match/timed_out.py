@@ -6,10 +6,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.match.pieces import Pieces
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.selection.timeouts import TimedOut
+from saffron.engine.pieces import Pieces
 
 Ints = NDArray[np.int64]
 

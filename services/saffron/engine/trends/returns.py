@@ -19,11 +19,13 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Kind
+from saffron.engine.pieces import Pieces
 from saffron.engine.strings import Strings
 from saffron.engine.trends.computed import computed
 from saffron.engine.trends.layout import O_WORDS, Floats, Ints, Smalls
 from saffron.engine.trends.measures import Measures, parts_of
 from saffron.engine.trends.prepare import value_of
+from saffron.engine.trends.shown import Shown, shown_count, shown_extreme, shown_mean, shown_sum
 from saffron.engine.trends.wide import decimal, written, written_sum
 from saffron.language.plan import Binary, Const, Expr, GroupValue, TrendAggregate, TrendPlan, TrendValue
 
@@ -72,7 +74,6 @@ class Returns:
         self._counted = [measure.function == "count" for measure in measures.numbers]
         self._aggregates = [_Aggregate(aggregate, measures) for aggregate in plan.aggregates]
         self.names = [orjson.dumps(item.name) for item in plan.returns]
-        self._items = [self._item(item.expr) for item in plan.returns]
 
     def kept(self, rows: Rows, strings: Strings) -> Rows:
         """Those for which HAVING holds."""
@@ -109,19 +110,42 @@ class Returns:
 
         return values
 
-    def written(self, row: Row) -> tuple[list[bytes], bool]:
-        """The items as JSON, and whether nothing in them was rounded off."""
-        items = [item(row) for item in self._items]
-        exact = all(
-            scale == 0 if counted else scale & 1 == 0 for scale, counted in zip(row.scales, self._counted, strict=True)
-        )
-        return [text for text, _ in items], exact and all(whole for _, whole in items)
+    def columns(
+        self, rows: Rows, groups: Sequence[Sequence[Any]], of: Ints, pieces: Pieces
+    ) -> tuple[list[Ints], NDArray[np.bool_]]:
+        """Of each item a piece for each row, its JSON; and for each row whether nothing in it was rounded off.
 
-    def _item(self, expr: Expr) -> Callable[[Row], tuple[bytes, bool]]:
+        `groups`: the values of each group; `of` [n]: the group of each row.
+        """
+        kept = np.where(self._counted, rows.scales, rows.scales & 1) == 0
+        exact: NDArray[np.bool_] = kept.all(axis=1)
+        found = []
+        for item in self._plan.returns:
+            column, whole = self._column(item.expr, rows, groups, of, pieces)
+            found.append(column)
+            exact &= whole
+        return found, exact
+
+    def _column(
+        self, expr: Expr, rows: Rows, groups: Sequence[Sequence[Any]], of: Ints, pieces: Pieces
+    ) -> tuple[Ints, NDArray[np.bool_]]:
+        if isinstance(expr, GroupValue):
+            texts = [self._written(expr, Row(group, (), (), ())) for group in groups]
+            return pieces.literals([text for text, _ in texts]) + of, np.array([whole for _, whole in texts])[of]
         if isinstance(expr, TrendValue):
-            aggregate = self._aggregates[expr.index]
-            return lambda row: (_json(aggregate.written(row)), True)
-        return lambda row: _shown(self._value(expr, row), unlimited=self._plan.exact)
+            shown = self._aggregates[expr.index].column(rows)
+            if shown is not None:
+                return pieces.numbers(shown), np.ones(len(of), np.bool_)
+        parts = zip(of.tolist(), rows.numbers.tolist(), rows.scales.tolist(), rows.extremes.tolist(), strict=True)
+        texts = [self._written(expr, Row(groups[group], *numbers)) for group, *numbers in parts]
+        first = pieces.literals([text for text, _ in texts])
+        return first + np.arange(len(of)), np.array([whole for _, whole in texts], np.bool_)
+
+    def _written(self, expr: Expr, row: Row) -> tuple[bytes, bool]:
+        """A value of one row as JSON, and whether it was not rounded off behind what its numbers say."""
+        if isinstance(expr, TrendValue):
+            return _json(self._aggregates[expr.index].written(row)), True
+        return _shown(self._value(expr, row), unlimited=self._plan.exact)
 
     def _value(self, expr: Expr, row: Row) -> Any:
         huge = any(abs(scale) > _MODEST for scale in row.scales)
@@ -153,6 +177,20 @@ class _Aggregate:
     def count_at(self) -> int | None:
         """Which number it is, if it is a count."""
         return self._at[0] if self._function == "count" else None
+
+    def column(self, rows: Rows) -> Shown | None:
+        """[n] its values as results show them; None where they have to be written one by one."""
+        at = self._at[0]
+        if self._is_extreme:
+            values = rows.extremes[:, at]
+            return shown_extreme(-values if self._function == "max" else values, whole=self._whole)
+        numbers, scales = rows.numbers[:, at], rows.scales[:, at]
+        if self._function == "count":
+            return shown_count(numbers, scales)
+        if self._function == "sum":
+            return shown_sum(numbers, scales, whole=self._whole)
+        count = self._at[1]
+        return shown_mean(numbers, scales, rows.numbers[:, count], rows.scales[:, count])
 
     def written(self, row: Row) -> int | float | str | None:
         """Its value as results show it."""

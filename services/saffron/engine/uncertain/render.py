@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.pieces import Pieces
 from saffron.engine.match.render import Written
 from saffron.engine.match.rows import TS
 from saffron.engine.match.tails import Tails
+from saffron.engine.pieces import Pieces
 from saffron.engine.uncertain.runs import LATEST, UncertainRuns
 from saffron.engine.uncertain.table import MATCHES, PICKED
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.jit import kernel
-from saffron.engine.match.memory import copy_bytes
+from saffron.engine.memory import copy_bytes
 
 _COMMA = 44
 
@@ -66,6 +66,12 @@ class Pieces:
         begins = np.concatenate([[self._bytes], ends[:-1]])[: len(texts)]
         self._spans.append(np.stack([begins, ends]))
         return self._add(b"".join(texts), len(texts))
+
+    def rows(self, text: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """[n] a piece for each row of `text` [n, width]."""
+        begins = self._bytes + text.shape[1] * np.arange(len(text))
+        self._spans.append(np.stack([begins, begins + text.shape[1]]))
+        return self._add(text.tobytes(), len(text)) + np.arange(len(text))
 
     def numbers(self, values: NDArray[np.generic]) -> NDArray[np.int64]:
         """[n] a piece for each number, written as orjson prints it (NaN: null); NULL_INT is null too."""
