@@ -74,6 +74,7 @@ def _row(experiment: Experiment, point: Point, shedder: str, found: list[Outcome
         experiment.varied: point.value,
         "shedder": shedder,
         "missed %": 100 * _middle(found, "missed"),
+        "+-": 100 * _middle(found, "error"),
         "estimated %": 100 * _middle(found, "estimated"),
         "false %": 100 * _middle(found, "false"),
         "paper %": experiment.paper.get(shedder, {}).get(point.value, "-"),

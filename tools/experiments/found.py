@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 from experiments.run import Load
@@ -12,6 +11,7 @@ from experiments.run import Load
 from saffron.engine.events.files import read_events
 from saffron.runtime.fused import Query
 from saffron.runtime.replay import Replay
+from saffron.runtime.virtual_truth import positions
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Found:
     @classmethod
     def of(cls, body: bytes) -> Found:
         result = orjson.loads(body)
-        positions = list(_positions(result["events"]))
-        return cls(result["query"], result["id"], min(positions), max(positions))
+        stands = list(positions(result["events"]))
+        return cls(result["query"], result["id"], min(stands), max(stands))
 
 
 def true_results(load: Load) -> Iterator[Found]:
@@ -36,14 +36,3 @@ def true_results(load: Load) -> Iterator[Found]:
     for merged in replay.results(chunk.batch for chunk in read_events([load.events])):
         for texts in merged.json():
             yield from map(Found.of, texts)
-
-
-def _positions(value: Any) -> Iterator[int]:
-    """All positions of a result's events, however its components are nested."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _positions(item)
-    elif value is not None and "seq" in value:
-        yield value["seq"]
-    elif value is not None:
-        yield from _positions(list(value.values()))

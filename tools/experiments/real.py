@@ -34,6 +34,7 @@ from saffron.runtime.config import PASS, SHED
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.metric_names import ESTIMATED_LOSS, SHED_EVENTS, SHED_PARTIAL_MATCHES
 from saffron.runtime.state import read_state
+from saffron.runtime.virtual_truth import recall_error
 
 LEADING, FLOOD = 0.6, 1.5
 """The rates of the leading share, and where the capacity is measured, times that of the engine alone."""
@@ -85,6 +86,7 @@ def _outcome(load: Load, run: _Run) -> Outcome:
     found = {one for one, _ in run.told if one.last >= run.share}
     return Outcome(
         missed=len(truth - found) / len(truth) if truth else 0.0,
+        error=recall_error(((one.query, one.first), 1.0, one in found) for one in truth),
         false=len(found - truth) / len(found) if found else 0.0,
         estimated=run.estimated,
         p999=float(np.quantile(late, 0.999)) if len(late) else 0.0,

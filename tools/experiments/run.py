@@ -36,10 +36,11 @@ class Load:
 class Outcome:
     """Shares: `missed` of the true complex events, `false` of those found; `estimated` is what the run said it missed.
 
-    `p999`: of the results' latency, ms. `seconds`: virtual ones.
+    `error`: the standard error of `missed`, as far as chance decides what is lost. `p999`: of the results' latency, ms. `seconds`: virtual ones.
     """
 
     missed: float
+    error: float
     false: float
     estimated: float
     p999: float
@@ -59,6 +60,7 @@ def outcome_of(figures: Mapping[str, Any]) -> Outcome:
     lost = sum(missed_beside(found[name], share) for name, share in figures["estimated_loss"].items())
     return Outcome(
         missed=1 - figures["recall"],
+        error=figures["recall_error"],
         false=1 - figures["precision"],
         estimated=share_of(lost, sum(found.values())),
         p999=figures["latency_ms"]["p999"] or 0.0,

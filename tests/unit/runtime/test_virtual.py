@@ -21,6 +21,7 @@ from saffron.runtime.virtual import VirtualReplay, VirtualRun
 from saffron.runtime.virtual_cost import FittedCost, Work, fit
 from saffron.runtime.virtual_loop import Loop
 from saffron.runtime.virtual_pace import Rate, cuts, recut
+from saffron.runtime.virtual_truth import recall_error
 from tests.unit.engine.shed.blocks import block, query
 
 ABC = """QUERY abc PATTERN SEQ(A a, B b, C c)
@@ -197,3 +198,11 @@ def test_what_cannot_be_replayed_under_a_bound_is_refused() -> None:
         VirtualReplay([Query("q", ABC)], VirtualRun(Overload(1.0), Rate(1.0)), partitions=2, key="x")
     with pytest.raises(InputError, match="no events to train on"):
         ids(shed("auto", train=0.001), 100)
+
+
+def test_results_that_begin_alike_tell_no_more_than_one() -> None:
+    alone = [(number, 1.0, number % 4 > 0) for number in range(400)]
+    assert recall_error(alone) == pytest.approx((0.75 * 0.25 / 400) ** 0.5, rel=1e-4)
+    clumped = [(number, 1.0, number % 4 > 0) for number in range(400) for _ in range(9)]
+    assert recall_error(clumped) == recall_error(alone)
+    assert recall_error([(1, 1.0, True), (2, 1.0, True)]) == recall_error([]) == 0.0
