@@ -36,7 +36,8 @@ class Load:
 class Outcome:
     """Shares: `missed` of the true complex events, `false` of those found; `estimated` is what the run said it missed.
 
-    `error`: the standard error of `missed`, as far as chance decides what is lost. `p999`: of the results' latency, ms. `seconds`: virtual ones.
+    `error`: the standard error of `missed`, as far as chance decides what is lost. `p999`: of the results' latency, ms.
+    `seconds`: virtual ones.
     """
 
     missed: float
