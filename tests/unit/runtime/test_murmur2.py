@@ -1,0 +1,28 @@
+"""The hash that places keys, against the vectors that Apache Kafka's own client is tested with (UtilsTest)."""
+
+from __future__ import annotations
+
+import pytest
+
+from saffron.runtime.event_keys import keys_of
+from saffron.runtime.murmur2 import murmur2, partition_of
+
+VECTORS = {
+    b"21": -973932308,
+    b"foobar": -790332482,
+    b"a-little-bit-long-string": -985981536,
+    b"a-little-bit-longer-string": -1486304829,
+    b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
+    b"abc": 479470107,
+}
+
+
+@pytest.mark.parametrize("key", VECTORS)
+def test_the_hash_is_that_of_kafkas_java_client(key: bytes) -> None:
+    assert murmur2(key) == VECTORS[key] % 2**32  # Java's integers are signed
+    assert partition_of(key, 12) == (VECTORS[key] & 0x7FFFFFFF) % 12
+
+
+def test_a_key_is_the_text_that_a_string_serializer_would_write() -> None:
+    lines = [b'{"k":"IBM"}', b'{"k":7}', b'{"k":2.5}', b'{"k":true}', b'{"k":null}', b"{}", b"{broken"]
+    assert keys_of(lines, "k") == [b"IBM", b"7", b"2.5", b"true", None, None, None]
