@@ -23,6 +23,7 @@ CLUSTER = "saffron"
 _HEAD = "# Made by tools/k8s_topics.py from schemas/, which is where to change anything.\n"
 _API = "kafka.strimzi.io/v1"
 _SOURCE = "events"
+_ROUTER = "router"
 _PARTITIONS = 12
 """Of a stream; an overlay may say otherwise, of all of them alike."""
 _REPLICAS, _IN_SYNC = 3, 2
@@ -33,7 +34,7 @@ class User:
     """One client. `group`: the consumer group that it joins, by prefix where its members are told apart.
 
     `transactions`: it writes under a transactional id for each partition. `looks`: what it asks of topics that it need
-    not read.
+    not read. `routes`: it makes streams from others, with a group for each, and writes their topics in transactions.
     """
 
     service: str
@@ -41,6 +42,7 @@ class User:
     by_prefix: bool = False
     transactions: bool = False
     looks: tuple[str, ...] = ()
+    routes: bool = False
 
     @property
     def name(self) -> str:
@@ -48,7 +50,7 @@ class User:
 
 
 _USERS = (
-    User("windowing", "windowing"),
+    User("windowing", "windowing", routes=True),
     User("shedder", "shedder"),
     User("matcher", "matcher", transactions=True),
     User("greta", "greta", transactions=True),
@@ -112,15 +114,20 @@ def _acls(user: User, streams: Sequence[str]) -> Iterator[dict[str, Any]]:
     for one in _schemas():
         writes = user.service in one["producers"]
         reads = user.service in one["consumers"] or (writes and "claim" in one.get("headers", {}))
-        if operations := ["Read"] * reads + ["Write"] * writes:
-            yield from (_acl("topic", name, operations) for name in _names(one, streams))
+        for name in _names(one, streams):
+            made = not user.routes or name != PREFIX + _SOURCE  # the default stream is made from none
+            if operations := ["Read"] * reads + ["Write"] * (writes and made):
+                yield _acl("topic", name, operations)
     if user.looks:
         yield _acl("topic", PREFIX, list(user.looks), by_prefix=True)
     if user.group:
         yield _acl("group", PREFIX + user.group, ["Read"], by_prefix=user.by_prefix)
+    if user.routes:
+        yield _acl("group", f"{PREFIX}{_ROUTER}.", ["Read"], by_prefix=True)
     yield _acl("group", PREFIX, ["Describe"], by_prefix=True)
-    if user.transactions:
-        yield _acl("transactionalId", f"{PREFIX}{user.service}.", ["Write"], by_prefix=True)
+    if user.transactions or user.routes:
+        ids = user.service if user.transactions else _ROUTER
+        yield _acl("transactionalId", f"{PREFIX}{ids}.", ["Write"], by_prefix=True)
 
 
 def _acl(kind: str, name: str, operations: list[str], *, by_prefix: bool = False) -> dict[str, Any]:

@@ -156,6 +156,22 @@ def test_many_records_are_sent_and_read_as_batches(subject: Subject) -> None:
     assert found == bodies
 
 
+def test_batches_have_the_trace_context_of_messages_that_have_any(subject: Subject) -> None:
+    topic = subject.topic()
+    parent = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    producer = subject.log.producer()
+    for headers in ([], [("traceparent", parent), ("tracestate", b"v=1"), ("other", b"\xff")], [("other", b"1")]):
+        producer.send(topic, 0, b"{}", headers=headers)
+    producer.flush(10)
+    reader = subject.reader(topic)
+    found: list[str | None] = []
+    deadline = time.monotonic() + _PATIENCE
+    while len(found) < 3 and time.monotonic() < deadline:
+        for _, batch in reader.poll_raw(10, 0.05):
+            found += [None] * len(batch) if batch.traces is None else batch.traces
+    assert found == [None, parent.decode() + "\nv=1", None]
+
+
 def test_a_reader_seeks_pauses_resumes_and_knows_the_end(subject: Subject) -> None:
     topic = subject.topic(partitions=2)
     producer = subject.log.producer()

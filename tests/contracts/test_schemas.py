@@ -26,7 +26,7 @@ SCHEMAS = ROOT / "schemas"
 EXAMPLES = SCHEMAS / "examples"
 PACKAGE = Path(saffron.__file__).parent
 OUTSIDERS = frozenset({"cli", "user"})
-WITH_HEADERS = {"windows", "admitted", "complex-events", "trends"}
+WITH_HEADERS = {"events", "windows", "admitted", "complex-events", "trends"}
 FIELDS = frozenset(
     {"topic", "description", "producers", "consumers", "key", "format", "partitions", "per_stream", "config", "schema"}
 )

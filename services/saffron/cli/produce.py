@@ -13,7 +13,7 @@ import typer
 from saffron.cli import console, options, pace
 from saffron.cli.client import connection
 from saffron.cli.lines import batches
-from saffron.cli.standing import stream_row
+from saffron.cli.standing import Row, stream_row
 from saffron.errors import InputError
 from saffron.runtime.event_keys import keys_of
 from saffron.runtime.event_producer import EventProducer
@@ -57,6 +57,7 @@ def produce(
         row = stream_row(client, stream)
         if row is None:
             raise InputError(f"there is no stream {stream!r}; `saffron stream add {stream}` makes one")
+        _require_plain(row)
         count = client.partitions(row["topic"])
         latest = pace.Latest()
         lines = _limited(batches(events), limit)
@@ -69,6 +70,16 @@ def produce(
         console.print_json({"events": sent, "seconds": round(seconds, 3), "events_per_second": round(sent / seconds)})
     else:
         console.say(f"{sent:,} events to {row['topic']} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
+
+
+def _require_plain(row: Row) -> None:
+    """Only JSON events are produced here, and only where events come from."""
+    if origin := row.get("from"):
+        raise InputError(f"stream {row['name']!r} is made from {origin}: produce to that, `--stream {origin}`")
+    if (form := row.get("format") or "json") != "json":
+        raise InputError(
+            f"stream {row['name']!r} has messages of format {form}: produce them by a client that knows it"
+        )
 
 
 def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None) -> tuple[int, float]:

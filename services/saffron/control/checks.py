@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -96,23 +96,39 @@ def _bound(text: str, schema: Schema | None, name: str) -> Bound:
 
 
 def check_partitions(plan: Plan, row: Mapping[str, Any], partitions: Partitions) -> None:
-    """Refuse a query whose matches could lie in several partitions: they would be missed without a word."""
+    """Refuse a query one of whose results could need events of several partitions: it would be wrong without a word.
+
+    Those of a match agree on its key; an aggregate is over all keys of a group, so that its GROUP BY alone counts.
+    """
     count = partitions(row["topic"])
     key = row.get("key")
     if count is None:
         raise Refused(409, "topic", f"the topic {row['topic']} of stream {plan.stream!r} does not exist")
-    if count == 1 or (key is not None and key in plan.key):
+    together = plan.key if isinstance(plan, MatchPlan) else plan.group
+    if count == 1 or (key is not None and key in together):
         return
-    by = f"by {', '.join(plan.key)}" if plan.key else "over all events"
+    does = "matches" if isinstance(plan, MatchPlan) else "counts"
+    by = f"by {', '.join(together)}" if together else "over all events"
     spread = f"is keyed by {key}" if key is not None else "has no key"
-    example = f"[{key}]" if key is not None else "[attr]"
     raise Refused(
         400,
         "partitions",
-        f"the query matches {by}, but stream {plan.stream!r} has {count} partitions and {spread}: events of one match "
-        f"could lie in several. Add {example} to WHERE (GROUP BY for trends), give the stream that key, or use "
-        "one partition",
+        f"the query {does} {by}, but stream {plan.stream!r} has {count} partitions and {spread}: events of one result "
+        f"could lie in several. {_fix(plan, row, together)}",
     )
+
+
+def _fix(plan: Plan, row: Mapping[str, Any], together: Sequence[str]) -> str:
+    """What makes the query possible: the same events under its own key, or in one partition; or another query."""
+    source = str(row.get("from") or plan.stream)
+    key = together[0] if together else None
+    name, how = (f"{source}_in_one", "--partitions 1") if key is None else (f"{source}_by_{key}", f"--key {key}")
+    fix = f"`saffron stream add {name} --from {source} {how}` makes a stream for it: ask FROM {name}"
+    if row.get("key") is not None:
+        return f"{fix}. Or add {row['key']} to its {'[...]' if isinstance(plan, MatchPlan) else 'GROUP BY'}"
+    if key is not None:
+        return f"{fix}. Where producers key by {key} already, say so: `saffron stream add {source} --key {key}`"
+    return fix
 
 
 def query_error_body(error: QueryError) -> dict[str, Any]:

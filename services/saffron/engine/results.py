@@ -34,6 +34,11 @@ class Results(Protocol):
     def last_time(self) -> NDArray[np.int64]:
         """[n] message time (ms) of the last contributing event: start of the detection latency."""
 
+    @property
+    def with_event(self) -> NDArray[np.bool_]:
+        """[n] whether a result fires with the event at its position, which completes it; else because time has passed,
+        or a query has come."""
+
     def __len__(self) -> int: ...
 
     def json(self, start: int, stop: int) -> list[bytes]:
@@ -79,6 +84,7 @@ class OrderedResults:
         parts = sorted((part for part in fired if len(part.results)), key=lambda part: part.name)
         self.names = tuple(dict.fromkeys(part.name for part in parts))
         self._parts = [part.results for part in parts]
+        self._with_event = [part.phase == DUE and part.deadline is None for part in parts]
         if len(parts) == 1:  # nothing to sort
             (only,) = self._parts
             count = len(only)
@@ -94,6 +100,11 @@ class OrderedResults:
         self.last_time = _joined([part.last_time for part in self._parts])[order]
         codes = np.array([self.names.index(part.name) for part in parts], np.int32)
         self.query = codes[self._part]
+
+    @property
+    def with_event(self) -> NDArray[np.bool_]:
+        """[n] whether a result fires with the event at its position, which completes it."""
+        return np.array(self._with_event, dtype=np.bool_)[self._part]
 
     def __len__(self) -> int:
         return len(self.query)

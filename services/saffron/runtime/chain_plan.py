@@ -10,6 +10,7 @@ from typing import Protocol
 import orjson
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.columns import Columns
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
 from saffron.runtime.background import Background, at_once
@@ -126,12 +127,16 @@ class CommitTime:
 
 @dataclass
 class Pending:
-    """A block whose results are being written: `index` of the next one. `applied_ms`: when it was applied."""
+    """A block whose results are being written: `index` of the next one. `applied_ms`: when it was applied.
+
+    `traced`: the block's columns, where its events carry trace context.
+    """
 
     offset: int
     results: Results
     index: int
     applied_ms: float
+    traced: Columns | None = None
 
     @property
     def done(self) -> bool:

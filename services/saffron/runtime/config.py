@@ -69,6 +69,7 @@ class Settings:
     token: str = _setting(
         "", "what the control API asks for as bearer token; empty: nothing (only for 127.0.0.1)", secret=True
     )
+    registry_auth: str = _setting("", "USER:PASSWORD for the schema registries of streams; empty: none", secret=True)
     partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
     replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
     commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)

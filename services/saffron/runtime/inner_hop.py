@@ -92,7 +92,8 @@ class InnerHop:
         self._nonce = nonce
         self._retry_ms = retry_ms
         self._producer = log.producer()
-        self._consumer = log.consumer(group, committed_only=False)
+        # Producers of events may use transactions: what they have aborted never happened.
+        self._consumer = log.consumer(group, committed_only=True)
         self._topics: tuple[str, ...] = ()
         self.chains: dict[TopicPartition, Chain] = {}
         self.losses = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import confluent_kafka as ck
@@ -15,11 +16,13 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import LogError
 from saffron.runtime.kafka_errors import moving, passing, translate
 from saffron.runtime.log import Committed, Record, TopicPartition
+from saffron.runtime.traces import traces_of
 
 _LOG = logging.getLogger("saffron.kafka")
 _TIMEOUT = 10.0
 _AGAIN = 0.05
 _NO_TIME = 0
+_HEADERS = ck.Message.headers
 
 Callback = Callable[[list[TopicPartition]], None]
 
@@ -230,4 +233,7 @@ def _batch(messages: Sequence[ck.Message]) -> RawBatch:
     else:
         offsets = np.array([message.offset() for message in messages], dtype=np.int64)
     times = np.array([message.timestamp()[1] for message in messages], dtype=np.int64)
-    return batch_of_values([message.value() for message in messages], offsets, times)
+    batch = batch_of_values([message.value() for message in messages], offsets, times)
+    if any(map(_HEADERS, messages)):
+        return replace(batch, traces=traces_of([message.headers() for message in messages]))
+    return batch

@@ -1,18 +1,48 @@
-"""The shell of `matcher` and `greta`: one `ResultChain` per assigned partition of the `admitted` topics."""
+"""The shell of whatever writes in transactions: one chain per assigned partition of its topics.
+
+Chains of `matcher` and `greta` are `ResultChain`s, of partitions of the `admitted` topics.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
+from typing import Generic, Protocol, TypeVar
 
-from saffron.runtime.chain_plan import ChainPlan, Limits
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.step_clock import StepClock
 
 
-class LastHop:
+class Chain(Protocol):
+    """One assigned partition. It takes over by itself, in its first `step`, and again after anything doubtful."""
+
+    @property
+    def waited_ms(self) -> float:
+        """How long it has waited so far for room to write."""
+
+    def take(self, records: Sequence[Record]) -> None:
+        """Input in order. What comes before the take-over is read again after it."""
+
+    def step(self, now_ms: int) -> bool:
+        """One step of work; True if there was any."""
+
+    def due(self, now_ms: int) -> int:
+        """In how many ms a commit is due (0 or less: now), if nothing else comes."""
+
+    def release(self, now_ms: int) -> None:
+        """The partition goes to another member in good order."""
+
+    def drop(self) -> None:
+        """Forget everything; an open transaction is left to the successor's `init`."""
+
+
+C = TypeVar("C", bound=Chain)
+Make = Callable[[Consumer, TopicPartition, Callable[[], float]], C]
+"""(the member's consumer, the partition, a clock in ms for measuring only) -> its chain."""
+
+
+class LastHop(Generic[C]):
     """All chains of one member of the group. The consumer is read_committed, so that it asks for stable offsets.
 
     `busy_ns`: how long its steps have taken so far, without waiting for input while nothing else was due.
@@ -24,14 +54,11 @@ class LastHop:
         group: str,
         *,
         topics: Callable[[], Sequence[str]],
-        plan: Callable[[TopicPartition], ChainPlan],
-        limits: Limits,
+        chain: Make[C],
         poll_records: int = 256,
     ) -> None:
-        self._log = log
         self._topics = topics
-        self._plan = plan
-        self._limits = limits
+        self._chain = chain
         self._poll_records = poll_records
         self._now = 0
         self._clock = StepClock()
@@ -39,7 +66,7 @@ class LastHop:
         self.busy_ns = 0
         self._subscribed: tuple[str, ...] = ()
         self._consumer: Consumer = log.consumer(group, committed_only=True, client_id=group)
-        self.chains: dict[TopicPartition, ResultChain] = {}
+        self.chains: dict[TopicPartition, C] = {}
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """Some progress; True if there was any. Waits up to `wait` seconds for input if nothing is due before."""
@@ -95,8 +122,7 @@ class LastHop:
         self.rebalances += 1
         self._consumer.pause(partitions)
         for where in partitions:
-            plan = self._plan(where)
-            self.chains[where] = ResultChain(self._log, self._consumer, plan, self._limits, self._clock.now)
+            self.chains[where] = self._chain(self._consumer, where, self._clock.now)
 
     def _revoke(self, partitions: list[TopicPartition]) -> None:
         for where in partitions:

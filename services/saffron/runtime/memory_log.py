@@ -8,7 +8,7 @@ more, its sessions and transactions run out on the clock, its records still on t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from saffron.errors import AbortableError, LogError, UnavailableError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker, Transaction, Wire
 from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.traces import traces_of
 
 Callback = Callable[[list[TopicPartition]], None]
 T = TypeVar("T")
@@ -258,7 +259,8 @@ def raw_batch(records: Sequence[Record]) -> RawBatch:
     """Records of one partition as a batch."""
     offsets = np.array([record.offset for record in records], dtype=np.int64)
     times = np.array([record.timestamp for record in records], dtype=np.int64)
-    return batch_of_values([record.value for record in records], offsets, times)
+    batch = batch_of_values([record.value for record in records], offsets, times)
+    return replace(batch, traces=traces_of([record.headers for record in records]))
 
 
 class MemoryProducer:

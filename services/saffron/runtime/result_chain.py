@@ -11,9 +11,11 @@ in doubt:   whatever happens to a transaction, state that is ahead of the log is
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from functools import partial
+from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
 
@@ -26,6 +28,7 @@ from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, 
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tally import Tally
+from saffron.runtime.traces import Headers, trace_headers
 
 _DOUBT_MS = 50
 _ID = slice(7, 39)
@@ -214,7 +217,8 @@ class ResultChain:
             results = self._run(self.operator, block, record.offset)
             if record.offset >= self._place.offset:
                 index = self._place.index if record.offset == self._place.offset else 0
-                pending = Pending(record.offset, results, index, self._clock())
+                traced = block.columns if block.columns.trace is not None else None
+                pending = Pending(record.offset, results, index, self._clock(), traced)
                 self.tally.applied(record.timestamp, pending.applied_ms)
                 self._pending = None if pending.done else pending
         self.position = record.offset + 1
@@ -243,8 +247,12 @@ class ResultChain:
         detected = b',"detected_at":%d}' % now_ms
         topic, partition = self._plan.output.topic, self._plan.output.partition
         names = [name.encode() for name in results.names]
-        for query, body in zip(results.query[start:stop].tolist(), results.json(start, stop), strict=True):
-            headers = (*self._plan.headers, ("ce_id", body[_ID]))
+        shared = (*self._plan.headers, ("ce_time", _instant(now_ms)))
+        queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
+        traced = pending.traced
+        traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
+        for query, body, trace in zip(queries, bodies, traces, strict=False):
+            headers = (*shared, ("ce_id", body[_ID]), *trace)
             self._producer.send(topic, partition, body[:-1] + detected, key=names[query], headers=headers)
         self.tally.wrote(results, start, stop)
         self._sent += stop - start
@@ -341,3 +349,8 @@ class ResultChain:
         if pause != self._paused:
             (self._consumer.pause if pause else self._consumer.resume)([self._plan.where])
             self._paused = pause
+
+
+def _instant(ms: int) -> bytes:
+    """As CloudEvents write a time (RFC 3339)."""
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()

@@ -39,7 +39,9 @@ _GAUGES = (PARTIAL_MATCHES, SHED_UTILITY, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
 class ResultNumbers:
     """Reports all chains of one member. `results`: the counter of this service's results."""
 
-    def __init__(self, service: str, results: Counter, metrics: Metrics, shell: LastHop, settings: Settings) -> None:
+    def __init__(
+        self, service: str, results: Counter, metrics: Metrics, shell: LastHop[ResultChain], settings: Settings
+    ) -> None:
         self._service = service
         self._results = results
         self._metrics = metrics

@@ -26,6 +26,7 @@ from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.metric_names import Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.readiness import Readiness
+from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.result_numbers import ResultNumbers
 from saffron.runtime.statuses import Statuses
 from saffron.runtime.streams import Streams
@@ -104,8 +105,11 @@ class ResultService:
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
         )
-        self.shell = LastHop(
-            log, settings.group(kind.service), topics=self._subscription, plan=self._plan, limits=limits
+        self.shell: LastHop[ResultChain] = LastHop(
+            log,
+            settings.group(kind.service),
+            topics=self._subscription,
+            chain=lambda consumer, where, clock: ResultChain(log, consumer, self._plan(where), limits, clock),
         )
         self._numbers = ResultNumbers(kind.service, kind.results, metrics, self.shell, settings)
         health.waiting("streams", "reading streams and queries from the beginning")

@@ -62,6 +62,10 @@ class Desk:
         """The stream's record, or nothing."""
         return self.streams.get(stream, {})
 
+    def topic_of(self, stream: str) -> str | None:
+        """The topic of a stream's events; None if there is no such stream."""
+        return next((topic for topic, name in self.sources.items() if name == stream), None)
+
     def close(self) -> None:
         for follower, _ in self._followed:
             follower.close()

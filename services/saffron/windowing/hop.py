@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,13 @@ from saffron.errors import SchemaError
 from saffron.windowing.activation import Activation, Say
 from saffron.windowing.desk import Desk
 from saffron.windowing.first_events import FirstEvents, Patience
+from saffron.windowing.formats import Translation
 
 _NEVER = -(2**62)
 _BACKLOG_PATIENCE = 20
 """How many times longer a block may wait to be full when there is a backlog."""
+_RAW_BATCHES = 4
+"""Held while a schema registry does not answer, before no more are read."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,15 @@ class Outlets:
 class WindowingHop:
     """A `Hop` of `runtime.inner_hop`."""
 
-    def __init__(self, operator: WindowingOperator, desk: Desk, pace: Pace, outlets: Outlets) -> None:
+    def __init__(
+        self,
+        operator: WindowingOperator,
+        desk: Desk,
+        pace: Pace,
+        outlets: Outlets,
+        translate: Translation | None = None,
+    ) -> None:
+        """`translate`: where the stream's messages are not JSON events; what it cannot translate yet waits here."""
         self.operator = operator
         self.heard_at = _NEVER
         self._desk = desk
@@ -67,6 +79,8 @@ class WindowingHop:
         self._pending = 0
         self._backlog = False
         self._waiting_since: int | None = None
+        self._translate = translate
+        self._raw: deque[RawBatch] = deque()
         self._configured: object = None
         self._fresh = True
 
@@ -74,12 +88,12 @@ class WindowingHop:
 
     @property
     def hungry(self) -> bool:
-        return not self._first.full
+        return not self._first.full and len(self._raw) < _RAW_BATCHES
 
     @property
     def holding(self) -> bool:
         """Whether events have come that are not yet decoded."""
-        return self._first.holding
+        return self._first.holding or bool(self._raw)
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
@@ -90,13 +104,11 @@ class WindowingHop:
 
     def take(self, batch: RawBatch, now_ms: int) -> None:
         self.heard_at = now_ms
-        if self._first.wanted:
-            self._first.take(batch, now_ms)
-            return
-        self.operator.ingest(batch)
-        self._pending += len(batch)
-        self._backlog = len(batch) >= self._pace.poll_records
-        self._await(now_ms)
+        if self._translate is None:
+            self._give(batch, now_ms)
+        else:
+            self._raw.append(batch)
+            self._give_translated(self._translate, now_ms)
 
     def emit(self, now_ms: int, *, flush: bool) -> Sequence[Block]:
         if self._fresh:
@@ -104,6 +116,8 @@ class WindowingHop:
             self.heard_at = now_ms
             self._activation.report()
         self._configure(now_ms)
+        if self._translate is not None and self._raw:
+            self._give_translated(self._translate, now_ms)
         if self._activation.step(now_ms):
             self._await(now_ms)
         first = not flush and self._first.step(now_ms)  # what is held back at the end is read again by the next owner
@@ -123,6 +137,20 @@ class WindowingHop:
             self._await(now_ms)
 
     # ------------------------------------------------------------ inside
+
+    def _give_translated(self, translate: Translation, now_ms: int) -> None:
+        while self._raw and (batch := translate(self._raw[0])) is not None:
+            self._raw.popleft()
+            self._give(batch, now_ms)
+
+    def _give(self, batch: RawBatch, now_ms: int) -> None:
+        if self._first.wanted:
+            self._first.take(batch, now_ms)
+            return
+        self.operator.ingest(batch)
+        self._pending += len(batch)
+        self._backlog = len(batch) >= self._pace.poll_records
+        self._await(now_ms)
 
     def _await(self, now_ms: int) -> None:
         if self._waiting_since is None:

@@ -15,6 +15,7 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
+from saffron.runtime.background import Background
 from saffron.runtime.config import Settings
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
@@ -26,9 +27,11 @@ from saffron.runtime.statuses import Status, Statuses
 from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 from saffron.windowing.desk import Desk
+from saffron.windowing.formats import Formats
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
 from saffron.windowing.idle import Idle
 from saffron.windowing.numbers import WindowingNumbers
+from saffron.windowing.routing.router import Router
 
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 20
@@ -38,7 +41,10 @@ _FLUSH_SECONDS = 10.0
 class WindowingService:
     """All chains of this member. A `Service` of `runtime.service`."""
 
-    def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
+    def __init__(
+        self, log: Log, settings: Settings, metrics: Metrics, health: Health, *, background: Background | None = None
+    ) -> None:
+        """`background`: where transactions are ended and registries asked (threads of their own, if None)."""
         jit.prepare()
         prepare_decoder()
         self._log = log
@@ -51,6 +57,9 @@ class WindowingService:
         self._statuses = Statuses(self._producer, self._topics)
         self._pace = Pace(settings.largest_block, settings.flush_ms, settings.poll_records)
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
+        self._now = 0
+        self._formats = Formats(settings.registry_auth, health, lambda: self._now, background)
+        self._router = Router(log, settings, self._desk, self._formats, background)
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
         self._letters = log.partitions(self._topics.dead_letters) or 1
@@ -68,21 +77,26 @@ class WindowingService:
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        self._now = now_ms
         moved = False
         if not self._desk.ready or self._look.due(now_ms):
             moved = self._desk.step()
             self._idle.step(now_ms, self._bounds())
-        moved |= self.shell.step(now_ms, wait)
+        if self._desk.ready:
+            moved |= self._router.step(now_ms)
+        moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if interval := self._digest.due(now_ms):
             self._report(now_ms, interval)
         return moved
 
     def close(self, now_ms: int) -> None:
+        self._router.close(now_ms)
         self.shell.close()
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
         self._desk.close()
         self._idle.close()
+        self._formats.close()
 
     # ------------------------------------------------------------ wiring
 
@@ -101,7 +115,7 @@ class WindowingService:
 
     def chain(self, where: TopicPartition) -> WindowingHop:
         stream = self._desk.sources[where.topic]
-        settings = self._settings
+        settings, row = self._settings, self._desk.settings(stream)
         operator = WindowingOperator(
             where.partition,
             stream,
@@ -109,6 +123,7 @@ class WindowingService:
             max_block_events=settings.largest_block,
             checkpoint_every=settings.checkpoint_events,
             max_future=settings.max_future_ms,
+            rekeyed=bool(row.get("from")),
         )
         self._statuses.forget(stream, where.partition)
         outlets = Outlets(
@@ -118,7 +133,7 @@ class WindowingService:
             ),
             complain=lambda sentence: _LOG.error("%s", sentence),
         )
-        return WindowingHop(operator, self._desk, self._pace, outlets)
+        return WindowingHop(operator, self._desk, self._pace, outlets, self._formats.translation(row))
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
         return consumer.poll_raw(self._settings.poll_records, min(wait, self._settings.flush_ms / 1000))
@@ -156,7 +171,9 @@ class WindowingService:
     def _bounds(self) -> dict[str, int]:
         """After how long (ms) a partition of a stream counts as silent, where it may."""
         default = {DEFAULT_STREAM: self._settings.idle_ms}
-        given = {stream: row["idle"] for stream, row in self._desk.streams.items() if row.get("idle")}
+        given = {
+            stream: row["idle"] for stream, row in self._desk.streams.items() if row.get("idle") and not row.get("from")
+        }
         return {stream: bound for stream, bound in {**default, **given}.items() if bound}
 
     def _report(self, now_ms: int, interval: int) -> None:

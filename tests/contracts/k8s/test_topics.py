@@ -44,6 +44,14 @@ def test_a_stream_has_topics_of_its_own_and_everyone_may_use_them() -> None:
     )
 
 
+def test_windowing_may_make_streams_from_others_but_write_no_event_into_the_default_one() -> None:
+    rules = allowed("saffron-windowing", ["bids"])
+    assert rules["topic saffron.events"] == ["Read"]
+    assert rules["topic saffron.bids"] == ["Read", "Write"]
+    assert rules["group saffron.router.*"] == ["Read"]
+    assert rules["transactionalId saffron.router.*"] == ["Write"]
+
+
 def test_a_user_may_do_what_its_service_does_and_no_more() -> None:
     assert allowed("saffron-greta") == {
         "topic saffron.admitted": ["Read"],

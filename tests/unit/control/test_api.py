@@ -31,6 +31,9 @@ Json = dict[str, Any]
 Ask = Callable[..., Awaitable[tuple[int, Any]]]
 
 
+SECTORS = "PATTERN Stock S+ WHERE [symbol] GROUP BY sector WITHIN 1 minute RETURN sector, COUNT(*)"
+
+
 class World:
     """An API with a memory log; `sent` is what it wrote."""
 
@@ -238,12 +241,20 @@ def test_a_query_that_partitions_would_tear_apart_is_refused() -> None:
         status, body = await ask("POST", "/api/queries", {"text": TEXT})
         assert (status, body["error"]["kind"]) == (400, "partitions")
         assert "3 partitions" in body["error"]["text"]
+        assert "`saffron stream add events_by_symbol --from events --key symbol`" in body["error"]["text"]
         row = {"name": "events", "topic": TOPICS.events, "key": "symbol", "schema": None, "disorder": 0, "idle": None}
         world.tables.apply(TOPICS.streams, b"events", orjson.dumps(row), 5)
         assert (await ask("POST", "/api/queries", {"text": TEXT}))[0] == 201
         status, body = await ask("POST", "/api/queries", {"text": TEXT.replace("[symbol] AND ", ""), "name": "rally"})
         assert (status, body["error"]["kind"]) == (400, "partitions")
-        assert "[symbol]" in body["error"]["text"]
+        assert "`saffron stream add events_in_one --from events --partitions 1`" in body["error"]["text"]
+        # A count of a sector is over all of its symbols, which lie in several partitions.
+        status, body = await ask("POST", "/api/queries", {"text": SECTORS, "name": "sectors"})
+        assert (status, body["error"]["kind"]) == (400, "partitions")
+        assert "--from events --key sector`" in body["error"]["text"]
+        assert (await ask("POST", "/api/queries", {"text": SECTORS.replace("BY", "BY symbol,"), "name": "both"}))[
+            0
+        ] == 201
 
     world.run(talk)
 

@@ -61,6 +61,10 @@ class FakeResults:
     def position(self) -> NDArray[np.int64]:
         return np.zeros(len(self._rows), dtype=np.int64)
 
+    @property
+    def with_event(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self._rows), dtype=np.bool_)
+
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -19,6 +19,7 @@ from saffron.runtime.inner_hop import Hop, InnerHop
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing, decode, encode
 from tests.unit.runtime.some_time import SomeTime
@@ -92,7 +93,7 @@ class Inner:
         self.hop.close()
 
 
-def matcher(world: World, log: MemoryLog) -> LastHop:
+def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
     beside = SomeTime(world.random)
 
     def plan(where: TopicPartition) -> ChainPlan:
@@ -109,7 +110,13 @@ def matcher(world: World, log: MemoryLog) -> LastHop:
             background=beside,
         )
 
-    return LastHop(log, "matcher", topics=lambda: ["admitted"], plan=plan, limits=LIMITS, poll_records=8)
+    return LastHop(
+        log,
+        "matcher",
+        topics=lambda: ["admitted"],
+        chain=lambda consumer, where, clock: ResultChain(log, consumer, plan(where), LIMITS, clock),
+        poll_records=8,
+    )
 
 
 def make_world(seed: int, directory: Path) -> World:

@@ -1,10 +1,11 @@
 """Blocks as bytes: one Arrow IPC stream a message, so that any Arrow reader opens it.
 
 Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
-"$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), then the attributes by name. Strings are
-dictionary-encoded. Nulls are Arrow nulls, and under them the buffers hold the kind's sentinel (see `Kind`), so that
-reading is a copy of the buffers. All else is in the metadata of the Arrow schema: the format's version under
-"saffron.version", the header as JSON (schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
+"$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), "$trace" (where there is any: then the
+metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded. Nulls are Arrow nulls, and
+under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
+the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
+(schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _SEQ = "$seq"
 _LATEST = "$latest"
 _DROPPED = "$dropped"
 _KEYS = "$key"
+_TRACE = "$trace"
 _VERSION_KEY = b"saffron.version"
+_TRACED_KEY = b"saffron.traced"
 _ARROW = {Kind.INT: pa.int64(), Kind.FLOAT: pa.float64(), Kind.BOOL: pa.int8(), Kind.STRING: pa.int32()}
 _CODE = pa.dictionary(pa.int32(), pa.utf8())
 _KIND = {pa.int64(): Kind.INT, pa.float64(): Kind.FLOAT, pa.int8(): Kind.BOOL, _CODE: Kind.STRING}
@@ -72,8 +75,11 @@ def encode_block(block: Block) -> bytes:
         for name, bits in ((_DROPPED, columns.dropped), (_KEYS, columns.key))
         if bits is not None
     ]
-    fields += [(name, _arrow(column)) for name, column in columns.attributes.items()]
     metadata: Any = {_VERSION_KEY: str(VERSION).encode(), _KEY: orjson.dumps(_header(block))}
+    if columns.trace is not None:
+        fields.append((_TRACE, _arrow(columns.trace)))
+        metadata[_TRACED_KEY] = b"1"
+    fields += [(name, _arrow(column)) for name, column in columns.attributes.items()]
     schema = pa.schema([pa.field(name, array.type) for name, array in fields], metadata=metadata)
     batch = pa.RecordBatch.from_arrays([array for _, array in fields], schema=schema)
     sink = pa.BufferOutputStream()
@@ -217,6 +223,8 @@ def _columns(batch: Any, header: Header) -> Columns:
     while fields and fields[0][1].type == pa.uint64():
         name, array = fields.pop(0)
         bits[name] = _copy(array, np.dtype(np.uint64))
+    traced = _TRACED_KEY in (batch.schema.metadata or {})
+    trace = _column(fields.pop(0)[1]) if traced else None
     return Columns(
         seq=seq,
         ts=_copy(ts, np.dtype(np.int64)),
@@ -226,6 +234,7 @@ def _columns(batch: Any, header: Header) -> Columns:
         dropped=bits.get(_DROPPED),
         latest=latest,
         key=bits.get(_KEYS),
+        trace=trace,
     )
 
 

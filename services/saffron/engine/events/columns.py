@@ -36,6 +36,7 @@ class Columns:
     `dropped`: uint64 [n] or None: bit q set = event dropped for the active query with slot q (shedding).
     `latest`: int64 [n] or None: the event happened at one of ts .. latest (imprecise time); None: all exactly at ts.
     `key`: uint64 [n] or None: the event's features as one number (G1, G4), where the shedder has computed them.
+    `trace`: a string column or None: the trace context that events came with; None where no event had any.
     """
 
     seq: NDArray[np.int64]
@@ -46,6 +47,7 @@ class Columns:
     dropped: NDArray[np.uint64] | None = None
     latest: NDArray[np.int64] | None = None
     key: NDArray[np.uint64] | None = None
+    trace: Column | None = None
 
     def __len__(self) -> int:
         return len(self.seq)

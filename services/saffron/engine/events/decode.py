@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column
-from saffron.engine.events.exact import DAY, Bad, Event, Mark, Reason, decode_exactly
+from saffron.engine.events.exact import DAY, Bad, Event, Mark, Reason, Source, decode_exactly
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.scan import scan_events
 from saffron.engine.events.scan_tables import Cells, cells_for, fields_of, grown, scratch_for, strings_for, texts
@@ -30,11 +30,12 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class WatermarkRecord:
-    """Record `row` of the batch is a `$watermark`."""
+    """Record `row` of the batch is a `$watermark`; of one `source` alone, where the stream is a re-keyed one."""
 
     row: int
     ts: int
     end: bool
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,14 @@ class Decoder:
         cells, values = self._scan(batch)
         draft = _Draft(self.schema, cells, values)
         for row in np.flatnonzero(cells.exact).tolist():
-            time = None if batch.times is None else int(batch.times[row])
-            draft.put(row, decode_exactly(batch.value(row), self.schema, time, self.max_future))
+            draft.put(row, self._exactly(batch, row))
         return draft.decoded()
+
+    def _exactly(self, batch: RawBatch, row: int) -> Event | Mark | Bad:
+        if batch.refused and (known := batch.refused.get(int(batch.offsets[row]))) is not None:
+            return Bad(cast("Reason", known[0]), known[1])
+        time = None if batch.times is None else int(batch.times[row])
+        return decode_exactly(batch.value(row), self.schema, time, self.max_future)
 
     def _scan(self, batch: RawBatch) -> tuple[Cells, list[list[str]]]:
         """Run the scanner over the batch: its cells, and the strings of each row of codes."""
@@ -138,7 +144,7 @@ class _Draft:
         if isinstance(outcome, Bad):
             self._bad.append(BadRecord(row, outcome.reason, outcome.detail))
         elif isinstance(outcome, Mark):
-            self._watermarks.append(WatermarkRecord(row, outcome.ts, outcome.end))
+            self._watermarks.append(WatermarkRecord(row, outcome.ts, outcome.end, outcome.source))
         else:
             self._good[row] = True
             self._put_event(row, outcome)

@@ -18,7 +18,18 @@ from saffron.engine.events.times import parse_iso
 
 Scalar = int | float | str | bool | None
 Reason = Literal[
-    "too-large", "not-json", "not-an-object", "nested-value", "no-type", "no-ts", "future-ts", "bad-ts", "schema"
+    "too-large",
+    "not-json",
+    "not-an-object",
+    "nested-value",
+    "no-type",
+    "no-ts",
+    "future-ts",
+    "bad-ts",
+    "schema",
+    "no-frame",
+    "unknown-schema",
+    "bad-payload",
 ]
 """Why a record is no event, for counting."""
 
@@ -44,11 +55,24 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Partition `number` of the `count` that a re-keyed stream is made from; `silent`: none need wait for it now."""
+
+    number: int
+    count: int
+    silent: bool = False
+
+
+@dataclass(frozen=True)
 class Mark:
-    """A `$watermark`: nothing with a smaller ts will come; `end`: every window opened so far closes."""
+    """A `$watermark`: nothing with a smaller ts will come; `end`: every window opened so far closes.
+
+    `source`: of a re-keyed stream, which source partition says so, for itself alone.
+    """
 
     ts: int
     end: bool
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -179,13 +203,32 @@ def _timestamp(given: Any) -> int:
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:
-    if event.get("ts") is None:
+    source = _source(event)
+    silent = source is not None and source.silent
+    if event.get("ts") is None and not silent:
         raise _Refused("no-ts", f"a {WATERMARK_TYPE} needs a 'ts'")
-    ts = _timestamp(event["ts"])
-    end = event.get("end", False)
-    if not isinstance(end, bool):
-        raise _Refused("schema", f"'end' of a {WATERMARK_TYPE} should be true or false, and is {_shown(end)}")
-    return Mark(ts, end)
+    ts = -MAX_TS if event.get("ts") is None else _timestamp(event["ts"])
+    return Mark(ts, _flag(event, "end"), source)
+
+
+def _source(event: Mapping[str, Any]) -> Source | None:
+    if "source" not in event:
+        return None
+    number, count = event["source"], event.get("sources")
+    if type(number) is not int or type(count) is not int or not 0 <= number < count:
+        raise _Refused(
+            "schema",
+            f"'source' and 'sources' of a {WATERMARK_TYPE} should be a partition of the source and how many it has, "
+            f"and are {_shown(number)} and {_shown(count)}",
+        )
+    return Source(number, count, _flag(event, "silent"))
+
+
+def _flag(event: Mapping[str, Any], name: str) -> bool:
+    given = event.get(name, False)
+    if not isinstance(given, bool):
+        raise _Refused("schema", f"{name!r} of a {WATERMARK_TYPE} should be true or false, and is {_shown(given)}")
+    return given
 
 
 def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:

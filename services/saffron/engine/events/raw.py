@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ class RawBatch:
     `starts`, `ends`: int64 [n].
     `offsets`: int64 [n], ascending: the records' offsets in the partition, or their positions in the input of a replay.
     `times`: int64 [n] or None: the messages' own times in ms (negative: the message has none). None in a replay.
+    `traces`: [n] trace context that each message's headers carry, or None; None where no message has any.
+    `originals`: the same records as they came, where those here are a translation (`engine.events.framed`).
+    `refused`: offset of a record that could not be translated (it is empty here) -> (reason, sentence).
     """
 
     buffer: NDArray[np.uint8]
@@ -26,19 +29,35 @@ class RawBatch:
     ends: NDArray[np.int64]
     offsets: NDArray[np.int64]
     times: NDArray[np.int64] | None = None
+    traces: Sequence[str | None] | None = None
+    originals: RawBatch | None = None
+    refused: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def value(self, row: int) -> bytes:
-        """The original bytes of one record."""
+        """The bytes of one record."""
         return self.buffer[self.starts[row] : self.ends[row]].tobytes()
+
+    def original(self, row: int) -> bytes:
+        """The bytes of one record as its message had them."""
+        return (self if self.originals is None else self.originals).value(row)
 
     def part(self, start: int, stop: int) -> RawBatch:
         """Records start..stop-1, sharing the buffer."""
         times = None if self.times is None else self.times[start:stop]
         rows = slice(start, stop)
-        return RawBatch(self.buffer, self.starts[rows], self.ends[rows], self.offsets[rows], times)
+        return RawBatch(
+            self.buffer,
+            self.starts[rows],
+            self.ends[rows],
+            self.offsets[rows],
+            times,
+            None if self.traces is None else self.traces[rows],
+            None if self.originals is None else self.originals.part(start, stop),
+            self.refused,
+        )
 
 
 def batch_of_values(

@@ -50,6 +50,7 @@ def _at(columns: Columns, rows: slice | NDArray[np.int64]) -> Columns:
         dropped=None if columns.dropped is None else columns.dropped[rows],
         latest=None if columns.latest is None else columns.latest[rows],
         key=None if columns.key is None else columns.key[rows],
+        trace=None if columns.trace is None else replace(columns.trace, data=columns.trace.data[rows]),
     )
 
 
@@ -70,6 +71,7 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
         dropped=_concat_bits(parts, [part.dropped for part in parts]),
         latest=latest,
         key=_concat_bits(parts, [part.key for part in parts]),
+        trace=_concat_traces(parts),
     )
 
 
@@ -79,6 +81,25 @@ def _concat_bits(parts: Sequence[Columns], bits: Sequence[Bits | None]) -> Bits 
         return None
     filled = [np.zeros(len(part), np.uint64) if own is None else own for part, own in zip(parts, bits, strict=True)]
     return np.concatenate(filled)
+
+
+def _concat_traces(parts: Sequence[Columns]) -> Column | None:
+    """Of each part, nulls where it has none; None if none has any."""
+    if all(part.trace is None for part in parts):
+        return None
+    return concat_column(
+        [
+            Column(Kind.STRING, np.full(len(part), NULL_CODE, dtype=np.int32)) if part.trace is None else part.trace
+            for part in parts
+        ]
+    )
+
+
+def string_column(texts: Sequence[str | None]) -> Column:
+    """A string column of these texts."""
+    codes: dict[str, int] = {}
+    data = [NULL_CODE if text is None else codes.setdefault(text, len(codes)) for text in texts]
+    return Column(Kind.STRING, np.array(data, dtype=np.int32), tuple(codes))
 
 
 def concat_column(parts: Sequence[Column]) -> Column:
@@ -113,7 +134,8 @@ def pruned(column: Column) -> Column:
 def prune_columns(columns: Columns) -> Columns:
     """The same events; every string column has only the strings that it uses."""
     attributes = {name: pruned(column) for name, column in columns.attributes.items()}
-    return replace(columns, type=pruned(columns.type), attributes=attributes)
+    trace = None if columns.trace is None else pruned(columns.trace)
+    return replace(columns, type=pruned(columns.type), attributes=attributes, trace=trace)
 
 
 def column_values(column: Column) -> list[int | float | str | bool | None]:

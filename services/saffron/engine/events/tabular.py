@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 from enum import Enum
 from itertools import chain, islice
 from pathlib import Path
@@ -15,6 +14,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from saffron.engine.events.as_json import as_json
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import InputError
@@ -69,7 +69,7 @@ def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordB
     row = 1
     for batch in batches:
         plain = {column: _plain(column, array) for column, array in zip(batch.schema.names, batch.columns, strict=True)}
-        events = [orjson.dumps(event, default=_as_json) for event in pa.RecordBatch.from_pydict(plain).to_pylist()]
+        events = [orjson.dumps(event, default=as_json) for event in pa.RecordBatch.from_pydict(plain).to_pylist()]
         yield events, list(range(row, row + len(events)))
         row += len(events)
 
@@ -145,11 +145,3 @@ def _plain(name: str, array: Any) -> Any:
     if name == "ts":
         return array.cast(pa.timestamp("ms", tz=array.type.tz), safe=False).cast(pa.int64())
     return array.cast(pa.timestamp("us", tz=array.type.tz), safe=False)
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)

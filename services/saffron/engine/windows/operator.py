@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.columns import Columns
+from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.decode import Decoded, Decoder
 from saffron.engine.events.exact import DAY, Reason
 from saffron.engine.events.infer import INFER_EVENTS, infer_schema
@@ -27,13 +27,14 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
-from saffron.engine.events.tables import empty_columns, slice_columns, take_columns
+from saffron.engine.events.tables import empty_columns, slice_columns, string_column, take_columns
 from saffron.engine.standing import Compiler, compile_text
 from saffron.engine.windows.arrival import Resumption, judge
-from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.bounds import NEVER, NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, HoldBack
 from saffron.engine.windows.marks import Mark, Marks
 from saffron.engine.windows.outbox import Outbox
+from saffron.engine.windows.sources import Sources
 from saffron.engine.windows.standing import Change, Notice, Standing
 from saffron.errors import SchemaError
 from saffron.language.plan import Plan
@@ -56,7 +57,11 @@ class DeadLetter:
 
 
 class WindowingOperator:
-    """See the module. `disorder_ms`: how late an event may be; `checkpoint_every`: records between checkpoints."""
+    """See the module. `disorder_ms`: how late an event may be; `checkpoint_every`: records between checkpoints.
+
+    `rekeyed`: the stream is made from another one, whose partitions say how far they are (see `sources`); its events
+    raise no watermark, and `disorder_ms` says nothing.
+    """
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class WindowingOperator:
         max_future: int = DAY,
         infer_events: int = INFER_EVENTS,
         compiler: Compiler = compile_text,
+        rekeyed: bool = False,
     ) -> None:
         self.partition = partition
         self.stream = stream
@@ -87,6 +93,8 @@ class WindowingOperator:
         self._read = 0
         self._next_offset = 0
         self._marks = Marks(disorder_ms)
+        self._rekeyed = rekeyed
+        self._sources = Sources()
         self._resumption: Resumption | None = None
         self._positions: dict[str, Any] = {}
         self._dead: list[DeadLetter] = []
@@ -224,6 +232,7 @@ class WindowingOperator:
         self._next_offset = taken["next_offset"]
         self._read = self._next_offset if taken["lowest_held"] is None else taken["lowest_held"]
         self._marks = Marks.of(taken["marks"], self._read)
+        self._sources = Sources.of(taken.get("sources"))
         self._positions = dict(taken["positions"])
         if outbox.released is not None:
             self._resumption = Resumption(self._next_offset, outbox.released)
@@ -246,21 +255,25 @@ class WindowingOperator:
 
         "released": (ts, offset) of the last event written; "lowest_held": from where to read again, null: from
         "next_offset", below which everything has been seen; "floor": the watermark to begin with there; "ended": offset
-        of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat.
+        of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat; "sources": what
+        those of a re-keyed stream had said there.
         """
         again = [left, self._hold.lowest_offset, self._outbox.unwritten_end()]
         if self._read < self._next_offset:
             again.append(self._read)  # an earlier owner's records are still being read again
         lowest = min((offset for offset in again if offset is not None), default=None)
         released = self._outbox.released
+        first = self._next_offset if lowest is None else lowest
+        sources = self._sources.record(first)
         return {
             "released": None if released is None else list(released),
             "lowest_held": lowest,
             "next_offset": self._next_offset,
             "floor": floor,
             "ended": self._outbox.ended,
-            "marks": self._marks.records(self._next_offset if lowest is None else lowest, floor),
+            "marks": self._marks.records(first, floor),
             "positions": self._positions,
+            **({} if sources is None else {"sources": sources}),
         }
 
     # ------------------------------------------------------------ the schema
@@ -314,7 +327,7 @@ class WindowingOperator:
 
     def _take_records(self, batch: RawBatch) -> None:
         decoder = self._decoder or Decoder(Schema({}, {}, {}), self._max_future)
-        decoded = decoder.decode(batch)
+        decoded = self._of_sources(decoder.decode(batch), batch)
         self._counts["mistyped"] += decoded.mistyped
         self._counts["unknown_attributes"] += decoded.unknown_attributes
         letters: list[tuple[int, str, str]] = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
@@ -328,17 +341,27 @@ class WindowingOperator:
         letters += self._arrive(batch, decoded, first, len(batch))
         self._bury(batch, letters)
 
+    def _of_sources(self, decoded: Decoded, batch: RawBatch) -> Decoded:
+        """The same, with what single sources say turned into what it means for all of them."""
+        if all(mark.source is None for mark in decoded.watermarks):
+            return decoded
+        marks = (
+            mark if mark.source is None else self._sources.heard(int(batch.offsets[mark.row]), mark)
+            for mark in decoded.watermarks
+        )
+        return replace(decoded, watermarks=tuple(marks))
+
     def _arrive(self, batch: RawBatch, decoded: Decoded, first: int, last: int) -> list[tuple[int, str, str]]:
         """Take the events of records first..last-1; returns the late ones as (row, reason, detail)."""
         low, high = np.searchsorted(decoded.rows, (first, last)).tolist()
         rows = decoded.rows[low:high]
         offsets = batch.offsets[rows]
-        verdict = judge(
-            decoded, first, last, slice(low, high), offsets, self._watermark, self._marks.disorder, self._resumption
-        )
+        disorder = NEVER if self._rekeyed else self._marks.disorder
+        verdict = judge(decoded, first, last, slice(low, high), offsets, self._watermark, disorder, self._resumption)
         self._watermark = verdict.watermark
         times = np.zeros(high - low, dtype=np.int64) if batch.times is None else np.maximum(batch.times[rows], 0)
-        arrivals = _arrivals(decoded, low, high, times, offsets, verdict.taken)
+        trace = None if batch.traces is None else string_column([batch.traces[row] for row in rows.tolist()])
+        arrivals = _arrivals(decoded, low, high, times, offsets, verdict.taken, trace)
         self._release(arrivals)
         late = np.flatnonzero(verdict.late)
         return [
@@ -363,7 +386,7 @@ class WindowingOperator:
     def _bury(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
         for row, reason, detail in sorted(letters):
             timestamp = 0 if batch.times is None else int(batch.times[row])
-            self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, batch.value(row)))
+            self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, batch.original(row)))
             if reason == _LATE:
                 self._counts["late"] += 1
             else:
@@ -396,6 +419,7 @@ def _arrivals(
     times: NDArray[np.int64],
     offsets: NDArray[np.int64],
     taken: NDArray[np.bool_],
+    trace: Column | None,
 ) -> Arrivals:
     """Events low..high-1 of a batch, as far as they are taken."""
     columns = Columns(
@@ -406,7 +430,7 @@ def _arrivals(
         attributes=decoded.attributes,
         latest=decoded.latest,
     )
-    columns = replace(slice_columns(columns, low, high), time=times)
+    columns = replace(slice_columns(columns, low, high), time=times, trace=trace)
     if taken.all():
         return Arrivals(columns, offsets)
     rows = np.flatnonzero(taken).astype(np.int64, copy=False)

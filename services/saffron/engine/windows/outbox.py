@@ -72,6 +72,7 @@ class Outbox:
             type=columns.type,
             attributes=columns.attributes,
             latest=columns.latest,
+            trace=columns.trace,
         )
         self._parts.append(Arrivals(columns, arrivals.offsets))
         self.next_seq += n

@@ -1,0 +1,80 @@
+"""The watermark of a re-keyed stream: the lowest of what the source's partitions have said, each for itself.
+
+Events of a re-keyed partition come from every partition of the source, some of which are read faster than others, so
+that their ts says nothing of what is still to come. What does is a `$watermark` of each source partition, which stands
+behind the events that it speaks of. Nothing passes before all have spoken; one that is silent is not waited for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from saffron.engine.events.decode import WatermarkRecord
+from saffron.engine.windows.bounds import NO_WATERMARK
+
+
+@dataclass
+class _Words:
+    """`said`: number of a source partition -> [its watermark, whether it is silent]. `ended`: who has said "end"."""
+
+    count: int = 0
+    said: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+
+    def take(self, mark: WatermarkRecord) -> bool:
+        """Note what one says; True if it was the last one to say "end"."""
+        source = mark.source
+        assert source is not None
+        self.count = max(self.count, source.count)
+        before = self.said.get(source.number, (NO_WATERMARK, False))[0]
+        self.said[source.number] = (max(before, mark.ts), source.silent)
+        if mark.end:
+            self.ended.add(source.number)
+        if len(self.ended) < self.count:
+            return False
+        self.ended.clear()
+        return True
+
+    @property
+    def lowest(self) -> int:
+        """Of those that are not silent; NO_WATERMARK while one has not spoken, or none does any more."""
+        if len(self.said) < self.count:
+            return NO_WATERMARK
+        return min((ts for ts, silent in self.said.values() if not silent), default=NO_WATERMARK)
+
+
+class Sources:
+    """All sources of one partition. `record` and `of`: what a new owner begins with, at the record it reads first."""
+
+    def __init__(self) -> None:
+        self._now = _Words()
+        self._then = _Words()
+        self._since: deque[tuple[int, WatermarkRecord]] = deque()
+
+    @classmethod
+    def of(cls, record: list[Any] | None) -> Sources:
+        """From a block's input."""
+        found = cls()
+        if record is not None:
+            count, said, ended = record
+            for words in (found._now, found._then):
+                words.count, words.ended = count, set(ended)
+                words.said = {number: (ts, silent) for number, ts, silent in said}
+        return found
+
+    def heard(self, offset: int, mark: WatermarkRecord) -> WatermarkRecord:
+        """What the record at `offset` means for the partition as a whole."""
+        self._since.append((offset, mark))
+        end = self._now.take(mark)
+        return replace(mark, ts=self._now.lowest, end=end)
+
+    def record(self, position: int) -> list[Any] | None:
+        """For a block's input: what had been said before the record at `position`, which never goes back."""
+        while self._since and self._since[0][0] < position:
+            self._then.take(self._since.popleft()[1])
+        words = self._then
+        if not words.count:
+            return None
+        return [words.count, [[number, *word] for number, word in sorted(words.said.items())], sorted(words.ended)]

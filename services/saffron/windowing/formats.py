@@ -1,0 +1,132 @@
+"""What turns a stream's messages into JSON events, where they are of another format."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.events.framed import NoReader, Reader, schema_ids, translated, unframed
+from saffron.engine.events.raw import RawBatch
+from saffron.errors import SchemaError
+from saffron.runtime.background import Background
+from saffron.runtime.health import Health
+from saffron.runtime.registry import Registry, WriterSchema, over_http
+
+_LOG = logging.getLogger(__name__)
+_TELL_MS = 10_000
+
+Translation = Callable[[RawBatch], RawBatch | None]
+"""A batch as JSON events; None while the registry has not said what it needs to know: try again."""
+
+
+class Formats:
+    """Of all streams of a process. `credentials`: for their registries. `clock`: ms. `background`: where registries
+    are asked (a thread of its own, if None)."""
+
+    def __init__(
+        self, credentials: str, health: Health, clock: Callable[[], int], background: Background | None = None
+    ) -> None:
+        self._credentials = credentials
+        self._health = health
+        self._clock = clock
+        self._background = background
+        self._threads = ExitStack()
+        self._registries: dict[str, _Readers] = {}
+        self._told_at = -_TELL_MS
+
+    def translation(self, row: Mapping[str, Any]) -> Translation | None:
+        """Of a stream by its record; None where its messages are JSON events as they come."""
+        kind = row.get("format") or "json"
+        if kind == "json":
+            return None
+        if kind == "json-schema":
+            return lambda batch: unframed(batch, schema_ids(batch))
+        readers = self._readers(str(row["registry"]))
+        return lambda batch: self._translate(batch, readers)
+
+    def close(self) -> None:
+        self._threads.close()
+
+    # ------------------------------------------------------------ inside
+
+    def _readers(self, url: str) -> _Readers:
+        if url not in self._registries:
+            if self._background is None:
+                self._background = self._threads.enter_context(ThreadPoolExecutor(1, "registry")).submit
+            self._registries[url] = _Readers(Registry(over_http(url, self._credentials), self._background))
+        return self._registries[url]
+
+    def _translate(self, batch: RawBatch, readers: _Readers) -> RawBatch | None:
+        ids = schema_ids(batch)
+        found = readers.of([one for one in np.unique(ids).tolist() if one >= 0], self._clock())
+        if found is None:
+            self._wait(readers.waiting)
+            return None
+        self._health.done("registry")
+        return translated(batch, ids, found)
+
+    def _wait(self, why: str) -> None:
+        """Say what is waited for, in the log now and then."""
+        if not why:
+            return
+        self._health.waiting("registry", why)
+        if self._clock() - self._told_at >= _TELL_MS:
+            self._told_at = self._clock()
+            _LOG.warning("%s: events that need it wait", why)
+
+
+class _Readers:
+    """Readers of one registry's schemas, each made once."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._lacking = ""
+        self._made: dict[int, Reader | NoReader] = {}
+
+    @property
+    def waiting(self) -> str:
+        """Why nothing comes; empty while the registry has been asked and may yet answer."""
+        return self._lacking or self._registry.waiting
+
+    def of(self, ids: list[int], now_ms: int) -> Mapping[int, Reader | NoReader] | None:
+        missing = [one for one in ids if one not in self._made]
+        if not missing:
+            return self._made
+        schemas = self._registry.schemas(missing, now_ms)
+        if schemas is None:
+            return None
+        unknown = {}
+        for one, schema in schemas.items():
+            if schema is None:
+                unknown[one] = NoReader("unknown-schema", f"the registry knows no schema {one}")
+                continue
+            try:
+                self._made[one] = _reader(one, schema)
+            except ImportError as error:
+                self._lacking = f"schema {one} is {schema.kind}, and {error.name} is missing: install saffron[registry]"
+                return None
+        return {**self._made, **unknown}
+
+
+def _reader(one: int, schema: WriterSchema) -> Reader | NoReader:
+    """For the writer's schema, whatever the stream is said to be: its messages may change from one to the other.
+
+    ImportError: what reads such schemas is not installed.
+    """
+    try:
+        if schema.kind == "AVRO":
+            from saffron.engine.events.avro import avro_reader
+
+            return avro_reader(schema.text, [text for _, text in schema.references])
+        if schema.kind == "PROTOBUF":
+            from saffron.engine.events.protobuf import protobuf_reader
+
+            return protobuf_reader(schema.text, schema.references)
+    except SchemaError as error:
+        return NoReader("unknown-schema", f"schema {one} cannot be used: {error}")
+    return lambda payload: payload

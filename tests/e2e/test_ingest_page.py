@@ -1,0 +1,63 @@
+"""Every `saffron` command of docs/ingest.md, in its order; and the answers over partitions are those without them."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+
+from saffron.runtime.murmur2 import partition_of
+from tests.e2e.command import Command
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "ingest.md").read_text("utf-8")
+COMMANDS = [shlex.split(line) for line in re.findall(r"^\.venv/bin/saffron (.+)$", PAGE, re.MULTILINE)]
+DATA = ROOT / "services" / "saffron" / "data"
+LIMIT = 20_000
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+
+def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    saffron = Command(tmp_path / "data")
+    query = str(DATA / "downtrends.saf")
+    expected = answers(saffron.run("replay", "-q", query, str(first_quotes(tmp_path))).stdout)
+    try:
+        for words in COMMANDS[:-1]:
+            fewer = ["--without=model-builder", "--without=control"] if words[0] == "up" else []
+            saffron.run(*words, *fewer)
+            if words[:2] == ["query", "check"]:
+                refused = saffron.run("query", "add", query, status=1).stderr
+                assert "`saffron stream add events_by_sector --from events --key sector`" in refused
+        found = saffron.run("tail", "trends", "--from", "earliest", "--count", str(len(expected))).stdout
+    finally:
+        saffron.run(*COMMANDS[-1])
+    assert COMMANDS[-1] == ["down"]
+    assert saffron.survivors() == []
+    assert answers(found) == expected
+    for line in found.splitlines():
+        one = orjson.loads(line)
+        assert one["partition"] == partition_of(one["group"]["sector"].encode(), 3)
+
+
+def first_quotes(directory: Path) -> Path:
+    """As many quotes as the page produces, as a file of their own."""
+    path = directory / "quotes.ndjson"
+    with zstandard.open(DATA / "stock_quotes.ndjson.zst", "rb") as packed:
+        path.write_bytes(b"".join(islice(io.BufferedReader(packed), LIMIT)))
+    assert ("--limit", str(LIMIT)) in [pair for words in COMMANDS for pair in pairwise(words)]
+    return path
+
+
+def answers(lines: str) -> list[Any]:
+    """Windows, groups and counts, without what depends on partitions."""
+    rows = map(orjson.loads, lines.splitlines())
+    return sorted((one["window"], one["group"]["sector"], one["return"]["COUNT(*)"]) for one in rows)

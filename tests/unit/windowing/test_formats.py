@@ -1,0 +1,146 @@
+"""Messages by schemas of a registry, through the service: it is asked once, and waited for while it is down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from saffron.engine.events.codec import decode_block
+from saffron.errors import SettingsError
+from saffron.runtime.background import at_once
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.registry import Registry, over_http
+from saffron.runtime.tags import BlockTag, read_tag
+from saffron.runtime.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.windowing.service import WindowingService
+from tests.unit.engine.events.test_framed import FIRST, MS, SECOND, WHEN, avro, framed
+from tests.unit.windowing.fake_registry import FakeRegistry, running
+
+TOPICS = Topics("t.")
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with running() as one:
+        one.add(1, json.dumps(FIRST))
+        one.add(2, json.dumps(SECOND))
+        yield one
+
+
+class Bench:
+    """The service over a stream of Avro messages on an in-memory log."""
+
+    def __init__(self, directory: Path, url: str) -> None:
+        self.now = MS
+        self.broker = MemoryBroker(lambda: self.now)
+        for spec in [
+            *topic_specs("t.", 1),
+            topic_files()["events"].spec("quotes", 1),
+            *stream_topics("t.", "quotes", 1),
+        ]:
+            self.broker.create(spec)
+        self.producer = MemoryLog(self.broker).producer()
+        row = {"name": "quotes", "topic": "quotes", "key": None, "schema": None, "disorder": 0, "idle": None}
+        row |= {"format": "avro", "registry": url}
+        self.producer.send(TOPICS.streams, 0, orjson.dumps(row), key=b"quotes")
+        self.health = Health("windowing")
+        settings = replace(Settings(), data=directory, prefix="t.", flush_ms=5, registry_auth="me:secret")
+        self.service = WindowingService(MemoryLog(self.broker), settings, Metrics(), self.health, background=at_once)
+
+    def send(self, *values: bytes) -> None:
+        for value in values:
+            self.producer.send("quotes", 0, value, timestamp=MS)
+
+    def drive(self, milliseconds: int, step: int = 20) -> None:
+        for _ in range(milliseconds // step):
+            self.now += step
+            self.service.step(self.now)
+
+    def symbols(self) -> list[str]:
+        records = self.broker.partition(TopicPartition(TOPICS.windows_of("quotes"), 0)).read(0, 1000, False)[0]
+        blocks = [decode_block(record.value or b"") for record in records if isinstance(read_tag(record), BlockTag)]
+        columns = [block.columns.attributes["symbol"] for block in blocks if len(block.columns)]
+        return [one.values[code] for one in columns for code in one.data.tolist()]
+
+    def letters(self) -> list[dict[str, Any]]:
+        records = self.broker.partition(TopicPartition(TOPICS.dead_letters, 0)).read(0, 1000, False)[0]
+        return [orjson.loads(record.value or b"") for record in records]
+
+
+def quote(schema: int, symbol: str) -> bytes:
+    written = FIRST if schema == 1 else SECOND
+    price = Decimal("1.00") if schema == 1 else 1.0
+    return avro(schema, written, {"ts": WHEN, "symbol": symbol, "price": price})
+
+
+def test_a_registry_that_is_down_is_waited_for_and_nothing_is_lost(registry: FakeRegistry, tmp_path: Path) -> None:
+    registry.down = True
+    bench = Bench(tmp_path, registry.url)
+    bench.send(quote(1, "IBM"), quote(2, "KO"))
+    bench.drive(3_000)
+    assert (bench.symbols(), bench.letters()) == ([], [])
+    waiting = bench.health.status()["waiting"]["registry"]
+    assert waiting == f"the schema registry at {registry.url} answers 500 Internal Server Error"
+    assert len(registry.asked) <= 2 * 4, "once a second for each schema"
+    registry.down = False
+    bench.drive(4_000)
+    assert bench.symbols() == ["IBM", "KO"]
+    assert "registry" not in bench.health.status()["waiting"]
+    assert registry.authorization == "Basic bWU6c2VjcmV0"
+    asked = len(registry.asked)
+    bench.send(quote(2, "XOM"), quote(1, "GE"))
+    bench.drive(200)
+    assert bench.symbols() == ["IBM", "KO", "XOM", "GE"]
+    assert len(registry.asked) == asked, "what an id means never changes"
+    bench.service.close(bench.now)
+
+
+def test_a_schema_that_nobody_knows_is_a_dead_letter_until_somebody_does(
+    registry: FakeRegistry, tmp_path: Path
+) -> None:
+    bench = Bench(tmp_path, registry.url)
+    unknown = framed(7, quote(1, "GE")[5:])
+    bench.send(quote(1, "IBM"), unknown)
+    bench.drive(2_000)
+    assert bench.symbols() == ["IBM"]
+    (letter,) = bench.letters()
+    assert (letter["reason"], letter["detail"]) == ("unknown-schema", "the registry knows no schema 7")
+    registry.add(7, json.dumps(FIRST))
+    bench.drive(10_000)
+    bench.send(unknown)
+    bench.drive(500)
+    assert bench.symbols() == ["IBM", "GE"]
+    bench.service.close(bench.now)
+
+
+def test_references_come_before_what_names_them() -> None:
+    body = {"schema": "top", "references": [{"name": "a", "subject": "s/a", "version": 3}]}
+    answers = {
+        "/schemas/ids/5": body,
+        "/subjects/s%2Fa/versions/3": {"schema": "A", "references": [{"name": "b", "subject": "sb", "version": 1}]},
+        "/subjects/sb/versions/1": {"schema": "B"},
+    }
+    asked = Registry(answers.__getitem__, at_once)
+    assert asked.schemas([5], 0) is None
+    found = asked.schemas([5], 1)
+    assert found is not None
+    assert found[5] is not None
+    assert (found[5].kind, found[5].text, found[5].references) == ("AVRO", "top", (("b", "B"), ("a", "A")))
+
+
+@pytest.mark.parametrize("url", ["registry:8081", "ftp://registry", "http://me:secret@registry:8081", "http://"])
+def test_a_registry_needs_a_url_without_a_password(url: str) -> None:
+    with pytest.raises(SettingsError, match="registry_auth"):
+        over_http(url, "")

@@ -1,0 +1,164 @@
+"""Streams made from others: under faults every event goes on exactly once, and its new stream's order is its own."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from saffron.engine.events.codec import decode_block
+from saffron.runtime.block_reader import BlockReader
+from saffron.runtime.config import Settings
+from saffron.runtime.health import Health
+from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.windowing.service import WindowingService
+from tests.unit.runtime.some_time import SomeTime
+from tests.unit.runtime.world import Chaos, World
+
+TOPICS = Topics("t.")
+NAME, TOPIC = "by_sector", "t.by_sector"
+SOURCES, TARGETS = 3, 2
+SECTORS = ("tech", "food", "oil", "rail")
+DISORDER = 500
+
+
+@dataclass
+class System:
+    """Two members of `windowing` over a source of three partitions, and a stream made from it, of two."""
+
+    seed: int
+    directory: Path
+    chaos: Chaos = field(default_factory=Chaos)
+    idle: int | None = None
+    sent: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.world = World(self.seed, self.directory, self.chaos)
+        self.world.topics(*topic_specs("t.", SOURCES), topic_files()["events"].spec(TOPIC, TARGETS))
+        self.world.topics(*stream_topics("t.", NAME, TARGETS))
+        self.producer = MemoryLog(self.world.broker).producer()
+        row: dict[str, object] = {"name": NAME, "topic": TOPIC, "key": "sector", "schema": None, "from": "events"}
+        row |= {"disorder": DISORDER, "idle": self.idle}
+        self.producer.send(TOPICS.streams, 0, orjson.dumps(row), key=NAME.encode())
+        self.producer.flush(1)
+        settings = replace(
+            Settings(),
+            data=self.directory,
+            prefix="t.",
+            commit_ms=10,
+            disorder_ms=DISORDER,
+            session_ms=1_000,
+            poll_records=20,
+            block_events=16,
+        )
+        beside = SomeTime(self.world.random)
+        for member in range(2):
+            self.world.add(
+                f"windowing-{member}",
+                lambda log: WindowingService(log, settings, Metrics(), Health("test"), background=beside),
+            )
+
+    def send(self, source: int, ts: int, sector: str | None) -> None:
+        number = len(self.sent)
+        body = {"type": "Quote", "ts": ts, "n": number} | ({"sector": sector} if sector else {})
+        value = orjson.dumps(body)
+        self.sent.append(value)
+        headers = [("n", b"%d" % number)]
+        self.producer.send(TOPICS.events, source, value, key=b"k", headers=headers, timestamp=ts)
+        self.producer.flush(1)
+
+    def end(self, ts: int) -> None:
+        for source in range(SOURCES):
+            value = orjson.dumps({"type": "$watermark", "ts": ts, "end": True})
+            self.producer.send(TOPICS.events, source, value, timestamp=ts)
+        self.producer.flush(1)
+
+    def routed(self) -> list[Record]:
+        """Events on the new topic as a reader sees them."""
+        found = [one for p in range(TARGETS) for one in self.world.read(TOPIC, p, committed_only=True)]
+        return [one for one in found if orjson.loads(one.value or b"")["type"] != "$watermark"]
+
+    def windows(self, partition: int) -> list[tuple[int, int]]:
+        """(ts, n) in the order of the new stream."""
+        reader = BlockReader(decode_block)
+        topic = TOPICS.windows_of(NAME)
+        blocks = [reader.accept(one) for one in self.world.read(topic, partition, committed_only=False)]
+        columns = [block.columns for block in blocks if block is not None and len(block.columns)]
+        return [
+            pair for one in columns for pair in zip(one.ts.tolist(), one.attributes["n"].data.tolist(), strict=True)
+        ]
+
+    def ended(self) -> bool:
+        reader = [BlockReader(decode_block) for _ in range(TARGETS)]
+        for partition in range(TARGETS):
+            records = self.world.read(TOPICS.windows_of(NAME), partition, committed_only=False)
+            if not any(block is not None and block.end for block in map(reader[partition].accept, records)):
+                return False
+        return True
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_event_goes_on_exactly_once_whatever_dies(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    draw = random.Random(seed)
+    clock = [1_000_000 + 5_000 * source for source in range(SOURCES)]  # partitions far apart in time
+
+    def each() -> None:
+        if draw.random() < 0.2:
+            source = draw.randrange(SOURCES)
+            clock[source] += draw.randrange(300)
+            system.send(source, clock[source] - draw.choice((0, 0, 0, 400)), draw.choice((*SECTORS, None)))
+
+    system.world.run(300, each)
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    routed = system.routed()
+    assert sorted(one.value or b"" for one in routed) == sorted(system.sent), system.world.history[-20:]
+    for one in routed:
+        body = orjson.loads(one.value or b"")
+        assert one.key == body.get("sector", "").encode()
+        assert one.partition == partition_of(one.key or b"", TARGETS)
+        assert (one.timestamp, one.headers) == (body["ts"], (("n", b"%d" % body["n"]),))
+    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == [], "no event is late"
+    by_partition: dict[int, list[int]] = defaultdict(list)
+    for one in routed:
+        by_partition[one.partition].append(orjson.loads(one.value or b"")["ts"])
+    for partition in range(TARGETS):
+        assert [ts for ts, _ in system.windows(partition)] == sorted(by_partition[partition])
+
+
+def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Path) -> None:
+    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0), idle=100)
+    system.send(0, 1_000_000, "tech")
+    system.send(1, 1_000_400, "tech")
+    where = partition_of(b"tech", TARGETS)
+    system.world.settle(lambda: len(system.routed()) == 2)
+    assert system.windows(where) == [], "the events of the first may still be overtaken by 500 ms"
+    for ts in (1_001_000, 1_001_600):
+        system.send(1, ts, "tech")
+        system.world.settle(lambda: True)
+    assert [ts for ts, _ in system.windows(where)] == [1_000_000, 1_000_400, 1_001_000]
+
+
+def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
+    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0))
+    aborted = MemoryLog(system.world.broker).producer("user")
+    aborted.begin()
+    aborted.send(TOPICS.events, 0, orjson.dumps({"type": "Quote", "ts": 1, "n": -1, "sector": "tech"}), timestamp=1)
+    aborted.abort()
+    system.send(0, 1_000_000, "tech")
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    assert [one.value for one in system.routed()] == system.sent
+    partition = TopicPartition(TOPICS.windows, 0)
+    reader = BlockReader(decode_block)
+    blocks = map(reader.accept, system.world.broker.partition(partition).read(0, 1000, False)[0])
+    assert sum(len(block.columns) for block in blocks if block is not None) == 1
