@@ -26,7 +26,7 @@ SCHEMAS = ROOT / "schemas"
 EXAMPLES = SCHEMAS / "examples"
 PACKAGE = Path(saffron.__file__).parent
 OUTSIDERS = frozenset({"cli", "user"})
-WITH_HEADERS = {"events", "windows", "admitted", "complex-events", "trends"}
+WITH_HEADERS = {"windows", "admitted", "complex-events", "trends", "dead-letters", "events"}
 FIELDS = frozenset(
     {"topic", "description", "producers", "consumers", "key", "format", "partitions", "per_stream", "config", "schema"}
 )

@@ -50,7 +50,7 @@ KAFKA_MODELS = Dashboard(
         ),
         Panel(
             "Dead letters",
-            "Messages a second that were no usable event, by reason. `saffron tail dead-letters` shows them.",
+            "Messages a second that were no usable event, by reason. `saffron dlq list` shows them.",
             "cps",
             (Query(rate(DEAD_LETTERS, "reason"), "{{reason}}"),),
         ),

@@ -138,9 +138,7 @@ def _dead_letters(client: Client, inspector: Inspector) -> Finding:
     if not records:
         return ok("dead letters", "none")
     reason = orjson.loads(records[-1].value or b"{}").get("reason", "?")
-    return note(
-        "dead letters", f"there are some; the last: {reason}", "saffron tail dead-letters --from earliest --end"
-    )
+    return note("dead letters", f"there are some; the last: {reason}", "saffron dlq list")
 
 
 def _clock(client: Client) -> Finding:

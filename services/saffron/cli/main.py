@@ -28,6 +28,7 @@ _COMMANDS = {
     "query": "Standing queries: check, add, list, show, pause, resume, replace, remove.",
     "produce": "Events from files or standard input to a stream.",
     "tail": "Complex events, trends, dead letters as they come.",
+    "dlq": "Dead letters: list, show, mend and send again.",
     "run": "One service in the foreground, as in a container.",
     "doctor": "What is wrong, and the fix.",
     "config": "Settings: values, and where they come from.",

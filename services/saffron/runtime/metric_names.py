@@ -116,7 +116,7 @@ MISTYPED_VALUES = Counter(
     "give the stream a schema (`stream add --schema`)",
 )
 DEAD_LETTERS = Counter(
-    "saffron_dead_letters", ("reason",), "messages that were no usable event", "`saffron tail dead-letters` shows them"
+    "saffron_dead_letters", ("reason",), "messages that were no usable event", "`saffron dlq list` shows them"
 )
 
 # ------------------------------------------------------------ overload

@@ -1,0 +1,77 @@
+"""A dead letter, from the messages that stand under its key on `dead-letters`."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import orjson
+
+from saffron.runtime.log import Record
+
+SENT_AGAIN = "sent-again"
+"""Header of a copy of a dead letter, which notes that the letter is being sent again, or has been."""
+BEGUN, DONE = b"begun", b"done"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """It was sent again. `at`: ms, by the broker. `done`: the broker has it; else nobody lived to say so."""
+
+    at: int
+    done: bool
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A message that was no event of its stream. `at`: when it was put aside, `timestamp`: its own time (ms both).
+
+    `value`: its original bytes, None where it had none. `body`: the dead letter's own message.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    reason: str
+    detail: str
+    value: bytes | None
+    at: int
+    attempts: tuple[Attempt, ...] = ()
+    body: bytes = field(default=b"", repr=False)
+
+    @property
+    def id(self) -> str:
+        """TOPIC/PARTITION/OFFSET of the original message: the key of its dead letter."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+def gather(records: Iterable[Record]) -> dict[str, Letter]:
+    """The letters by id, in the order in which they were put aside; copies only add what they say."""
+    found: dict[str, Letter] = {}
+    for record in records:
+        letter = read(record)
+        known = found.get(letter.id, letter)
+        found[letter.id] = replace(known, attempts=_with(known.attempts, record))
+    return found
+
+
+def read(record: Record) -> Letter:
+    """One message of the topic, whatever came before it."""
+    assert record.value is not None
+    row = orjson.loads(record.value)
+    value = row["value"]
+    if value is not None:
+        value = base64.b64decode(value) if row["encoding"] == "base64" else value.encode()
+    parts = {name: row[name] for name in ("topic", "partition", "offset", "timestamp", "reason", "detail")}
+    return Letter(**parts, value=value, at=record.timestamp, body=record.value)
+
+
+def _with(attempts: tuple[Attempt, ...], record: Record) -> tuple[Attempt, ...]:
+    mark = dict(record.headers).get(SENT_AGAIN)
+    if mark is None:
+        return attempts
+    if mark == DONE and attempts and not attempts[-1].done:
+        attempts = attempts[:-1]
+    return (*attempts, Attempt(record.timestamp, mark == DONE))

@@ -1,0 +1,114 @@
+"""Reads `dead-letters` when somebody asks: there may be millions, and what is asked for is mostly at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from saffron.errors import InputError, UnavailableError
+from saffron.runtime.dead_letters.letters import Letter, gather
+from saffron.runtime.ends import each_to_end
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.topics import Topics
+
+LOOKED_AT = 10_000
+"""Messages of each partition that a list is made of: its newest ones."""
+_BATCH = 5_000
+_POLLS = 100
+_PATIENCE = 100_000
+"""Polls until a partition has been read from its beginning: as good as no limit."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which letters: all, or those of a reason, or of a topic (full name)."""
+
+    reason: str | None = None
+    topic: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """`letters`: the newest first. `reasons`: how many of each reason there are on the wanted topic.
+
+    `looked_at`: letters that were looked at; `whole`: these were all that there are.
+    """
+
+    letters: list[Letter]
+    reasons: Mapping[str, int]
+    looked_at: int
+    whole: bool
+
+
+class DeadLetters:
+    """The topic, as seen under a consumer group of its own (`group`: nothing is ever committed)."""
+
+    def __init__(self, log: Log, topics: Topics, group: str) -> None:
+        self.log = log
+        self.topics = topics
+        self._group = group
+
+    def newest(self, wanted: Wanted, count: int, look: int = LOOKED_AT) -> Found:
+        """The newest `count` letters that are wanted, among the newest `look` messages of each partition."""
+        with self._consumer() as consumer:
+            places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
+            ends = {place: consumer.watermarks(place) for place in places}
+            starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
+            letters = gather(_readable(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS))) if starts else {}
+        there = [one for one in letters.values() if wanted.topic in (None, one.topic)]
+        chosen = [one for one in there if wanted.reason in (None, one.reason)]
+        chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
+        whole = all(starts[place] == ends[place][0] for place in starts)
+        return Found(chosen[:count], Counter(one.reason for one in there), len(letters), whole)
+
+    def find(self, name: str) -> Letter:
+        """A letter by its id, the prefix of the topic may be left out. InputError: there is none."""
+        id_, place = self._place(name)
+        with self._consumer() as consumer:
+            low, high = consumer.watermarks(place) if place.partition < self.partitions else (0, 0)
+            records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_PATIENCE) if high > low else iter(())
+            letters = gather(record for record in _readable(records) if record.key in id_)
+        if not letters:
+            raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
+        return next(iter(letters.values()))
+
+    def original(self, letter: Letter) -> Record | None:
+        """The message itself, with key and headers; None: it is no longer in its topic. UnavailableError."""
+        place = TopicPartition(letter.topic, letter.partition)
+        with self._consumer() as consumer:
+            low, high = consumer.watermarks(place) if self.log.partitions(letter.topic) else (0, 0)
+            if not low <= letter.offset < high:
+                return None
+            for record in each_to_end(consumer, {place: letter.offset}, batch=1, polls=_POLLS):
+                return record if record.offset == letter.offset else None
+        raise UnavailableError(f"the message {letter.id} cannot be read: does the broker answer?")
+
+    @property
+    def partitions(self) -> int:
+        """Of `dead-letters`."""
+        return self.log.partitions(self.topics.dead_letters) or 0
+
+    def _place(self, name: str) -> tuple[tuple[bytes, bytes], TopicPartition]:
+        topic, partition, offset = (["", "", "", *name.rsplit("/", 2)])[-3:]
+        if not (topic and partition.isdecimal() and offset.isdecimal()):
+            raise InputError(
+                f"{name!r} is no dead letter: name it by the place of its message, TOPIC/PARTITION/OFFSET, as "
+                "`saffron dlq list` does"
+            )
+        where = TopicPartition(self.topics.dead_letters, int(partition) % max(1, self.partitions))
+        return (name.encode(), (self.topics.prefix + name).encode()), where
+
+    @contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        consumer = self.log.consumer(self._group, committed_only=False, client_id="dead-letters")
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+def _readable(records: Iterator[Record]) -> Iterator[Record]:
+    """What nobody else has put there by mistake."""
+    return (record for record in records if record.key is not None and record.value is not None)

@@ -1,0 +1,178 @@
+"""Sends a dead letter's message to its stream again.
+
+Nothing is deleted, and nothing is sent twice by mistake: before and after, a copy of the dead letter with the header
+`sent-again` notes it beside the letter, and the message's own header `dead-letter` says where it came from. Whoever
+dies between the two leaves the first note, which also stops the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from saffron.errors import InputError
+from saffron.runtime.dead_letters.foresight import foresee, newest_watermark
+from saffron.runtime.dead_letters.letters import BEGUN, DONE, SENT_AGAIN, Letter
+from saffron.runtime.dead_letters.mending import Mending, event_of, mend
+from saffron.runtime.dead_letters.reading import DeadLetters
+from saffron.runtime.dead_letters.showing import encoded
+from saffron.runtime.event_keys import keys_of
+from saffron.runtime.log import Record
+from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.tags import Headers
+
+ORIGIN = "dead-letter"
+"""Header of a message that was sent again: the id of its dead letter."""
+_FLUSH_SECONDS = 10.0
+_AHEAD_MS = 60_000
+"""An event further ahead of its partition than this is worth a word: the watermark follows it."""
+_LATE = (
+    "Results up to there stand. To see what it would have changed, run the query over the history: `saffron tail "
+    "{topic} --from earliest --end > events.ndjson`, then `saffron replay -q QUERY events.ndjson --disorder 10000d`; "
+    "for events to come, let the stream wait longer: `saffron stream add {stream} --disorder 5s` (with its --key and "
+    "--schema)"
+)
+_Why = Literal["sent", "late", "refused"]
+
+
+class NotAgain(InputError):
+    """It is better not sent: `kind` says why (sent already, late, refused by the stream)."""
+
+    def __init__(self, kind: _Why, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Source:
+    """The stream that a topic belongs to: its name, the attribute that keys it, and the schema that it was given."""
+
+    stream: str
+    topic: str
+    key: str | None
+    schema: Mapping[str, Any] | None
+
+
+def sources(rows: Iterable[Mapping[str, Any]]) -> dict[str, Source]:
+    """The streams (rows of the topic `streams`) by the full names of their topics."""
+    found = [Source(row["name"], row["topic"], row.get("key"), row.get("schema")) for row in rows]
+    return {one.topic: one for one in found}
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What goes to the stream. `notes`: sentences for whoever sends it."""
+
+    letter: Letter
+    partition: int
+    key: bytes | None
+    value: bytes
+    headers: Headers
+    notes: tuple[str, ...]
+
+
+class Sender:
+    """`group`: a consumer group for looking; `max_future_ms`: how far ahead of its message an event's ts may be."""
+
+    def __init__(self, desk: DeadLetters, group: str, max_future_ms: int) -> None:
+        self._desk = desk
+        self._group = group
+        self._max_future_ms = max_future_ms
+
+    def prepare(self, letter: Letter, source: Source, mending: Mending, now_ms: int, *, again: bool) -> Sending:
+        """What would be sent. NotAgain: it was sent already (unless `again`), or would be a dead letter once more."""
+        if letter.attempts and not again:
+            raise NotAgain("sent", f"{letter.id} {already(letter)}")
+        value = mend(letter.value, mending)
+        original = self._desk.original(letter)
+        key, partition = self._destination(letter, value, source, original)
+        raised = self._require_welcome(letter, value, source, partition, now_ms)
+        kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
+        headers = (*kept, (ORIGIN, letter.id.encode()))
+        notes = _notes(letter, value, key, original)
+        if raised > _AHEAD_MS:
+            notes.append(f"it is {raised} ms ahead of its partition: what comes later with an earlier ts will be late")
+        return Sending(letter, partition, key, value, headers, tuple(notes))
+
+    def send(self, sending: Sending) -> None:
+        """Send it, with a note before and one after; returns when the broker has all of them."""
+        letter = sending.letter
+        notes = self._desk.topics.dead_letters, letter.partition % max(1, self._desk.partitions), letter.body
+        producer = self._desk.log.producer(client_id="dead-letters")
+        try:
+            producer.send(*notes, key=letter.id.encode(), headers=((SENT_AGAIN, BEGUN),))
+            producer.flush(_FLUSH_SECONDS)
+            producer.send(letter.topic, sending.partition, sending.value, key=sending.key, headers=sending.headers)
+            producer.flush(_FLUSH_SECONDS)
+            producer.send(*notes, key=letter.id.encode(), headers=((SENT_AGAIN, DONE),))
+            producer.flush(_FLUSH_SECONDS)
+        finally:
+            producer.close()
+
+    def _destination(
+        self, letter: Letter, value: bytes, source: Source, original: Record | None
+    ) -> tuple[bytes | None, int]:
+        """The original key and partition; those of the event where it was given another key attribute."""
+        key = _key(letter.value, source.key) if original is None else original.key
+        mended = None if value == letter.value else _key(value, source.key)
+        if mended is None or mended == key:
+            return key, letter.partition
+        return mended, partition_of(mended, self._desk.log.partitions(letter.topic) or 1)
+
+    def _require_welcome(self, letter: Letter, value: bytes, source: Source, partition: int, now_ms: int) -> int:
+        """NotAgain: it would be a dead letter; else by how many ms it pushes the watermark ahead."""
+        watermark = newest_watermark(self._desk.log, self._desk.topics, self._group, source.stream, partition)
+        verdict = foresee(value, source.schema, watermark, now_ms, self._max_future_ms)
+        if (dead := verdict.dead) is None:
+            return verdict.raised
+        if dead.reason == "late":
+            way_out = _LATE.format(topic=letter.topic, stream=source.stream)
+            raise NotAgain("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
+        mend_it = "mend it before it is sent" if value == letter.value else "it is not mended yet"
+        raise NotAgain("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
+
+
+def described(sending: Sending) -> dict[str, Any]:
+    """What goes where, for people and as JSON."""
+    text, encoding = encoded(sending.value)
+    return {
+        "id": sending.letter.id,
+        "topic": sending.letter.topic,
+        "partition": sending.partition,
+        "key": None if sending.key is None else sending.key.decode("utf-8", "replace"),
+        "value": text,
+        "encoding": encoding,
+        "notes": list(sending.notes),
+    }
+
+
+def already(letter: Letter) -> str:
+    """What is known of earlier attempts, and what to do."""
+    last = letter.attempts[-1]
+    moment = datetime.fromtimestamp(last.at / 1000, UTC).isoformat(sep=" ", timespec="seconds")
+    if last.done:
+        return f"was sent again at {moment}; say --again (again: true) to send it once more"
+    return (
+        f"was being sent at {moment} by somebody who did not live to say whether it arrived: look in {letter.topic} "
+        f"for a message with the header {ORIGIN}={letter.id}, and say --again (again: true) if there is none"
+    )
+
+
+def _key(value: bytes | None, attribute: str | None) -> bytes | None:
+    """The message key of an event by the stream's attribute; None where there is none of either."""
+    if value is None or attribute is None:
+        return None
+    return keys_of([value], attribute)[0]
+
+
+def _notes(letter: Letter, value: bytes, key: bytes | None, original: Record | None) -> list[str]:
+    notes = []
+    if original is None:
+        chosen = "none" if key is None else repr(key.decode("utf-8", "replace"))
+        notes.append(f"the message is no longer in {letter.topic}: its key is taken from the event ({chosen})")
+    event = event_of(value)
+    if event is not None and event.get("ts") is None:
+        notes.append(f"it has no ts: its time is that of sending; put ts={letter.timestamp} to keep the original one")
+    return notes

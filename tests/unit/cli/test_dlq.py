@@ -1,0 +1,126 @@
+"""`saffron dlq` on a log in memory; what the desk does is tested in tests/unit/runtime/dead_letters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+from typer.testing import CliRunner, Result
+
+from saffron.cli import dlq, options
+from saffron.cli.client import Client
+from saffron.errors import InputError
+from saffron.runtime.config import Settings
+from saffron.runtime.dead_letters.sending import ORIGIN
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.topics import Topics, topic_specs
+from tests.unit.runtime.written import write_letter
+
+TOPICS = Topics("t.")
+BROKEN = b'{"type": "Stock", "ts": 9, "price": 1'
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    log = MemoryLog(MemoryBroker(lambda: 1_000))
+    log.create_topics(topic_specs("t.", 2))
+    for partition in (0, 1):
+        write_letter(log, TOPICS, partition, BROKEN, "not-json", "not JSON: unexpected end of data")
+    write_letter(log, TOPICS, 1, b"[]", "not-an-object", "an event is a JSON object, and this is []")
+    return log
+
+
+@pytest.fixture
+def run(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command on that log; errors raised on purpose come through."""
+
+    @contextmanager
+    def connection(settings: Settings) -> Iterator[Client]:
+        yield Client(settings, log)
+
+    monkeypatch.setattr(options.System, "connected", lambda system: Settings(prefix="t."))
+    monkeypatch.setattr(dlq, "connection", connection)
+
+    def run(*arguments: str, stdin: str = "") -> Result:
+        return CliRunner().invoke(dlq.app, arguments, input=stdin, catch_exceptions=False)
+
+    return run
+
+
+def sent(log: MemoryLog) -> list[bytes | None]:
+    entries = [one for p in (0, 1) for one in log.broker.partition(TopicPartition(TOPICS.events, p)).entries]
+    return [one.record.value for one in entries if one.record and ORIGIN in dict(one.record.headers)]
+
+
+def test_list_shows_the_newest_and_counts_reasons(run: Run) -> None:
+    shown = run("list", "--count", "2")
+    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["id", "t.events/1/1", "t.events/0/0"]
+    assert "1 not-an-object, 2 not-json" in shown.stderr
+    found = orjson.loads(run("list", "--reason", "not-json", "--stream", "events", "--json").stdout)
+    assert [one["stream"] for one in found["letters"]] == ["events", "events"]
+    with pytest.raises(InputError, match="there is no stream 'trades'"):
+        run("list", "--stream", "trades")
+
+
+def test_show_has_the_place_or_the_bytes(run: Run) -> None:
+    shown = run("show", "events/0/0").stdout
+    assert "key 'IBM', headers {'trace': '7'}" in shown
+    assert shown.splitlines()[-2:] == [f"LINE 1: {BROKEN.decode()}", " " * (8 + len(BROKEN) - 1) + "^"]
+    assert "00000000  7b 22 74" in run("show", "events/0/0", "--hex").stdout
+    assert orjson.loads(run("show", "events/0/0", "--json").stdout)["value"] == BROKEN.decode()
+
+
+def test_all_of_a_reason_are_sent_that_can_be_and_only_once(run: Run, log: MemoryLog, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.json"
+    whole.write_bytes(BROKEN + b"}\n")
+    tried = run("send-again", "events/0/0", "--file", str(whole), "--set", "symbol=KO", "--dry-run")
+    assert "would be sent: t.events/0/0 to t.events/0, key 'IBM'" in tried.stderr
+    assert sent(log) == []
+    assert run("send-again", "events/0/0", "--file", "-", stdin=BROKEN.decode() + "}").exit_code == 0
+    assert sent(log) == [BROKEN + b"}"]
+    bulk = run("send-again", "--reason", "not-json", "--json")
+    (outcome,) = orjson.loads(bulk.stdout)
+    assert (bulk.exit_code, outcome["id"], outcome["sent"]) == (1, "t.events/1/0", False)
+    assert "would be a dead letter again" in outcome["refused"]
+    assert "sent again at" in run("send-again", "events/0/0", "--file", str(whole)).stderr
+    assert "there is nothing to send" in run("send-again", "--reason", "late").stderr
+    assert len(sent(log)) == 1
+
+
+def test_the_editor_mends_a_message(run: Run, log: MemoryLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "editor.py"
+    script.write_text("import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.write_text(p.read_text() + '}\\n')")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    assert run("send-again", "events/0/0", "--edit").exit_code == 0
+    assert sent(log) == [BROKEN + b"}"]
+    for editor, said in (
+        ("true", "nothing was changed"),
+        ("false", "status 1"),
+        ("no-such-editor", "cannot be started"),
+    ):
+        monkeypatch.setenv("EDITOR", editor)
+        with pytest.raises(InputError, match=said):
+            run("send-again", "events/1/0", "--edit")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["events/0/0", "--reason", "late"],
+        ["--reason", "late", "--edit"],
+        ["events/0/0", "--edit", "--file", "x"],
+        ["events/0/0", "--set", "price"],
+    ],
+)
+def test_wrong_usage(run: Run, log: MemoryLog, arguments: list[str]) -> None:
+    assert run("send-again", *arguments).exit_code == 2
+    assert sent(log) == []
