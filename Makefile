@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp$(addprefix -,$(notdir $(PYTHON)))
 PYTEST := $(BIN)/python -m pytest
-ALONE := tests/e2e/test_overload_broker.py
+ALONE := tests/e2e/test_image.py tests/e2e/test_overload_broker.py
 
 # The tests start the package in some two hundred processes: each would compile its sources again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,18 +28,19 @@ demo: setup ## a real data set through every service; complex events on the scre
 
 test: setup ## everything that must pass before a change lands: check and all tests
 	@$(MAKE) --no-print-directory -j 2 check simulated
-	@$(PYTEST) -q -n 3 --dist loadfile --no-loadscope-reorder -m kafka tests/contracts tests/e2e --ignore $(ALONE)
+	@$(PYTEST) -q -n 3 --dist loadfile --no-loadscope-reorder -m kafka tests/contracts tests/e2e $(addprefix --ignore ,$(ALONE))
 	@$(PYTEST) -q $(ALONE)
 
 simulated: setup ## all tests that need no broker
 	@$(PYTEST) -q -n 2 -m "not kafka"
 
-check: setup ## formatting, lint, strict types, import walls
+check: setup ## formatting, lint, strict types, import walls, vulnerabilities that are known
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --no-logo >$(VENV)/walls.log || { cat $(VENV)/walls.log; exit 1; }
 	@echo "import walls: kept"
+	@$(BIN)/python tools/audit.py
 
 format: setup ## format and mend what lint can mend
 	@$(BIN)/ruff format .

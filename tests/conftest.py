@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import uuid
 from collections.abc import Iterator
@@ -16,6 +18,8 @@ _HOMES = ("tests/contracts/", "tests/e2e/")
 """Where tests on the real broker live: `make test` looks for them nowhere else."""
 _FIRST = ("test_cli", "test_recovery_broker", "test_demo", "test_readme", "test_model_builder")
 """Their files that take longest begin first, so that no worker is left alone with one of them."""
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_NO_BROWSER = "browser: none found, so the live page is not tested in one (install chromium, or set SAFFRON_BROWSER)"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,8 +37,19 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the real broker are marked, so that they can be run apart, the longest first."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """No test is left out without a word."""
+    if find_browser() is None:
+        terminalreporter.write_line(_NO_BROWSER)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests on the real broker are marked, so that they can be run apart, the longest first. Those in a browser are
+    deselected where there is none."""
+    if find_browser() is None:
+        left_out = [item for item in items if "chromium" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         if _REAL & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kafka)
@@ -64,6 +79,20 @@ def broker_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def broker(broker_node: Broker) -> str:
     """Bootstrap address of a real Kafka broker, shared by the session: use topics under a `prefix` of your own."""
     return broker_node.bootstrap
+
+
+def find_browser() -> str | None:
+    """SAFFRON_BROWSER, else a Chromium on the PATH; None: there is none."""
+    named = os.environ.get("SAFFRON_BROWSER")
+    return named or next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's program; tests that ask for it are deselected where there is none."""
+    found = find_browser()
+    assert found is not None
+    return found
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saffron.api.aggregate import aggregate as aggregate
+    from saffron.api.backfill import backfill as backfill
     from saffron.api.query import Query as Query
     from saffron.api.query import compile as compile  # noqa: A004
     from saffron.api.result import Compressed as Compressed
@@ -39,6 +40,7 @@ _HOMES = {
     "SaffronError": "errors",
     "Trend": "api.result",
     "aggregate": "api.aggregate",
+    "backfill": "api.backfill",
     "compile": "api.query",
     "replay": "api.results",
 }

@@ -10,6 +10,7 @@
         ├── FencedError       another owner has taken over: stop, write nothing more
         ├── AbortableError    the open transaction must be aborted and the state reloaded
         ├── GapError          a block is missing from an internal topic: never skipped over
+        ├── DeniedError       the user lacks a right, or is not known: nothing mends that but who grants it
         └── UnavailableError  no broker answers
 
 A message says what is wrong (with the value), where, and how to mend it.
@@ -50,6 +51,10 @@ class AbortableError(LogError):
 
 class GapError(LogError):
     """A block is missing from an internal topic; going on would lose events silently."""
+
+
+class DeniedError(LogError):
+    """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again."""
 
 
 class UnavailableError(LogError):

@@ -313,6 +313,35 @@ def test_partitions_are_shared_among_members_and_come_back_when_one_leaves(subje
     first.close()
 
 
+def test_a_log_that_is_closed_takes_its_members_along_and_calls_nobody_back(subject: Subject) -> None:
+    """So that a service that is made anew finds its partitions free, and not with what it was before."""
+    topic, group = subject.topic(), subject.name()
+    before, after = subject.another(), subject.another()
+    told: list[str] = []
+
+    def joined(log: Log) -> tuple[Consumer, list[TopicPartition]]:
+        mine: list[TopicPartition] = []
+        consumer = log.consumer(group, committed_only=True)
+
+        def gone(_: list[TopicPartition]) -> None:
+            told.append("gone")
+
+        consumer.subscribe([topic], mine.extend, gone, gone)
+        deadline = time.monotonic() + _PATIENCE
+        while not mine:
+            consumer.poll(10, 0.05)
+            assert time.monotonic() < deadline, "no partition came"
+        return consumer, mine
+
+    joined(before)
+    before.close()
+    began = time.monotonic()
+    joined(after)
+    assert time.monotonic() - began < 5.0, "its session had to time out"
+    assert told == []
+    after.close()
+
+
 def test_a_position_from_a_member_that_has_left_is_refused(subject: Subject) -> None:
     topic, group = subject.topic(), subject.name()
     where = TopicPartition(topic, 0)

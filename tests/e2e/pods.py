@@ -18,6 +18,7 @@ from saffron.runtime.broker import free_ports
 from saffron.runtime.config import user_cache_directory
 
 ROOT = Path(__file__).parents[2]
+WITHOUT_CAPABILITIES = (sys.executable, str(ROOT / "tests" / "e2e" / "without_capabilities.py"))
 _ELSEWHERE = ("SAFFRON_CACHE", "NUMBA_CACHE_DIR")
 """As everywhere in the tests, so that nothing is compiled that has been before."""
 
@@ -26,7 +27,9 @@ Secret = Callable[[str, str], str]
 
 
 class Pod:
-    """One pod of a workload. `changed`: variables that are not what the manifest says."""
+    """One pod of a workload. `changed`: variables that are not what the manifest says. `image`: the root of a file
+    system to run it from, in which the volumes are; None: from the sources, the volumes somewhere below `directory`.
+    """
 
     def __init__(
         self,
@@ -35,14 +38,17 @@ class Pod:
         secret: Secret,
         directory: Path,
         changed: Mapping[str, str],
+        image: Path | None = None,
     ) -> None:
         self.name: str = workload["metadata"]["name"]
         spec = workload["spec"]["template"]["spec"]
         (self._container,) = spec["containers"]
         self._grace: int = spec["terminationGracePeriodSeconds"]
         self._log = directory / f"{self.name}.log"
+        self._image = image
         self._mounts = {
-            one["mountPath"]: directory / self.name / one["name"] for one in self._container["volumeMounts"]
+            one["mountPath"]: directory / self.name / one["name"] if image is None else image / one["mountPath"][1:]
+            for one in self._container["volumeMounts"]
         }
         names = [one["name"] for one in self._container["ports"]]
         self._ports = dict(zip(names, free_ports(len(names)), strict=True))
@@ -51,12 +57,19 @@ class Pod:
 
     def start(self) -> None:
         for path in self._mounts.values():
-            path.mkdir(parents=True)
-        fixed = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "services")}
-        fixed |= {"SAFFRON_CACHE": str(user_cache_directory())}
+            path.mkdir(parents=True, exist_ok=self._image is not None)
+        program, *arguments = self._container["command"]
+        if self._image is None:
+            command = [sys.executable, "-m", program, *arguments]
+            fixed = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "services")}
+            fixed |= {"SAFFRON_CACHE": str(user_cache_directory())}
+        else:
+            programs = self._image / "opt" / "saffron" / "bin"
+            command = [*WITHOUT_CAPABILITIES, str(programs / program), *arguments]
+            fixed = {"PATH": str(programs), "TMPDIR": str(self._mounts["/tmp"])}
         with self._log.open("wb") as log:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", *self._container["command"]],
+                command,
                 env=self._environment | fixed,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -96,6 +109,20 @@ class Pod:
         except OSError:
             return 0, b""
 
+    def command(self, *arguments: str) -> bytes:
+        """What a `saffron` command says that is run in the container."""
+        command = [sys.executable, "-m", "saffron", *arguments]
+        fixed = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "services")}
+        done = subprocess.run(command, env=self._environment | fixed, cwd="/", capture_output=True, check=True)
+        return done.stdout + done.stderr
+
+    def dump(self) -> None:
+        """Have it write to its log where each thread is, and wait for that."""
+        assert self._child is not None
+        if self.name != "saffron-control":  # Faust's loop has no such signal
+            self._child.send_signal(signal.SIGUSR1)
+            self.wait("dump", lambda: "most recent call first" in self.everything(), 10)
+
     def end(self) -> int:
         """SIGTERM, as Kubernetes would; the exit status, within the time that the manifest allows."""
         assert self._child is not None
@@ -107,8 +134,13 @@ class Pod:
             self._child.kill()
             self._child.wait()
 
+    def everything(self) -> str:
+        """Its log."""
+        return self._log.read_text("utf-8", "replace")
+
     def words(self) -> str:
-        return self._log.read_text("utf-8", "replace")[-3000:]
+        """The end of its log."""
+        return self.everything()[-3000:]
 
     def _variables(self, config_maps: Mapping[str, Mapping[str, str]], secret: Secret) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -119,7 +151,8 @@ class Pod:
             found[one["name"]] = one["value"] if source is None else secret(source["name"], source["key"])
         ports = {"SAFFRON_METRICS_PORT": "metrics", "SAFFRON_CONTROL_PORT": "http"}
         found |= {name: str(self._ports[port]) for name, port in ports.items() if port in self._ports}
-        return {name: self._here(value) for name, value in found.items() if name not in _ELSEWHERE}
+        left_out = _ELSEWHERE if self._image is None else ()
+        return {name: self._here(value) for name, value in found.items() if name not in left_out}
 
     def _here(self, value: str) -> str:
         """A path of the container, on this machine; the innermost mount counts."""

@@ -35,13 +35,16 @@ import os
 import sys
 from pathlib import Path
 import orjson
-from saffron.model_builder import gateway, rows, session
+from saffron.model_builder import rows
+from saffron.model_builder.settings import settings
+from saffron.spark import gateway
+from saffron.spark.session import open_session
 from saffron.model_builder.books import Books
 
 folder = Path(sys.argv[1])
 jvm = gateway.start([], folder)
 try:
-    spark = session.open_session(jvm, folder)
+    spark = open_session(jvm, settings(folder, local=True))
     assert "PYSPARK_GATEWAY_PORT" not in os.environ, "a process started later would look for this JVM"
     books = Books()
     for number, values in enumerate(orjson.loads(sys.stdin.buffer.read())):

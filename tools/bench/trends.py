@@ -180,6 +180,13 @@ def engines(folder: Path, runs: int, limit: float) -> Iterator[Row]:
         yield row
 
 
+_VARPULIS = """event A:
+    v: float
+
+stream T = A as first -> all A as rest .within(10h) .trend_aggregate(n: count_trends()) .emit(n: n)
+"""
+
+
 def varpulis(program: Path, runs: int) -> Iterator[Row]:
     """SEQ(A, A+) without a predicate, the trend query that it has."""
     for size in (1_000, 10_000, 100_000):
@@ -200,9 +207,7 @@ def _varpulis(program: Path, size: int) -> tuple[float, str]:
     """Seconds of the whole program (its start is a few ms), and the last count that it printed."""
     with tempfile.TemporaryDirectory() as folder:
         source, events = Path(folder) / "trends.vpl", Path(folder) / "events.evt"
-        source.write_text(
-            "stream T = A as first -> all A as rest .within(10h) .trend_aggregate(n: count_trends()) .emit(n: n)\n"
-        )
+        source.write_text(_VARPULIS)
         events.write_text("".join(f"@{i}ms A {{ v: {i}.0 }}\n" for i in range(size)))
         begun = time.perf_counter()
         run = subprocess.run(

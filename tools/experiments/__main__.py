@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,10 @@ from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
 from experiments.run import BOUND_MS, Outcome, outcome
+from experiments.summary import summary
 
+from saffron.cli import console
+from saffron.cli.progress import bar
 from saffron.language.shedding import NONE
 
 
@@ -40,7 +42,9 @@ def main() -> None:
         raise SystemExit(f"there is no experiment {chosen.name!r}; there are {', '.join(known)}")
     experiment = known[chosen.name]
     rows = list(_rows(experiment, chosen))
+    console.done()
     report(f"{experiment.about}; LB {BOUND_MS:g} ms, medians of {chosen.seeds} seeds", rows, chosen.json, width=120)
+    report("in one line", [summary(experiment.varied, rows)], None, width=120)
     if chosen.plot:
         _draw(chosen.plot, experiment, rows)
 
@@ -48,11 +52,16 @@ def main() -> None:
 def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
     shedders = chosen.only.split(",") if chosen.only else experiment.shedders
     values = [float(value) for value in chosen.at.split(",")] if chosen.at else [one.value for one in experiment.points]
+    points = [one for one in experiment.points if one.value in values]
+    named = (NONE, *shedders) if chosen.real else tuple(shedders)
+    done, total = 0, len(points) * len(named)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for point in (one for one in experiment.points if one.value in values):
+        for point in points:
+            console.progress(f"{bar(done, total)}  {experiment.varied} {point.value:g}: the truth, and the oracle")
             best = statistics.median(missed_at_best(point.load(seed, folder)) for seed in range(chosen.seeds))
-            for shedder in (NONE, *shedders) if chosen.real else shedders:
+            for shedder in named:
+                console.progress(f"{bar(done, total)}  {experiment.varied} {point.value:g}: {shedder}")
                 loads = [(point.load(seed, folder), seed) for seed in range(chosen.seeds)]
                 if chosen.real:
                     pairs = [both(load, shedder, seed, chosen.seconds, folder) for load, seed in loads]
@@ -61,8 +70,15 @@ def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[s
                 else:
                     row = _row(experiment, point, shedder, [outcome(load, shedder, seed) for load, seed in loads])
                 row |= {"oracle misses %": 100 * best}
-                print(row, file=sys.stderr, flush=True)
+                done += 1
+                console.say(_line(experiment, row))
                 yield row
+
+
+def _line(experiment: Experiment, row: dict[str, Any]) -> str:
+    """A row as it is found: all of them take their time."""
+    said = f"{experiment.varied} {row[experiment.varied]:g}, {row['shedder']}: missed {row['missed %']:.2f} %"
+    return f"{said} (estimated {row['estimated %']:.2f}), p99.9 {row['p99.9 ms']:.0f} ms"
 
 
 def _middle(found: list[Outcome], name: str) -> float:

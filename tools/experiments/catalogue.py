@@ -17,8 +17,8 @@ from saffron.runtime.virtual_pace import Rate
 
 _QUERIES = Path(__file__).parent / "queries"
 RATES = (1.2, 1.4, 1.6, 1.8, 2.0)
-PARTIAL = ("pspice", "pspice--", "pm-bl", "e-bl")
-EVENTS = ("gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
+PARTIAL = ("auto", "pspice", "pspice--", "pm-bl", "e-bl")
+EVENTS = ("auto", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,24 @@ from saffron.runtime.virtual_truth import positions
 
 @dataclass(frozen=True)
 class Found:
-    """A result: its query, its id, and the positions of its first and last event."""
+    """A result: its query, its id, and the positions of its events, in order."""
 
     query: str
     id: str
-    first: int
-    last: int
+    events: tuple[int, ...]
+
+    @property
+    def first(self) -> int:
+        return self.events[0]
+
+    @property
+    def last(self) -> int:
+        return self.events[-1]
 
     @classmethod
     def of(cls, body: bytes) -> Found:
         result = orjson.loads(body)
-        stands = list(positions(result["events"]))
-        return cls(result["query"], result["id"], min(stands), max(stands))
+        return cls(result["query"], result["id"], tuple(sorted(positions(result["events"]))))
 
 
 def true_results(load: Load) -> Iterator[Found]:

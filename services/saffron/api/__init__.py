@@ -6,5 +6,6 @@ results     replay: results as they come, counted, or as a table
 result      one match, one trend: as a Python object
 table       results as Arrow tables, their types from the plan
 timeline    a match's events over time, drawn;  html: what notebooks show
+backfill    backfill: queries over history, on Spark
 aggregate   @aggregate: user-defined aggregates (engine.aggregates keeps them)
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,6 +91,27 @@ def compile(  # noqa: A001  the name that users know from re.compile
         query = Query(text, known, name or "query", lenient)
     assert query.plan is not None  # planned now, so that what is wrong is said here
     return query
+
+
+QueryLike = Query | str | Path
+"""A compiled query, a query's text, or the Path of a file with one."""
+
+
+def compile_all(
+    queries: QueryLike | Sequence[QueryLike], schema: SchemaLike | None
+) -> tuple[list[Query], Schema | None]:
+    """Queries that are asked together, and the schema of their events: the one given, else that of the first that has
+    one, else None. InputError: there is none."""
+    given = [queries] if isinstance(queries, Query | str | Path) else list(queries)
+    if not given:
+        raise InputError("no query: give a text, a Path, or what saffron.compile returned")
+    several = len(given) > 1
+    compiled = [
+        one if isinstance(one, Query) else compile(one, name=f"query{i}" if several and isinstance(one, str) else None)
+        for i, one in enumerate(given, 1)
+    ]
+    known = read_schema(schema) if schema is not None else next((q.schema for q in compiled if q.schema), None)
+    return compiled, known
 
 
 def read_schema(schema: SchemaLike) -> Schema:

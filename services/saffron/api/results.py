@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from saffron.api import html
-from saffron.api.query import Query, SchemaLike, compile, read_schema  # noqa: A004
+from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Match, Result, Trend, result_of
 from saffron.api.source import Source, source_of
 from saffron.errors import InputError
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from saffron.engine.windows.operator import DeadLetter
     from saffron.runtime.fused import Merged
     from saffron.runtime.replay import Replay
-
-QueryLike = Query | str | Path
-"""A compiled query, a query's text, or the Path of a file with one."""
 
 SHOWN = 10
 """Results that a notebook shows."""
@@ -216,17 +212,9 @@ def replay(
     InputError for events that cannot be read. Bad and late events are counted, kept, and warned of at the end; a query
     that can grow exponentially is warned of here.
     """
-    given = [queries] if isinstance(queries, Query | str | Path) else list(queries)
-    if not given:
-        raise InputError("no query: give a text, a Path, or what saffron.compile returned")
+    compiled, known = compile_all(queries, schema)
     if (partitions > 1) != (key is not None):
         raise InputError("partitions and key go together: partitions=4, key='symbol'")
-    several = len(given) > 1
-    compiled = [
-        one if isinstance(one, Query) else compile(one, name=f"query{i}" if several and isinstance(one, str) else None)
-        for i, one in enumerate(given, 1)
-    ]
-    known = read_schema(schema) if schema is not None else next((q.schema for q in compiled if q.schema), None)
     held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
 
     told = [warning for query in compiled for warning in query.warnings]

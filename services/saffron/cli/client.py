@@ -15,7 +15,7 @@ from saffron.errors import LogError, UnavailableError
 from saffron.runtime import kafka_log
 from saffron.runtime.config import Settings
 from saffron.runtime.follower import Follower
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, Record
 from saffron.runtime.topics import Topics
 
 _LOOK = 0.01
@@ -35,6 +35,18 @@ class Client:
     def table(self, topic: str) -> Table:
         """Read a compacted topic to its end."""
         return next(self.follow(topic))
+
+    def records(self, topic: str) -> Iterator[Record]:
+        """All that stands in a topic now, older values of a key included where nobody has compacted."""
+        follower = Follower(self.log, topic)
+        try:
+            while not follower.caught_up:
+                records = follower.step()
+                yield from records
+                if not records:
+                    time.sleep(_LOOK)
+        finally:
+            follower.close()
 
     def follow(self, topic: str) -> Iterator[Table]:
         """The table once it is complete, and then again and again, as it is at the moment of asking."""
@@ -86,7 +98,7 @@ class Client:
 @contextmanager
 def connection(settings: Settings) -> Iterator[Client]:
     """Connect, and say so where there is no broker (UnavailableError)."""
-    logging.getLogger("saffron.kafka").setLevel(logging.CRITICAL)  # errors reach the user by exceptions
+    hush()
     log = kafka_log.connect(settings)
     try:
         client = Client(settings, log)
@@ -95,6 +107,11 @@ def connection(settings: Settings) -> Iterator[Client]:
     finally:
         console.done()
         log.close()
+
+
+def hush() -> None:
+    """Kafka's client says nothing by itself: errors reach the user by exceptions."""
+    logging.getLogger("saffron.kafka").setLevel(logging.CRITICAL)
 
 
 def _require(client: Client) -> None:

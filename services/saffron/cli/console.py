@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -46,6 +47,11 @@ def print_json(value: Any) -> None:
     """One JSON document on standard output, indented on a terminal."""
     option = orjson.OPT_INDENT_2 if sys.stdout.isatty() else None
     sys.stdout.write(orjson.dumps(value, option=option).decode() + "\n")
+
+
+def moment(ms: int) -> str:
+    """A time in UTC, to the second; `ms` since 1970."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

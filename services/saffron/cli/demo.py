@@ -31,7 +31,7 @@ from saffron.runtime.state import read_state
 _PATH = frozenset({"windowing", "shedder", "matcher", "greta"})
 """The services that a result passes; the demo begins when these are ready and the others are still starting."""
 _READERS = ("matcher", "greta")
-_DRAIN_SECONDS = 60.0
+_STUCK_SECONDS = 60.0
 _POLL = 0.1
 _BATCH = 2000
 
@@ -100,7 +100,7 @@ class _Production:
     def __init__(self, client: Client, quotes: Path, rate: float, events: int) -> None:
         self.sent = 0
         self.error: SaffronError | None = None
-        self._producer = EventProducer(client.settings.bootstrap, client.topics.events, throughput=False)
+        self._producer = EventProducer(client.settings, client.topics.events, throughput=False)
         self._slices = pace.slices(self._limited(quotes, events), rate, None)
         self._last = 0
         self._ending = False
@@ -128,7 +128,7 @@ class _Production:
                 self._last = int(orjson.loads(lines[-1])["ts"])
             mark = orjson.dumps({"type": "$watermark", "ts": self._last, "end": True})
             self._producer.send([mark], partition=0)  # closes the windows that are still open
-            self._producer.flush(_DRAIN_SECONDS)
+            self._producer.flush(_STUCK_SECONDS)
         except SaffronError as error:
             self.error = error
 
@@ -148,7 +148,7 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
         places = [TopicPartition(topic, 0) for topic in (client.topics.complex_events, client.topics.trends)]
         consumer.assign(dict.fromkeys(places, 0))
         production.start()
-        drained_by = 0.0
+        before, moved_at = 0.0, time.monotonic()
         while True:
             records = consumer.poll(_BATCH, _POLL)
             for record in records:
@@ -156,13 +156,16 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
             screen.progress(production.sent)
             if production.error is not None:
                 raise production.error
-            if production.running:
-                drained_by = time.monotonic() + _DRAIN_SECONDS
-            elif not records and _applied(directory) >= production.sent:
+            applied = before if records or production.running else _applied(directory)
+            if records or production.running or applied > before:
+                before, moved_at = applied, time.monotonic()
+            elif applied >= production.sent:
                 if all(consumer.at_end(place) for place in places):
                     return
-            elif time.monotonic() > drained_by:
-                console.say(f"not all events were applied within {_DRAIN_SECONDS:g} s: see {directory / 'logs'}")
+            elif time.monotonic() > moved_at + _STUCK_SECONDS:
+                console.say(
+                    f"for {_STUCK_SECONDS:g} s no event was applied, nor any result found: see {directory / 'logs'}"
+                )
                 return
     finally:
         production.end()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +55,7 @@ def list_letters(
     """
     with connection(system.connected()) as client:
         found = _desk(client).newest(Wanted(reason, _topic(client, stream)), count)
-        names = {topic: source.stream for topic, source in _sources(client).items()}
+        names = _names(client)
     rows = [row_of(one, names.get(one.topic)) for one in found.letters]
     if json:
         console.print_json(
@@ -65,7 +64,8 @@ def list_letters(
         return
     columns = ("id", "time (UTC)", "stream", "reason", "sent again", "detail")
     cells = [
-        (one["id"], _moment(one["at"]), one["stream"] or "-", one["reason"], _sent(one), one["detail"]) for one in rows
+        (one["id"], console.moment(one["at"]), one["stream"] or "-", one["reason"], _sent(one), one["detail"])
+        for one in rows
     ]
     console.print_table(columns, cells)
     console.say(_summary(found))
@@ -91,12 +91,14 @@ def show(
     with connection(system.connected()) as client:
         desk = _desk(client)
         one = desk.find(letter)
-        names = {topic: source.stream for topic, source in _sources(client).items()}
+        names = _names(client)
         view = whole(one, names.get(one.topic), desk.original(one))
     if json:
         console.print_json(view)
         return
-    print(f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {_moment(view['at'])}")
+    print(
+        f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {console.moment(view['at'])}"
+    )
     gone = "the message is no longer in its topic"
     print(f"key {view['key']!r}, headers {view['headers']}" if view["original"] else gone)
     print(f"sent again: {_sent(view)}\n\n{view['hex'] if hex else view['shown']}")
@@ -166,6 +168,11 @@ def _sources(client: Client) -> dict[str, Source]:
     """The streams by their topics."""
     rows = client.table(client.topics.streams)
     return sources([*rows.values(), *([] if DEFAULT_STREAM in rows else [stream_row(client, DEFAULT_STREAM) or {}])])
+
+
+def _names(client: Client) -> dict[str, str]:
+    """The streams' names by their topics."""
+    return {topic: source.stream for topic, source in _sources(client).items()}
 
 
 def _topic(client: Client, stream: str | None) -> str | None:
@@ -245,15 +252,11 @@ def _assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _moment(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
 def _sent(row: Mapping[str, Any]) -> str:
     if not row["sent"]:
         return "-"
     last = row["sent"][-1]
-    return _moment(last["at"]) if last["done"] else f"perhaps, {_moment(last['at'])}"
+    return console.moment(last["at"]) if last["done"] else f"perhaps, {console.moment(last['at'])}"
 
 
 def _summary(found: Found) -> str:

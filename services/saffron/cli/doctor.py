@@ -1,15 +1,18 @@
-"""`saffron doctor`: what is wrong, and the fix."""
+"""`saffron doctor`: what is wrong, where, and the fix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterable, Iterator
 
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.doctor_cluster import cluster_findings
-from saffron.cli.doctor_machine import machine_findings
-from saffron.cli.findings import Finding, note, wrong
+from saffron.cli.checks import settings as given_settings
+from saffron.cli.checks.cluster import cluster_findings
+from saffron.cli.checks.finding import ERROR, OK, WARNING, Finding, error, warning
+from saffron.cli.checks.machine import machine_findings
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.config import Loaded
 from saffron.runtime.state import connect, read_state
@@ -17,9 +20,9 @@ from saffron.runtime.state import connect, read_state
 
 @options.of_system
 def doctor(*, system: options.System, json: options.AsJson = False) -> None:
-    """Check the machine, the broker, topics and their settings, services, queries, lag and clocks; say how to mend.
+    """Check the machine, settings, Kafka, topics, services, clocks, schemas and more; name each cause, place and fix.
 
-    Status 1 if something is wrong.
+    A warning works, or will not for long; status 1 if there is an error. Nothing is changed.
 
     Examples:
 
@@ -27,28 +30,57 @@ def doctor(*, system: options.System, json: options.AsJson = False) -> None:
 
         saffron doctor --brokers kafka:9092 --prefix prod. --json
     """
-    findings = list(_findings(system.loaded()))
+    findings = []
+    for one in _findings(system):
+        findings.append(one)
+        console.progress(f"looked at {one.check}")
+    console.done()
     if json:
         console.print_json([one.row() for one in findings])
     else:
-        for one in findings:
-            mark = {"ok": "ok   ", "note": "note ", "wrong": "WRONG"}[one.state]
-            print(f"{console.bold(mark) if one.state == 'wrong' else mark}  {one.check}: {one.found}")
-            if one.fix:
-                print(f"       fix: {one.fix}")
-    if any(one.state == "wrong" for one in findings):
+        _print(findings)
+    if any(one.state == ERROR for one in findings):
         raise typer.Exit(1)
 
 
-def _findings(loaded: Loaded) -> Iterator[Finding]:
-    settings = loaded.settings
-    yield from machine_findings(settings)
+def _findings(system: options.System) -> Iterator[Finding]:
+    flags = {"data": system.data, "bootstrap": system.brokers, "prefix": system.prefix}
+    loaded, found = given_settings.read(flags, os.environ)
+    yield from found
+    if loaded is None:
+        return
+    state = read_state(loaded.settings.data)
+    yield from machine_findings(loaded.settings, runs=state is not None and state.alive)
+    yield from _system(loaded)
+
+
+def _system(loaded: Loaded) -> Iterator[Finding]:
     try:
         settings = connect(loaded)
-    except UnavailableError as error:
-        yield note("system", str(error).partition(":")[0], "saffron up")
+    except UnavailableError as nothing:
+        what, _, fix = str(nothing).partition(": ")
+        yield warning("system", what, f"data {loaded.settings.data}", fix)
         return
     try:
-        yield from cluster_findings(settings, read_state(settings.data))
-    except SaffronError as error:
-        yield wrong("broker", str(error), "saffron status shows whether it runs; --brokers names another")
+        yield from cluster_findings(settings, read_state(settings.data), _now)
+    except SaffronError as failure:
+        yield error("broker", str(failure), settings.bootstrap, "saffron status shows whether it runs; then again")
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def _print(findings: Iterable[Finding]) -> None:
+    """What is well in one line each, and what is not with its fix; the count at the end."""
+    marks = {OK: "ok     ", WARNING: "warning", ERROR: "ERROR  "}
+    counts = {WARNING: 0, ERROR: 0}
+    for one in findings:
+        mark = marks[one.state] if one.state == OK else console.bold(marks[one.state])
+        where = f" ({one.where})" if one.where else ""
+        print(f"{mark}  {one.check}: {one.what}{where}")
+        if one.fix:
+            print(f"         fix: {one.fix}")
+        if one.state in counts:
+            counts[one.state] += 1
+    print(f"{counts[ERROR]} errors, {counts[WARNING]} warnings")

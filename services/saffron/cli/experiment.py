@@ -52,5 +52,19 @@ def experiment(
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     command += ["--real", "--seconds", str(seconds)] if real else []
-    found = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": str(_TOOLS)})
+    found = subprocess.run(command, check=False, env=_environment())
     raise typer.Exit(found.returncode)
+
+
+def listed() -> tuple[str, ...]:
+    """Names of all experiments; none where this is no checkout."""
+    if not (_TOOLS / "experiments").is_dir():
+        return ()
+    command = [sys.executable, "-m", "experiments"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
+    return tuple(line.split()[0] for line in done.stdout.splitlines() if line.strip())
+
+
+def _environment() -> dict[str, str]:
+    """The tools of this checkout, over the package that this command is of."""
+    return {**os.environ, "PYTHONPATH": f"{_TOOLS}{os.pathsep}{Path(__file__).parents[2]}"}

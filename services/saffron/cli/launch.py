@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 
 from saffron.cli import console
-from saffron.errors import SaffronError
+from saffron.errors import SaffronError, SettingsError
 from saffron.runtime import jars, jvm
 from saffron.runtime.config import Settings, environment_of
 from saffron.runtime.service_process import log_tail
@@ -43,6 +43,11 @@ def prepare(settings: Settings, services: Sequence[str]) -> None:
     if settings.bootstrap:
         require_broker(settings)
         return
+    if settings.security != "plaintext":
+        raise SettingsError(
+            f"security is {settings.security!r}, but the embedded broker speaks plaintext: name your own broker with"
+            " --brokers, or unset SAFFRON_SECURITY"
+        )
     jvm.find_java()
     jars.ensure(jars.KAFKA, console.step)
 

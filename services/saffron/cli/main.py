@@ -18,12 +18,14 @@ from saffron.errors import QueryError, SaffronError, SettingsError, UnavailableE
 _COMMANDS = {
     "demo": "One command: everything up, a real data set, two queries, complex events on the screen.",
     "replay": "Run queries over files, without Kafka.",
+    "backfill": "Run queries over history on Spark.",
     "enumerate": "List the matches of results of OUTPUT COMPRESSED.",
     "warm": "Compile ahead what no query decides.",
     "explain": "Print the plan of a query.",
     "up": "Start a Kafka broker, the topics, and all services.",
     "down": "End everything that `up` started.",
     "status": "Show what runs.",
+    "top": "The running system live: speed, latency, partial matches, loss, lag.",
     "stream": "Sources: topic, key, schema, and bounds of a stream.",
     "query": "Standing queries: check, add, list, show, pause, resume, replace, remove.",
     "produce": "Events from files or standard input to a stream.",
@@ -31,6 +33,7 @@ _COMMANDS = {
     "dlq": "Dead letters: list, show, mend and send again.",
     "run": "One service in the foreground, as in a container.",
     "doctor": "What is wrong, and the fix.",
+    "completion": "Completion of commands, options and names for bash, zsh and fish.",
     "config": "Settings: values, and where they come from.",
     "bench": "The project's own benchmarks.",
     "experiment": "The papers' overload experiments.",
@@ -66,6 +69,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
+    add_completion=False,  # Typer's own imports a command to complete it: half a second a key
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     no_args_is_help=True,

@@ -62,7 +62,7 @@ def produce(
         latest = pace.Latest()
         lines = _limited(batches(events), limit)
         slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup)
-        producer = EventProducer(client.settings.bootstrap, row["topic"], throughput=rate is None and speedup is None)
+        producer = EventProducer(client.settings, row["topic"], throughput=rate is None and speedup is None)
         sent, seconds = send(producer, slices, key or row["key"])
         if close:
             _close(producer, row["topic"], count, latest.ts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from saffron.cli import console, options
 from saffron.cli.client import connection
 from saffron.cli.queries import QueryText, bind_text, read_schema, read_texts
 from saffron.cli.query_changes import QueryRefused, existing, finish, in_makers_order, put, require_addable, wait_until
-from saffron.cli.standing import read_standing, removed, stream_row, wait_for
+from saffron.cli.standing import read_standing, read_versions, removed, stream_row, wait_for
 from saffron.engine.composition import bind_together
 from saffron.language import explain_text
 from saffron.language.shedding import AUTO, SHEDDERS, refusal
@@ -32,6 +33,9 @@ Shed = Annotated[
         help=f"What may be shed under load, by which shedder: {', '.join(SHEDDERS)}. "
         f"New queries: {AUTO}; replaced ones: what they had.",
     ),
+]
+Versions = Annotated[
+    bool, typer.Option("--versions", help="All versions, as far as the topic still has them; the newest first.")
 ]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
 
@@ -109,14 +113,20 @@ def check(
 
 @app.command("list")
 @options.of_system
-def list_queries(*, system: options.System, json: options.AsJson = False) -> None:
+def list_queries(versions: Versions = False, *, system: options.System, json: options.AsJson = False) -> None:
     """List the standing queries with their states.
 
     Examples:
 
         saffron query list --json
+
+        saffron query list --versions
     """
     with connection(system.connected()) as client:
+        if versions:
+            known = read_versions(client)
+            _print_versions([one for name in known.names() for one in known.versions(name)], json)
+            return
         standing = read_standing(client)
     views = [standing[name].view() for name in sorted(standing)]
     if json:
@@ -128,14 +138,20 @@ def list_queries(*, system: options.System, json: options.AsJson = False) -> Non
 
 @app.command()
 @options.of_system
-def show(name: Name, *, system: options.System, json: options.AsJson = False) -> None:
+def show(name: Name, versions: Versions = False, *, system: options.System, json: options.AsJson = False) -> None:
     """Show one query: its text, its plan, and what each service says of it.
 
     Examples:
 
         saffron query show rally
+
+        saffron query show rally --versions
     """
     with connection(system.connected()) as client:
+        if versions:
+            existing(read_standing(client), name)
+            _print_versions(read_versions(client).versions(name), json, texts=True)
+            return
         view = existing(read_standing(client), name).view()
     if json:
         console.print_json(view)
@@ -274,6 +290,25 @@ def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float,
         one = existing(read_standing(client), name)
         row = put(client, name, op, one.row["text"], one.row["from"], one.shed)
         wait_until(client, [row], wanted, timeout, json)
+
+
+def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts: bool = False) -> None:
+    if json:
+        console.print_json(versions)
+        return
+    columns = ("name", "version", "change", "state", "at (UTC)", "in force from (partition: position)")
+    rows = [
+        (one["name"], one["version"], one["op"], one["state"], console.moment(one["changed_at"]), _places(one))
+        for one in versions
+    ]
+    console.print_table(columns, rows)
+    for one in versions if texts else ():
+        if one["op"] == "add":
+            print(f"\nversion {one['version']}:\n{one['text'].strip()}")
+
+
+def _places(version: Mapping[str, Any]) -> str:
+    return ", ".join(f"{one['partition']}: {one['position']}" for one in version["positions"]) or "-"
 
 
 def _shedder(given: str | None) -> str | None:

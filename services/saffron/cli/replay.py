@@ -13,6 +13,7 @@ import typer
 
 from saffron.cli import console
 from saffron.cli.durations import milliseconds
+from saffron.cli.progress import Reading
 from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
 from saffron.cli.replay_shed import ShedOptions
@@ -140,10 +141,13 @@ def _print_results(run: Replay, events: list[str], schema: Schema | None, sink: 
     from saffron.engine.events.files import read_events
 
     chunks = read_events(events, schema=schema, stdin=sys.stdin.buffer)
-    for merged in run.results(chunk.batch for chunk in chunks):
+    silent = sys.stdout.isatty() and not isinstance(sink, Counts)  # results stand on the same terminal
+    batches = (chunk.batch for chunk in chunks) if silent else Reading(events).watch(chunks)
+    for merged in run.results(batches):
         letters.write(run.dead_letters())
         sink.take(merged)
     letters.write(run.dead_letters())
+    console.done()
     sink.close(run.names)
     sys.stdout.flush()
 

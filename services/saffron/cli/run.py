@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from saffron.cli import console, options
+from saffron.runtime import baked
+from saffron.runtime.config import user_cache_directory
 from saffron.runtime.state import SERVICES
 
 
@@ -32,6 +34,7 @@ def run(
         raise typer.BadParameter(f"there is no service {service!r}; there are {', '.join(SERVICES)}")
     settings = system.connected()
     console.log_to_stderr(settings.log_level)
+    baked.unpack(baked.directory(), user_cache_directory())
     gc.disable()  # what is imported stays: looking for garbage in it takes a tenth of the time until a service is ready
     module = importlib.import_module(f"saffron.{name}.main")
     gc.enable()

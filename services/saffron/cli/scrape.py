@@ -12,6 +12,7 @@ from prometheus_client.samples import Sample
 from saffron.runtime.state import SystemState
 
 _SECONDS = 2.0
+_GROWING = ("_total", "_bucket", "_count", "_sum")
 
 
 class Page:
@@ -29,6 +30,30 @@ class Page:
         return float(
             sum(one.value for one in self._samples if one.name == name and labels.items() <= one.labels.items())
         )
+
+    def largest(self, name: str, **labels: str) -> float:
+        """The largest of all series that have these labels; 0 where there is none."""
+        return max(
+            (one.value for one in self._samples if one.name == name and labels.items() <= one.labels.items()),
+            default=0.0,
+        )
+
+    def beside(self, other: Page) -> Page:
+        """Both as one."""
+        return Page(self._samples + other._samples)
+
+    def since(self, before: Page) -> Page:
+        """What counters and histograms have grown by since an earlier page; gauges as they are now. A process that was
+        started anew counts from 0."""
+        known = {(one.name, *sorted(one.labels.items())): one.value for one in before._samples}
+
+        def grown(one: Sample) -> Sample:
+            if not one.name.endswith(_GROWING):
+                return one
+            earlier = known.get((one.name, *sorted(one.labels.items())), 0.0)
+            return one._replace(value=one.value - earlier if one.value >= earlier else one.value)
+
+        return Page([grown(one) for one in self._samples])
 
     def quantile_ms(self, name: str, share: float, **labels: str) -> float:
         """A quantile (ms) of a histogram, interpolated in its bucket; nan without observations."""

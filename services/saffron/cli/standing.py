@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from saffron.cli.client import Client, Table
-from saffron.control.standing import summary
+from saffron.control.standing import StandingQueries, summary
 from saffron.language.shedding import AUTO
 from saffron.runtime.topics import DEFAULT_STREAM
 
@@ -48,6 +51,17 @@ def read_standing(client: Client) -> dict[str, Standing]:
     """All standing queries by name."""
     statuses = client.table(client.topics.query_status)
     return {name: _standing(row, statuses) for name, row in client.table(client.topics.queries).items()}
+
+
+def read_versions(client: Client) -> StandingQueries:
+    """All versions that still stand in the topics, with the positions from which they were in force."""
+    found = StandingQueries()
+    for topic, apply in ((client.topics.queries, found.apply_query), (client.topics.query_status, found.apply_status)):
+        for record in client.records(topic):
+            with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):  # a stranger's message
+                value = None if record.value is None else orjson.loads(record.value)
+                apply((record.key or b"").decode("utf-8", "replace"), value, record.timestamp)
+    return found
 
 
 def next_version(client: Client, name: str) -> int:

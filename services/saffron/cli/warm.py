@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from saffron.cli import console
+from saffron.cli.progress import bar
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.library import compile_all
 
@@ -24,4 +25,4 @@ def warm() -> None:
 
 def _told(done: int, total: int) -> None:
     if console.is_live() or done in (0, total):
-        console.step(f"compiling {total} kernels, once: {done}/{total}")
+        console.step(f"compiling {total} kernels, once: {bar(done, total)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import Any
@@ -12,7 +12,9 @@ import orjson
 from aiohttp import web
 
 from saffron.control.checks import Checked, Partitions, Refused, check, check_partitions
-from saffron.control.guard import PAGE_HEADERS, answer
+from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
+from saffron.control.openapi import document
+from saffron.control.requests import count_of, json_body, now_ms, text_of
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import InputError
@@ -20,12 +22,13 @@ from saffron.language.shedding import AUTO, refusal
 from saffron.runtime.health import Health
 from saffron.runtime.topics import Topics
 
-_MOST_RESULTS = 200
 _FROM = ("now", "earliest")
 _PAGE = {
     "/": ("index.html", "text/html"),
     "/style.css": ("style.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/api-docs": ("api.html", "text/html"),
+    "/api.js": ("api.js", "text/javascript"),
 }
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
@@ -58,7 +61,8 @@ class Api:
             web.get(one, self.show_query),
             web.put(one, self.replace_query),
             web.delete(one, self.remove_query),
-            web.post(one + "/{op:pause|resume}", self.change_query),
+            *(web.post(f"{one}/{op}", functools.partial(self.change_query, op)) for op in ("pause", "resume")),
+            web.get(one + "/versions", self.versions),
             web.get(one + "/why", self.why),
             web.post("/api/check", self.check_query),
             web.get("/api/streams", self.streams),
@@ -68,6 +72,7 @@ class Api:
             web.get("/api/live", self.live),
             web.get("/healthz", self.healthz),
             web.get("/readyz", self.readyz),
+            web.get("/openapi.json", self.openapi),
             *(web.get(path, _asset(*file)) for path, file in _PAGE.items()),
         ]
 
@@ -82,6 +87,9 @@ class Api:
         checked = check(view["text"], name, self._tables.stream, self._tables.queries.texts())
         return answer({**view, "plan": checked.explanation(view["shed"])})
 
+    async def versions(self, request: web.Request) -> web.Response:
+        return answer({"versions": self._tables.queries.versions(self._known(request))})
+
     async def why(self, request: web.Request) -> web.Response:
         """?ask=symbol=IBM, or ?ask=ID; &events=N tells of so many of the key's newest events."""
         view = self._tables.query(self._known(request))
@@ -94,7 +102,7 @@ class Api:
                 "say what to explain: ?ask=ATTR=VALUE for a key, ?ask=* for a query without "
                 "one, or ?ask=ID for a result",
             )
-        told = _count(request.query["events"]) if "events" in request.query else None
+        told = count_of(request.query["events"]) if "events" in request.query else None
         stream, beside = checked.plan.stream, self._tables.queries.texts()
         schema = (self._tables.stream(stream) or {}).get("schema")
         try:
@@ -104,33 +112,32 @@ class Api:
         return answer(story)
 
     async def check_query(self, request: web.Request) -> web.Response:
-        body = await _body(request, {"text", "name"})
-        checked = await self._check(body, _text(body, "name") if "name" in body else None)
+        body = await json_body(request, {"text", "name"})
+        checked = await self._check(body, text_of(body, "name") if "name" in body else None)
         return answer({"ok": True, **checked.explanation(AUTO)})
 
     async def add_query(self, request: web.Request) -> web.Response:
-        body = await _body(request, {"text", "name", "from", "shed"})
+        body = await json_body(request, {"text", "name", "from", "shed"})
         async with self._writing:
-            checked = await self._check(body, _text(body, "name") if "name" in body else None)
+            checked = await self._check(body, text_of(body, "name") if "name" in body else None)
             if self._tables.queries.get(checked.name) is not None:
                 raise Refused(409, "exists", f"there is a query {checked.name!r} already; PUT replaces it")
-            return await self._publish(checked.name, "add", _text(body, "text"), _from(body), _shed(body, AUTO), 201)
+            return await self._publish(checked.name, "add", text_of(body, "text"), _from(body), _shed(body, AUTO), 201)
 
     async def replace_query(self, request: web.Request) -> web.Response:
-        body = await _body(request, {"text", "from", "shed"})
+        body = await json_body(request, {"text", "from", "shed"})
         async with self._writing:
             name = self._known(request)
             checked = await self._check(body, name)
             if checked.name != name:
                 raise Refused(400, "name", f"the text is of a query {checked.name!r}, not of {name!r}")
             shed = _shed(body, self._tables.queries.view(name)["shed"])
-            return await self._publish(name, "add", _text(body, "text"), _from(body), shed, 200)
+            return await self._publish(name, "add", text_of(body, "text"), _from(body), shed, 200)
 
-    async def change_query(self, request: web.Request) -> web.Response:
+    async def change_query(self, op: str, request: web.Request) -> web.Response:
         async with self._writing:
             name = self._known(request)
             query = self._tables.queries.view(name)
-            op = request.match_info["op"]
             return await self._publish(name, op, query["text"], query["from"], query["shed"], 200)
 
     async def remove_query(self, request: web.Request) -> web.Response:
@@ -147,7 +154,7 @@ class Api:
         return name
 
     async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:
-        checked = check(_text(body, "text"), name, self._tables.stream, self._tables.queries.texts())
+        checked = check(text_of(body, "text"), name, self._tables.stream, self._tables.queries.texts())
         row = self._tables.stream(checked.plan.stream)
         assert row is not None
         await asyncio.to_thread(check_partitions, checked.plan, row, self._partitions)
@@ -162,7 +169,7 @@ class Api:
         """Write to `queries`, and take it into the tables at once, so that whoever wrote it also reads it."""
         value = None if message is None else orjson.dumps(message)
         await self._send(self._topics.queries, name.encode(), value)
-        self._tables.apply(self._topics.queries, name.encode(), value, _now())
+        self._tables.apply(self._topics.queries, name.encode(), value, now_ms())
 
     # ------------------------------------------------------------ the rest
 
@@ -176,17 +183,23 @@ class Api:
         return answer({"load": self._tables.load()})
 
     async def live(self, request: web.Request) -> web.Response:
-        return answer({**self._tables.live.view(_now()), "problems": list(self._tables.problems)})
+        return answer({**self._tables.live.view(now_ms()), "problems": list(self._tables.problems)})
 
     async def results(self, request: web.Request) -> web.Response:
-        count = _count(request.query.get("count", "20"))
+        count = count_of(request.query.get("count", "20"))
         topics = (self._topics.complex_events, self._topics.trends)
         return answer({"results": await asyncio.to_thread(self._tail.last, topics, count)})
 
+    @open_to_all
+    async def openapi(self, request: web.Request) -> web.Response:
+        return answer(document())
+
+    @open_to_all
     async def healthz(self, request: web.Request) -> web.Response:
         status = self._health.status()
         return answer(status, 200 if status["alive"] else 503)
 
+    @open_to_all
     async def readyz(self, request: web.Request) -> web.Response:
         status = self._health.status()
         return answer(status, 200 if status["ready"] and status["alive"] else 503)
@@ -195,32 +208,11 @@ class Api:
 def _asset(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
     text = (resources.files("saffron.control") / "page" / name).read_text("utf-8")
 
+    @open_to_all
     async def serve(request: web.Request) -> web.Response:
         return web.Response(text=text, content_type=kind, headers=PAGE_HEADERS)
 
     return serve
-
-
-async def _body(request: web.Request, allowed: set[str]) -> Mapping[str, Any]:
-    """The request's JSON object. Only as application/json: a form of another site cannot send that."""
-    if request.content_type != "application/json":
-        raise Refused(415, "body", "send JSON, with `Content-Type: application/json`")
-    try:
-        body = orjson.loads(await request.read())
-    except orjson.JSONDecodeError as error:
-        raise Refused(400, "body", f"the body is not JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise Refused(400, "body", "the body must be a JSON object")
-    if unknown := sorted(set(body) - allowed):
-        raise Refused(400, "body", f"unknown field {unknown[0]!r}; known ones: {', '.join(sorted(allowed))}")
-    return body
-
-
-def _text(body: Mapping[str, Any], field: str) -> str:
-    value = body.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise Refused(400, "body", f'"{field}" must be a text that is not empty')
-    return value
 
 
 def _from(body: Mapping[str, Any]) -> str:
@@ -235,13 +227,3 @@ def _shed(body: Mapping[str, Any], otherwise: str) -> str:
     if why := refusal(shed):
         raise Refused(400, "shed", f'"shed": {why}')
     return str(shed)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RESULTS:
-        raise Refused(400, "count", f"count must be a number from 1 to {_MOST_RESULTS}, not {text!r}")
-    return int(text)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -18,7 +18,10 @@ _LOG = logging.getLogger(__name__)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _READS = ("GET", "HEAD")
 
+_H = TypeVar("_H", bound=Callable[..., Awaitable[web.StreamResponse]])
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_OPEN = "open_to_all"
+_SCHEME = "bearer "
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
@@ -36,6 +39,12 @@ def require_safe(host: str, token: str) -> None:
         raise SettingsError(
             f"the control API would listen on {host} for everybody: set a token (SAFFRON_TOKEN), or host 127.0.0.1"
         )
+
+
+def open_to_all(handler: _H) -> _H:
+    """Mark a handler whose reads need no token: it tells nothing of queries or events. All others need it."""
+    setattr(handler, _OPEN, True)
+    return handler
 
 
 def answer(body: Any, status: int = 200) -> web.Response:
@@ -81,13 +90,22 @@ def guards(host: str, token: str) -> list[Any]:
 
     @web.middleware
     async def authorised(request: web.Request, handler: Handler) -> web.StreamResponse:
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        wanted = request.path.startswith("/api/") and bool(token)
-        if wanted and not hmac.compare_digest(given.encode(), token.encode()):
+        if token and not _is_open(request) and not _bears(request.headers.get("Authorization", ""), token):
             raise Refused(401, "token", "a token is needed: send it as `Authorization: Bearer TOKEN`")
         return await handler(request)
 
     return [errors, strangers, authorised]
+
+
+def _is_open(request: web.Request) -> bool:
+    """Decided by the route that will serve the request, however its path is spelt; a path of no route is not open."""
+    return request.method in _READS and getattr(request.match_info.handler, _OPEN, False)
+
+
+def _bears(header: str, token: str) -> bool:
+    """Whether the header names the token. Bytes that are no text come as surrogates."""
+    scheme, given = header[: len(_SCHEME)], header[len(_SCHEME) :].strip()
+    return scheme.lower() == _SCHEME and hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 
 
 def _refusal(status: int, kind: str, message: str) -> web.Response:

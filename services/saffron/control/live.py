@@ -54,6 +54,11 @@ class Live:
             "overload": _overload(last),
         }
 
+    def events_of(self, stream: str, now: int) -> float | None:
+        """Events a second that windowing takes of a stream; None: it says nothing of it now."""
+        said = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
+        return _total((one for one in said if now - one["at"] < _FRESH_MS), _events_rate)
+
     def _covering(self, time: int) -> list[Digest]:
         """Of each source, the digest whose interval holds `time`."""
         found = []

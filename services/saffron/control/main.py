@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from saffron.control.api import Api
+from saffron.control.dead_letters import Desk
 from saffron.control.faust_app import Feed
 from saffron.control.guard import guards, require_safe
 from saffron.control.quiet import hush
@@ -20,6 +21,7 @@ from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.config import Settings
+from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.health import Health, HealthServer
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
@@ -53,7 +55,9 @@ async def _serve(settings: Settings) -> int:
             tail = Tail(log, settings.group("control-tail"))
             why = functools.partial(_why, log, topics, settings.group("control-why"))
             api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
-            async with _site(api, settings) as url:
+            letters = DeadLetters(log, topics, settings.group("control-dlq"))
+            desk = Desk(tables, letters, settings.group("control-dlq"), settings.max_future_ms)
+            async with _site([*api.routes(), *desk.routes()], settings) as url:
                 health.detail("url", url)
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())
@@ -101,10 +105,10 @@ async def _feed(tables: Tables, topics: Topics, settings: Settings) -> AsyncIter
 
 
 @contextlib.asynccontextmanager
-async def _site(api: Api, settings: Settings) -> AsyncIterator[str]:
+async def _site(routes: list[web.AbstractRouteDef], settings: Settings) -> AsyncIterator[str]:
     """Serve HTTP; yields the address. SettingsError: the port is taken."""
     application = web.Application(middlewares=guards(settings.host, settings.token))
-    application.add_routes(api.routes())
+    application.add_routes(routes)
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:

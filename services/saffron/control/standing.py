@@ -12,6 +12,8 @@ Row = Mapping[str, Any]
 
 _SHOWN = ("service", "stream", "partition", "state", "reason", "position")
 _STATUS = ("name", "version", *_SHOWN)
+_IN_FORCE = ("active", "paused")
+_VERSIONS_KEPT = 50
 
 
 class StandingQueries:
@@ -21,6 +23,8 @@ class StandingQueries:
         self._queries: dict[str, Row] = {}
         self._statuses: dict[str, dict[tuple[str, str, int | None], Row]] = {}
         self._versions: dict[str, int] = {}
+        self._history: dict[str, dict[int, Row]] = {}
+        self._positions: dict[str, dict[int, dict[tuple[str, int], int]]] = {}
 
     def apply_query(self, name: str, value: Row | None, at: int) -> None:
         """A message of the topic `queries`."""
@@ -30,6 +34,10 @@ class StandingQueries:
         self._versions[name] = max(self._versions.get(name, 0), int(value["version"]))
         parts = {part: value[part] for part in ("version", "op", "text", "from")}
         self._queries[name] = {"name": name, **parts, "shed": value.get("shed", AUTO), "changed_at": at}
+        history = self._history.setdefault(name, {})
+        history[int(value["version"])] = self._queries[name]
+        if len(history) > _VERSIONS_KEPT:
+            del history[min(history)]
 
     def apply_status(self, key: str, value: Row | None, at: int) -> None:
         """A message of the topic `query-status`."""
@@ -44,6 +52,9 @@ class StandingQueries:
         row = {part: value[part] for part in _STATUS}
         self._versions[value["name"]] = max(self._versions.get(value["name"], 0), int(value["version"]))
         self._statuses.setdefault(str(value["name"]), {})[place] = row
+        if row["service"] == "windowing" and row["state"] in _IN_FORCE and row["position"] is not None:
+            known = self._positions.setdefault(str(value["name"]), {}).setdefault(int(value["version"]), {})
+            known[place[1], int(place[2] or 0)] = int(row["position"])
 
     def names(self) -> list[str]:
         """Names of all standing queries, sorted."""
@@ -70,6 +81,27 @@ class StandingQueries:
         state, reason = summary(str(query["op"]), order)
         services = [{part: one[part] for part in _SHOWN} for one in order]
         return {**query, "state": state, "reason": reason, "services": services}
+
+    def versions(self, name: str) -> list[dict[str, Any]]:
+        """The versions that have been read, the newest first: each with its text, and from which position of which
+        partition it was in force. `state`: that of the newest, "replaced" of all others. KeyError if unknown.
+
+        Of compacted topics only the newest is sure to be there; older ones are seen as long as nobody has compacted.
+        """
+        current = self.view(name)
+        rows = sorted(self._history[name].values(), key=lambda one: int(one["version"]), reverse=True)
+        return [
+            {
+                **row,
+                "state": current["state"] if row["version"] == current["version"] else "replaced",
+                "positions": self._in_force(name, int(row["version"])),
+            }
+            for row in rows
+        ]
+
+    def _in_force(self, name: str, version: int) -> list[dict[str, Any]]:
+        places = self._positions.get(name, {}).get(version, {})
+        return [{"stream": s, "partition": p, "position": places[s, p]} for s, p in sorted(places)]
 
 
 def summary(op: str, statuses: Sequence[Row]) -> tuple[str, str | None]:

@@ -24,24 +24,29 @@ def stamp(module: str, file: str) -> str:
     """
     path = Path(file)
     root = path.parents[module.count(".")]
+    package = module.partition(".")[0]
     found = {path}
     waiting = [path]
     while waiting:
-        more = _read(waiting.pop(), root)[1] - found
+        more = _read(waiting.pop(), root, package)[1] - found
         found |= more
         waiting += more
-    return hashlib.sha256(b"".join(sorted(_read(one, root)[0] for one in found))).hexdigest()
+    return hashlib.sha256(b"".join(sorted(_read(one, root, package)[0] for one in found))).hexdigest()
 
 
 @cache
-def _read(path: Path, root: Path) -> tuple[bytes, frozenset[Path]]:
-    """Digest of a file, and the files below `root` from which it takes something: too many rather than too few."""
+def _read(path: Path, root: Path, package: str) -> tuple[bytes, frozenset[Path]]:
+    """Digest of a file, and the files below `root` from which it takes something: too many rather than too few. Of
+    `package` alone: where it is installed others lie beside it, Numba among them, whose version Numba looks at itself.
+    """
     text = path.read_text(encoding="utf-8")
     files: set[Path] = set()
     for source, names, module in _IMPORT.findall(text):
+        if (module or source).partition(".")[0] != package:
+            continue
         if module:
             files |= _file(module, root)
-        elif _file(source.partition(".")[0], root):
+        else:
             for name in _NAME.findall(names):
                 files |= _file(f"{source}.{name}", root) or _file(source, root)
     return hashlib.sha256(text.encode()).digest(), frozenset(files)

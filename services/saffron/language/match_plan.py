@@ -18,6 +18,7 @@ from saffron.language.refusals import refuse_clauses, refuse_imprecise
 from saffron.language.ruling import absence_of, ruling_checks
 from saffron.language.scope import Scope, Slot
 from saffron.language.shapes import build_layout, is_flat
+from saffron.language.states import check_states
 from saffron.language.strategies import Strategies, bind_strategies
 from saffron.language.tree import Index
 from saffron.language.typed import Sort, Typed, attribute, bind_value
@@ -28,6 +29,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     """A match query as a plan; raises QueryError."""
     layout = build_layout(query.pattern, scope)
     scope.declare(_slots(layout), plan.MAX_COMPONENTS)
+    check_states(query, layout.shape, scope)
     refuse_clauses(query, scope, aggregate=False)
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"

@@ -20,6 +20,8 @@ MAX_COMPONENTS = 30
 """Most components of a match query: its engine keeps two bits of an int64 for each."""
 MAX_SEQUENCES = 128
 """Most sequences that one NOT rules out (AND inside a NOT has one for each order)."""
+MAX_TABLE_STATES = 5_000
+"""States of the automaton of a pattern that is not flat."""
 MAX_STATES = 62
 """Most states of an aggregate query: its engine keeps a bit of an int64 for each."""
 MAX_WINDOWS = 10_000

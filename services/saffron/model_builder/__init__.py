@@ -1,8 +1,7 @@
 """The model builder: a Spark Structured Streaming job that learns from the observation topics and publishes models.
 
-jars       Spark's Kafka connector, fetched by lock file (`ensure` may be called at set-up)
-prepare    the above, and a class archive with which the JVM starts in half the time
-gateway    the JVM; session: Spark in small local mode on it
+prepare    what a first start would wait for: Spark's connector and class archive (`saffron.spark` has both)
+settings   what Spark is told: small local mode, or as spark-submit says
 rows       what Spark computes: observations of a batch, summed
 feature_rows, feature_book    the same two of what events were good for, by their features
 books      what is kept from batch to batch: counts, offsets, what was published; query_book: of one query

@@ -15,10 +15,10 @@ from saffron.engine.models.event_model import EVENTS, EventModel
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.reader import AnyModel
 from saffron.errors import LogError
-from saffron.model_builder import gateway, jars, session
 from saffron.model_builder.batch import Batches, Done, Policy
 from saffron.model_builder.job import Job, Source
 from saffron.model_builder.publisher import Publisher, newest_epoch
+from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
 from saffron.runtime.config import Settings
 from saffron.runtime.health import Health, HealthServer
@@ -37,6 +37,8 @@ from saffron.runtime.metric_names import (
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.security import security_of
 from saffron.runtime.topics import Topics
+from saffron.spark import gateway, jars
+from saffron.spark.session import open_session
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.5
@@ -71,7 +73,7 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
         try:
             store = Store(checkpoint)
             epoch = store.open(int(time.time() * 1000), newest_epoch(log, topics.models))
-            spark = session.open_session(jvm, Path(folder))
+            spark = open_session(jvm, session_settings(Path(folder), local=not jvm.submitted))
             source = Source(
                 bootstrap=settings.bootstrap,
                 security=security_of(settings),

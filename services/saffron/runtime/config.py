@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -130,14 +130,17 @@ class Loaded:
     origins: Mapping[str, str]
 
 
-def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ) -> Loaded:
-    """Read all settings. `flags`: given on the command line, by setting's name; None means not given.
+def load(
+    flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ, ignored: Collection[str] = ()
+) -> Loaded:
+    """Read all settings. `flags`: given on the command line, by setting's name; None means not given. `ignored`: names
+    that are none and are passed over.
 
     The file is SAFFRON_CONFIG, else ./saffron.toml, else $XDG_CONFIG_HOME/saffron/saffron.toml, where there is one.
     SettingsError: an unknown name, a value that does not fit, a file that cannot be read.
     """
     file, path = _file(environ)
-    _refuse_unknown(environ, file, path)
+    _refuse_unknown(environ, ignored)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for one in fields(Settings):
@@ -189,17 +192,35 @@ def _file(environ: Mapping[str, str]) -> tuple[Mapping[str, Any], str]:
     return {}, ""
 
 
-def _refuse_unknown(environ: Mapping[str, str], file: Mapping[str, Any], path: str) -> None:
-    """A misspelt setting that is silently ignored is worse than an error."""
+@dataclass(frozen=True)
+class Unknown:
+    """A setting that there is not. `name`: of the variable, or of the line in the file."""
+
+    name: str
+    what: str
+    where: str
+    fix: str
+
+
+def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[Unknown]:
+    """All names that are no settings, of the environment and of the file. SettingsError: it cannot be read."""
+    file, path = _file(environ)
     known = [one.name for one in fields(Settings)]
     spelt = [(name, f"variable {name}", name.removeprefix(_ENVIRONMENT).lower()) for name in environ]
-    wrong = [(what, name) for full, what, name in spelt if full.startswith(_ENVIRONMENT) and full not in _NOT_SETTINGS]
-    wrong += [(f"line `{name}` of {path}", name) for name in file]
-    for what, name in wrong:
+    given = [(full, where, name) for full, where, name in spelt if full.startswith(_ENVIRONMENT)]
+    given = [one for one in given if one[0] not in _NOT_SETTINGS]
+    for full, where, name in [*given, *((name, f"line `{name}` of {path}", name) for name in file)]:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else "`saffron config show` lists all settings"
-            raise SettingsError(f"{what}: there is no such setting; {hint}")
+            fix = f"did you mean {close[0]!r}?" if close else "`saffron config show` lists all settings"
+            yield Unknown(full, "there is no such setting", where, fix)
+
+
+def _refuse_unknown(environ: Mapping[str, str], ignored: Collection[str]) -> None:
+    """A misspelt setting that is silently ignored is worse than an error."""
+    for one in unknown(environ):
+        if one.name not in ignored:
+            raise SettingsError(f"{one.where}: {one.what}; {one.fix}")
 
 
 def _convert(name: str, raw: Any, default: Any, low: int | None, origin: str) -> Any:

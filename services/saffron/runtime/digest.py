@@ -46,7 +46,8 @@ class Digest:
 
 
 def send(producer: Producer, topics: Topics, digest: Digest) -> None:
-    """Write one digest."""
+    """Write one digest; LogError where what was written before is lost."""
+    producer.check(f"sending to {topics.health}")
     key = f"{digest.service}/{digest.stream}/{digest.partition}".encode()
     producer.send(topics.health, 0, digest.body(), key=key)
 

@@ -5,30 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from saffron.runtime import kafka_settings
+from saffron.runtime.config import Settings
 from saffron.runtime.kafka_producer import KafkaProducer
-
-_QUEUE = 500_000
 
 
 class EventProducer:
     """Writes to one topic, idempotently. `throughput`: large compressed requests; else the smallest delay."""
 
-    def __init__(self, bootstrap: str, topic: str, *, throughput: bool) -> None:
+    def __init__(self, settings: Settings, topic: str, *, throughput: bool) -> None:
         self._topic = topic
-        self._producer = KafkaProducer(
-            {
-                "bootstrap.servers": bootstrap,
-                "client.id": "saffron-produce",
-                "log_level": 2,  # failures are raised, not printed
-                "enable.idempotence": True,
-                "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
-                "compression.type": "lz4" if throughput else "none",
-                "linger.ms": 20 if throughput else 1,
-                "batch.size": 1 << 20,
-                "queue.buffering.max.messages": _QUEUE,
-                "delivery.report.only.error": True,
-            }
-        )
+        cluster = kafka_settings.cluster_of(settings)
+        self._producer = KafkaProducer(kafka_settings.event_producer(cluster, throughput=throughput))
 
     def send(
         self, values: Sequence[bytes], keys: Sequence[bytes | None] | None = None, partition: int | None = None

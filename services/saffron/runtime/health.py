@@ -6,6 +6,7 @@ goes on turning while it waits; a loop that hangs is.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -120,8 +121,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # who asked has not waited for the answer
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: probes come every few seconds."""

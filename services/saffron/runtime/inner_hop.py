@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from saffron.engine.events.block import Block
-from saffron.errors import GapError, LogError
+from saffron.errors import DeniedError, GapError, LogError
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.ownership import Ownership, Standing
 from saffron.runtime.step_clock import StepClock
@@ -118,7 +118,7 @@ class InnerHop:
                 moved |= self._advance(chain, now_ms)
         except LogError as error:
             self._failures += 1
-            if isinstance(error, GapError) or self._failures > _FAILURES:
+            if isinstance(error, GapError | DeniedError) or self._failures > _FAILURES:
                 raise
             self._renew(now_ms)
             moved = True
@@ -191,16 +191,23 @@ class InnerHop:
             self.losses += 1
             return True
         if chain.ownership.standing is not Standing.OWNED:
+            self._check(chain, "claiming")
             if now_ms - chain.claimed_at > _CLAIM_MS:
-                raise LogError(f"the claim on {chain.output} was lost on its way")
+                raise LogError(f"the claim on {chain.output.topic}/{chain.output.partition} was lost on its way")
             return moved
         if chain.hop is None:
             self._take_up(chain, chain.ownership)
             return True
         blocks = chain.hop.emit(now_ms, flush=False)
         self._write(chain, blocks)
+        if not blocks:
+            self._check(chain, "sending to")
         self._feed(chain, chain.hop.hungry)
         return moved or bool(blocks)
+
+    def _check(self, chain: Chain, doing: str) -> None:
+        """What was sent last may be lost; else that would be known with many a block more only."""
+        self._producer.check(f"{doing} {chain.output.topic}/{chain.output.partition}")
 
     def _take_up(self, chain: Chain, ownership: Ownership) -> None:
         hop = self._wiring.chain(chain.where)

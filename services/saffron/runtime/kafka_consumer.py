@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import LogError
-from saffron.runtime.kafka_errors import moving, passing, translate
+from saffron.runtime.kafka_errors import denies, moving, passing, translate
 from saffron.runtime.log import Committed, Record, TopicPartition
 from saffron.runtime.traces import traces_of
 
@@ -41,6 +41,7 @@ class KafkaConsumer:
         self._starts: dict[TopicPartition, int] = {}
         self._seeks: dict[TopicPartition, int] = {}
         self._resumes: set[TopicPartition] = set()
+        self._abandoned = False
 
     # ------------------------------------------------------------ membership
 
@@ -52,7 +53,8 @@ class KafkaConsumer:
 
         def gone(callback: Callback) -> Callable[[ck.Consumer, list[ck.TopicPartition]], None]:
             def drop(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
-                callback(sorted(TopicPartition(one.topic, one.partition) for one in partitions))
+                if not self._abandoned:
+                    callback(sorted(TopicPartition(one.topic, one.partition) for one in partitions))
                 self._hold(set())
                 consumer.unassign()
 
@@ -125,9 +127,9 @@ class KafkaConsumer:
         try:
             found = self._consumer.committed(where, timeout=_TIMEOUT)[0]
         except KafkaException as error:
-            raise translate(error, f"asking for the position of {partition} in group {self._group}") from error
+            raise translate(error, f"asking for the position of {_named(partition)} in group {self._group}") from error
         if found.error is not None:
-            raise translate(found.error, f"asking for the position of {partition} in group {self._group}")
+            raise translate(found.error, f"asking for the position of {_named(partition)} in group {self._group}")
         return None if found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
@@ -139,7 +141,8 @@ class KafkaConsumer:
                 return int(low), int(high)
             except KafkaException as error:
                 if not moving(error) or time.monotonic() > until:
-                    raise translate(error, f"asking for the ends of {partition}") from error
+                    raise translate(error, f"asking for the ends of {_named(partition)}") from error
+            self._require_seen(partition)
             time.sleep(_AGAIN)
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
@@ -151,7 +154,22 @@ class KafkaConsumer:
     def close(self) -> None:
         self._consumer.close()
 
+    def abandon(self) -> None:
+        """Leave the group, telling nobody; nothing where it is closed."""
+        self._abandoned = True
+        self._consumer.close()
+
     # ------------------------------------------------------------ inside
+
+    def _require_seen(self, partition: TopicPartition) -> None:
+        """DeniedError: it is known to nobody because it may not be seen."""
+        try:
+            found = self._consumer.list_topics(partition.topic, timeout=_TIMEOUT).topics
+        except KafkaException as error:
+            raise translate(error, f"asking for topic {partition.topic}") from error
+        wrong = found[partition.topic].error if partition.topic in found else None
+        if wrong is not None and denies(wrong):
+            raise translate(wrong, f"asking for the ends of {_named(partition)}")
 
     def _hold(self, partitions: set[TopicPartition]) -> None:
         self._assigned = partitions
@@ -191,7 +209,7 @@ class KafkaConsumer:
         elif passing(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:
-            raise translate(error, f"reading as group {self._group}")
+            raise translate(error, " ".join(filter(None, ("reading", message.topic(), "as group", self._group))))
         return False
 
     def _finish_seeks(self) -> None:
@@ -206,6 +224,10 @@ class KafkaConsumer:
             if where in self._resumes:
                 self._resumes.discard(where)
                 self._consumer.resume([ck.TopicPartition(where.topic, where.partition)])
+
+
+def _named(partition: TopicPartition) -> str:
+    return f"{partition.topic}/{partition.partition}"
 
 
 def offsets_of(positions: Mapping[TopicPartition, Committed]) -> list[ck.TopicPartition]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import AbortableError, FencedError, LogError, UnavailableError
+from saffron.errors import AbortableError, DeniedError, FencedError, LogError, UnavailableError
 
 _FENCED = frozenset(
     {
@@ -17,6 +17,16 @@ _FENCED = frozenset(
 )
 _UNAVAILABLE = frozenset(
     {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
+)
+_DENIED = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError._AUTHENTICATION,
+    }
 )
 _MOVING = frozenset(
     {
@@ -34,6 +44,10 @@ def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
     if not isinstance(cause, KafkaError):
         return LogError(f"{doing}: {cause}")
     text = f"{doing}: {cause.str()} ({cause.name()})"
+    if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # all that a producer is told before it sends
+        text = f"{doing}: the user may write to no topic at all ({cause.name()})"
+    if denies(cause):
+        return DeniedError(text)
     if cause.code() in _FENCED:
         return FencedError(text)
     if cause.txn_requires_abort():
@@ -49,6 +63,11 @@ def moving(error: KafkaException) -> bool:
     return isinstance(cause, KafkaError) and cause.code() in _MOVING
 
 
+def denies(error: KafkaError) -> bool:
+    """Whether a right is missing, or who it is that speaks is not believed."""
+    return error.code() in _DENIED
+
+
 def passing(error: KafkaError) -> bool:
     """Whether a consumer's error mends itself: librdkafka goes on trying."""
-    return not error.fatal()
+    return not (error.fatal() or denies(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -13,7 +14,7 @@ from saffron.errors import LogError, UnavailableError
 from saffron.runtime import kafka_settings
 from saffron.runtime.config import Settings
 from saffron.runtime.kafka_consumer import KafkaConsumer
-from saffron.runtime.kafka_errors import translate
+from saffron.runtime.kafka_errors import denies, translate
 from saffron.runtime.kafka_producer import KafkaProducer
 from saffron.runtime.kafka_settings import Cluster
 from saffron.runtime.log import TopicSpec
@@ -33,17 +34,23 @@ class KafkaLog:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._admin: AdminClient | None = None
+        self._consumers: WeakSet[KafkaConsumer] = WeakSet()
+        self._producers: WeakSet[KafkaProducer] = WeakSet()
 
     def consumer(
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> KafkaConsumer:
         settings = kafka_settings.consumer(self._cluster, group, client_id, committed_only=committed_only)
-        return KafkaConsumer(settings | kafka_settings.waits(patient=patient, lazy=lazy))
+        made = KafkaConsumer(settings | kafka_settings.waits(patient=patient, lazy=lazy))
+        self._consumers.add(made)
+        return made
 
     def producer(
         self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False
     ) -> KafkaProducer:
-        return KafkaProducer(kafka_settings.producer(self._cluster, client_id, transactional_id, bulk=bulk))
+        made = KafkaProducer(kafka_settings.producer(self._cluster, client_id, transactional_id, bulk=bulk))
+        self._producers.add(made)
+        return made
 
     def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
         have = self._topics()
@@ -69,9 +76,14 @@ class KafkaLog:
         return [spec.name for spec in missing]
 
     def partitions(self, topic: str) -> int | None:
-        return self._topics().get(topic)
+        found = self._topics()
+        return found[topic] if topic in found else self._topics(topic).get(topic)
 
     def close(self) -> None:
+        for consumer in list(self._consumers):
+            consumer.abandon()
+        for producer in list(self._producers):
+            producer.close()
         self._admin = None
 
     # ------------------------------------------------------------ inside
@@ -89,12 +101,16 @@ class KafkaLog:
                 raise UnavailableError(f"topics {sorted(names)} were created but do not appear at the broker")
             time.sleep(0.01)
 
-    def _topics(self) -> dict[str, int]:
+    def _topics(self, one: str | None = None) -> dict[str, int]:
+        """Their numbers of partitions. Of topics that may not be seen only who names `one` is told: DeniedError."""
         try:
-            found: Any = self._client().list_topics(timeout=_TIMEOUT)
+            found: Any = self._client().list_topics(one, timeout=_TIMEOUT)
         except KafkaException as error:
             raise UnavailableError(
                 f"no broker answers at {self._cluster.bootstrap} ({error.args[0].str()}): is it running? "
                 "`saffron up` starts one, `--brokers HOST:PORT` names another"
             ) from error
+        for name, topic in found.topics.items():
+            if name == one and topic.error is not None and denies(topic.error):
+                raise translate(topic.error, f"asking for topic {name}")
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import LogError, UnavailableError
+from saffron.errors import DeniedError, LogError, UnavailableError
 from saffron.runtime.kafka_consumer import offsets_of
 from saffron.runtime.kafka_errors import translate
 from saffron.runtime.kafka_patience import Patience
@@ -35,9 +36,12 @@ class KafkaProducer:
         self._patience = Patience(f"transactions of {settings.get('transactional.id')}")
         self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
         if "transactional.id" in settings:
-            self._call(
-                "initialising transactions", lambda: self._producer.init_transactions(_INIT_TIMEOUT), _INIT_TIMEOUT
-            )
+            doing = f"initialising transactions of {settings['transactional.id']}"
+            try:
+                self._call(doing, lambda: self._producer.init_transactions(_INIT_TIMEOUT), _INIT_TIMEOUT)
+            except LogError:
+                self.close()
+                raise
 
     def send(
         self,
@@ -86,6 +90,13 @@ class KafkaProducer:
             rest = [] if queued == len(rest) else _not_queued(rest, topic)
         self._check()
 
+    def check(self, doing: str) -> None:
+        try:
+            self._producer.poll(0)
+        except KafkaException as error:  # of the producer itself, where it could not begin
+            raise translate(error, doing) from error
+        self._check()
+
     def flush(self, timeout: float) -> None:
         left = self._producer.flush(timeout)
         self._check()
@@ -113,7 +124,8 @@ class KafkaProducer:
     def close(self) -> None:
         self._patience.close()
         self._producer.purge()
-        self._producer.poll(0)
+        with contextlib.suppress(KafkaException):  # one that was fenced says so once more
+            self._producer.poll(0)
 
     # ------------------------------------------------------------ inside
 
@@ -142,6 +154,8 @@ class KafkaProducer:
             except KafkaException as error:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
+                    if isinstance(self._failure, DeniedError):  # which is why
+                        self._check()
                     raise translate(error, doing) from error
 
 

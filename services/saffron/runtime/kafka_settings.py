@@ -126,3 +126,17 @@ def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, 
     if transactional_id is not None:
         settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": cluster.transaction_ms}
     return settings
+
+
+def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
+    """Of a program that sends events and nothing else: the broker's own limits on a message hold, as for anybody's."""
+    return {
+        **base(cluster, "saffron-produce"),
+        "enable.idempotence": True,
+        "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
+        "compression.type": "lz4" if throughput else "none",
+        "linger.ms": 20 if throughput else 1,
+        "batch.size": 1 << 20,
+        "queue.buffering.max.messages": 500_000,
+        "delivery.report.only.error": True,
+    }

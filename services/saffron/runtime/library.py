@@ -23,6 +23,7 @@ from saffron.engine.trends import ordered_code
 from saffron.errors import SaffronError
 from saffron.runtime.fused import Query
 from saffron.runtime.replay import Replay
+from saffron.runtime.warmed import note_warm
 
 _EVENTS = b'{"type":"A","ts":1,"x":1.5,"k":"a"}\n{"type":"B","ts":2,"x":2,"k":"a"}\n'
 _FALLING, _PRODUCT = "WHERE A.x > NEXT(A).x", "WHERE A.x * NEXT(A).x > 1"
@@ -92,6 +93,7 @@ def compile_all(kernels: Path, told: Callable[[int, int], None], processes: int 
     statuses = [one.wait() for one in running]
     if any(statuses):
         raise SaffronError("compiling kernels ahead failed (see above); queries compile them when they are added")
+    note_warm(kernels)
 
 
 def main() -> None:

@@ -127,6 +127,10 @@ class Producer(Protocol):
         `partition` None: by the key's hash (murmur2), else anywhere. The list may be changed.
         """
 
+    def check(self, doing: str) -> None:
+        """LogError: something that was sent is known to be lost, or nothing can be any more. Never waits. `doing`: what
+        it was sent for."""
+
     def flush(self, timeout: float) -> None:
         """Wait until everything sent is acknowledged; LogError when it cannot be."""
 
@@ -166,6 +170,7 @@ class Log(Protocol):
         """Create what is missing; returns the names created. A topic with fewer partitions is a LogError."""
 
     def partitions(self, topic: str) -> int | None:
-        """How many partitions the topic has; None if there is no such topic."""
+        """How many partitions the topic has; None if there is no such topic. DeniedError: it may not be seen."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release it with all clients that it has made: they leave their groups, and nobody is called back."""

@@ -46,13 +46,16 @@ class MemoryLog:
         self.faults: list[Fault] = []
         self.operations = 0
         self._kill_at: int | None = None
+        self._consumers: list[MemoryConsumer] = []
         self.wires: list[Wire] = []
 
     def consumer(
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> MemoryConsumer:
         del client_id, patient, lazy
-        return MemoryConsumer(self, group, committed_only)
+        consumer = MemoryConsumer(self, group, committed_only)
+        self._consumers.append(consumer)
+        return consumer
 
     def producer(
         self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False
@@ -70,6 +73,9 @@ class MemoryLog:
         return None if found is None else len(found)
 
     def close(self) -> None:
+        if not self.dead:
+            for consumer in self._consumers:
+                consumer.close()
         self.dead = True
 
     # ------------------------------------------------------------ for tests
@@ -300,6 +306,9 @@ class MemoryProducer:
             key = message.get("key")
             where = partition if partition is not None else 0 if key is None else partition_of(key, count)
             self.send(topic, where, message["value"], key=key)
+
+    def check(self, doing: str) -> None:
+        """What is lost here is said when it is sent."""
 
     def flush(self, timeout: float) -> None:
         del timeout

@@ -6,14 +6,14 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from saffron.engine import jit
 from saffron.engine.aggregates import registered
-from saffron.engine.composition import bind_together, makers_first
+from saffron.engine.composition import Binder, bind_together, makers_first
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_values
@@ -121,20 +121,13 @@ class Replay:
         }
 
     def _bound(self, schema: Schema) -> list[Query]:
-        queries = []
-        texts = [(query.name, query.text) for query in self.queries]
-        for query, bound in zip(self.queries, bind_together(texts, schema, self._bind), strict=True):
-            self.warnings += bound.warnings
-            for warning in bound.warnings:
-                self._warn(warning)
-            name = bound.plan.name
-            if name in self.names:
-                raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
-            self.names.append(name)
-            self.plans.append(bound.plan)
-            queries.append(replace(query, name=name))
-        order = makers_first(self._compile, {query.name: query.text for query in queries})
-        return sorted(queries, key=lambda query: order.index(query.name))
+        bound = bind_all(self.queries, schema, self._bind)
+        self.warnings += bound.warnings
+        for warning in bound.warnings:
+            self._warn(warning)
+        self.names += [plan.name for plan in bound.plans]
+        self.plans += bound.plans
+        return bound.queries
 
     def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
         return bind(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates)
@@ -160,6 +153,32 @@ class Replay:
             engines = live["matcher"], live["greta"]
             self._peak = max(self._peak, *(sum(one["partial_matches"].values()) for one in engines))
             yield one
+
+
+@dataclass(frozen=True)
+class Together:
+    """Queries that are asked together: `plans` and `warnings` in the order given, `queries` by their own names, those
+    before others whose results others read."""
+
+    queries: list[Query]
+    plans: list[Plan]
+    warnings: list[str]
+
+
+def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Together:
+    """QueryError where one is wrong; InputError where two have one name."""
+    found: list[Query] = []
+    plans: list[Plan] = []
+    warnings: list[str] = []
+    for query, bound in zip(queries, bind_together([(q.name, q.text) for q in queries], schema, bind_one), strict=True):
+        warnings += bound.warnings
+        name = bound.plan.name
+        if any(plan.name == name for plan in plans):
+            raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
+        plans.append(bound.plan)
+        found.append(replace(query, name=name))
+    order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
+    return Together(sorted(found, key=lambda query: order.index(query.name)), plans, warnings)
 
 
 def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:

@@ -22,7 +22,7 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
-from saffron.errors import FencedError, GapError, LogError
+from saffron.errors import DeniedError, FencedError, GapError, LogError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
 from saffron.runtime.log import Consumer, Log, Producer, Record
@@ -146,7 +146,7 @@ class ResultChain:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
             self._restart(now_ms + self._limits.retry_ms)
-        except GapError:
+        except (GapError, DeniedError):
             raise
         except LogError:
             self._restart(now_ms + _DOUBT_MS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from saffron.errors import SettingsError
 from saffron.runtime.config import Settings
@@ -52,11 +53,15 @@ class Security:
 
 
 def security_of(settings: Settings) -> Security:
-    """What the settings ask for. SettingsError: a name or password is missing."""
+    """What the settings ask for. SettingsError: a name, a password or the certificate's file is missing."""
     found = Security(settings.security, settings.ca, settings.username, settings.password)
     if found.named and not (found.username and found.password):
         raise SettingsError(
             f"security is {found.protocol!r}: it needs a name and a password (SAFFRON_USERNAME, SAFFRON_PASSWORD)"
+        )
+    if found.encrypted and found.ca and not Path(found.ca).is_file():
+        raise SettingsError(
+            f"setting 'ca' is {found.ca!r}: there is no such file; SAFFRON_CA names a certificate (PEM)"
         )
     return found
 

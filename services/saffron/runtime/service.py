@@ -59,6 +59,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
                 _LOG.warning("%s: %s; starting again in %g s", name, error, _AGAIN_SECONDS)
                 health.waiting("log", str(error))
                 metrics.add(RESTARTS, 1)
+                gc.unfreeze()  # what has failed is garbage now, with its threads and processes
                 stop.wait(_AGAIN_SECONDS, health)
             finally:
                 log.close()

@@ -20,6 +20,8 @@ COMMANDS = [
     "up",
     "down",
     "status",
+    "top",
+    "completion",
     "produce",
     "tail",
     "run",

@@ -4,76 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import orjson
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
-from saffron.control.api import Api
-from saffron.control.guard import guards
-from saffron.control.tables import Tables
-from saffron.control.tail import Tail
-from saffron.control.why import why
-from saffron.errors import UnavailableError
-from saffron.runtime.health import Health
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import Topics, topic_specs
+from tests.unit.control.world import TEXT, TOPICS, Ask, World, add
 
-TOPICS = Topics("p.")
-TEXT = "QUERY rally PATTERN SEQ(Stock+ a[], Stock b) WHERE [symbol] AND b.price < a[last].price WITHIN 1 hour"
 WRONG = "QUERY rally\nPATTERN SEQ(Stock a, Stock b)\nWHERE b.price < c.price\nWITHIN 1 hour"
-Json = dict[str, Any]
-Ask = Callable[..., Awaitable[tuple[int, Any]]]
-
-
 SECTORS = "PATTERN Stock S+ WHERE [symbol] GROUP BY sector WITHIN 1 minute RETURN sector, COUNT(*)"
-
-
-class World:
-    """An API with a memory log; `sent` is what it wrote."""
-
-    def __init__(self, partitions: int = 1, token: str = "") -> None:
-        self.log = MemoryLog(MemoryBroker(lambda: 0))
-        self.log.create_topics(topic_specs("p.", partitions))
-        self.tables = Tables(TOPICS, 100)
-        self.health = Health("control")
-        self.sent: list[tuple[str, bytes, Any]] = []
-        self.token = token
-        self.down = False
-
-    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
-        if self.down:
-            raise UnavailableError("no broker answers")
-        await asyncio.sleep(0)
-        self.sent.append((topic, key, None if value is None else orjson.loads(value)))
-
-    def run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
-        asyncio.run(self._run(talk))
-
-    async def _run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
-        told = partial(why, self.log, TOPICS, "why")
-        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
-        application = web.Application(middlewares=guards("127.0.0.1", self.token))
-        application.add_routes(api.routes())
-        async with TestClient(TestServer(application)) as client:
-
-            async def ask(method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
-                async with client.request(method, path, json=body, **more) as answer:
-                    content = await answer.read()
-                    is_json = answer.content_type == "application/json"
-                    return answer.status, orjson.loads(content) if is_json else content.decode()
-
-            await talk(ask)
-
-
-def add(tables: Tables, name: str, **more: Any) -> None:
-    row = {"name": name, "version": 1, "op": "add", "text": TEXT, "from": "now", **more}
-    tables.apply(TOPICS.queries, name.encode(), orjson.dumps(row), 5)
 
 
 @pytest.fixture
@@ -274,12 +213,13 @@ def test_views(world: World) -> None:
     producer = world.log.producer()
     producer.send(TOPICS.trends, 0, b'{"query": "q", "detected_at": 5}')
     producer.flush(1.0)
-    world.tables.apply(TOPICS.load, b"matcher/events/0", b'{"position": 5}', 5)
+    load = {"service": "matcher", "stream": "events", "partition": 0, "position": 5, "partial_matches": {"q": 3}}
+    world.tables.apply(TOPICS.load, b"matcher/events/0", orjson.dumps(load), 5)
 
     async def talk(ask: Ask) -> None:
         assert (await ask("GET", "/api/streams"))[1]["streams"][0]["name"] == "events"
         assert (await ask("GET", "/api/models"))[1] == {"models": []}
-        assert (await ask("GET", "/api/load"))[1] == {"load": [{"position": 5}]}
+        assert (await ask("GET", "/api/load"))[1] == {"load": [load]}
         live = (await ask("GET", "/api/live"))[1]
         assert (live["bound_ms"], live["problems"]) == (100, [])
         results = (await ask("GET", "/api/results"))[1]["results"]

@@ -85,3 +85,20 @@ def test_a_tombstone_removes_one_status() -> None:
     queries.apply_status("q/matcher/events", None, 0)
     queries.apply_status("unknown/matcher/events", None, 0)
     assert [one["service"] for one in queries.view("q")["services"]] == ["windowing"]
+
+
+def test_versions_are_kept_with_the_positions_from_which_they_were_in_force() -> None:
+    queries = StandingQueries()
+    queries.apply_query("q", QUERY, 10)
+    apply_status(queries, status("active", position=5))
+    apply_status(queries, status("active", partition=1, position=6))
+    apply_status(queries, status("active"))  # said again after a restart, without a position
+    queries.apply_query("q", {**QUERY, "version": 2, "op": "pause"}, 20)
+    apply_status(queries, status("paused", version=2, position=9))
+    newest, first = queries.versions("q")
+    assert (newest["version"], newest["op"], newest["state"], newest["changed_at"]) == (2, "pause", "paused", 20)
+    assert newest["positions"] == [{"stream": "events", "partition": 0, "position": 9}]
+    assert (first["state"], [one["position"] for one in first["positions"]]) == ("replaced", [5, 6])
+    for version in range(3, 90):
+        queries.apply_query("q", {**QUERY, "version": version}, version)
+    assert [one["version"] for one in queries.versions("q")] == list(range(89, 39, -1))

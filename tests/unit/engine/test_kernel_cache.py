@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from saffron.engine import kernel_cache
+from saffron.engine import kernel_cache, stamp
 
 SOURCE = """from numba import int64
 
@@ -119,3 +119,27 @@ def test_a_lock_file_that_was_removed_is_made_anew(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(fcntl, "flock", gone)
     assert (kernel(1.5), found(kernel), len(removed)) == (2.5, 0, 1)
     assert not lock_of(kernel).exists()
+
+
+def test_a_stamp_takes_in_ones_own_package_and_no_other(tmp_path: Path) -> None:
+    """Where the package is installed, Numba's sources lie beside it."""
+    for name, text in {
+        "own/__init__.py": "",
+        "own/kernels.py": "import numba\nfrom numba import types\nfrom own import part\n",
+        "own/part.py": "ONE = 1\n",
+        "numba/__init__.py": "",
+        "numba/types.py": "int64 = 8\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def stamped() -> str:
+        for cached in (stamp.stamp, stamp._read, stamp._file):
+            cached.cache_clear()
+        return stamp.stamp("own.kernels", str(tmp_path / "own" / "kernels.py"))
+
+    first = stamped()
+    (tmp_path / "numba" / "types.py").write_text("int64 = 64\n")
+    assert stamped() == first
+    (tmp_path / "own" / "part.py").write_text("ONE = 2\n")
+    assert stamped() != first

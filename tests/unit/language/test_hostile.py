@@ -16,7 +16,7 @@ from tests.unit.language.samples import LETTERS, PAPERS, RALLY
 
 HOUR = " WITHIN 1 h"
 COUNTED = HOUR + " RETURN COUNT(*)"
-SECONDS = 0.1
+SECONDS = 0.5
 
 HOSTILE = {
     "a megabyte": "a" * 1_000_000,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -87,3 +89,12 @@ def test_metrics_and_unknown_pages(server: HealthServer) -> None:
 def test_a_taken_port_is_an_error_with_its_place(server: HealthServer, health: Health) -> None:
     with pytest.raises(SettingsError, match=rf"metrics cannot be served at 127\.0\.0\.1:{server.port}"):
         HealthServer(health, Metrics(), "127.0.0.1", server.port)
+
+
+def test_who_does_not_wait_for_the_answer_is_no_error(server: HealthServer, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", server.port)) as asker:
+            asker.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed at once
+            asker.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+    assert get(server, "/healthz")[0] == 200
+    assert capfd.readouterr().err == ""

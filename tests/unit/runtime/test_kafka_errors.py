@@ -7,7 +7,7 @@ import threading
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import AbortableError, FencedError, LogError, UnavailableError
+from saffron.errors import AbortableError, DeniedError, FencedError, LogError, UnavailableError
 from saffron.runtime.kafka_errors import passing, translate
 from saffron.runtime.kafka_patience import Patience
 from saffron.runtime.kafka_producer import _not_queued
@@ -21,7 +21,11 @@ from saffron.runtime.kafka_producer import _not_queued
         (KafkaError(KafkaError.ILLEGAL_GENERATION, "x", False, False, True), AbortableError),
         (KafkaError(KafkaError._ALL_BROKERS_DOWN), UnavailableError),
         (KafkaError(KafkaError._TIMED_OUT, "x", False, True, False), UnavailableError),
-        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), LogError),
+        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), DeniedError),
+        (KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED, "x", False, False, True), DeniedError),
+        (KafkaError(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "x", True, False, False), DeniedError),
+        (KafkaError(KafkaError._AUTHENTICATION), DeniedError),
+        (KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), LogError),
     ],
 )
 def test_errors_are_told_apart_by_their_flags(error: KafkaError, kind: type[LogError]) -> None:
@@ -31,7 +35,8 @@ def test_errors_are_told_apart_by_their_flags(error: KafkaError, kind: type[LogE
     assert error.name() in str(found)
 
 
-def test_only_fatal_errors_end_a_consumer() -> None:
+def test_only_fatal_errors_and_missing_rights_end_a_consumer() -> None:
+    assert not passing(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
     assert passing(KafkaError(KafkaError._TRANSPORT))
     assert not passing(KafkaError(KafkaError._FATAL, "x", True, False, False))
 

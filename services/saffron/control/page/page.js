@@ -26,6 +26,7 @@ class ApiError extends Error {
   constructor(status, error) {
     super(error.text || error.message);
     this.status = status;
+    this.kind = error.kind;
   }
 }
 
@@ -45,6 +46,10 @@ function short(value, digits = 0) {
   if (value >= 1e6) return (value / 1e6).toFixed(2) + " M";
   if (value >= 1e4) return (value / 1e3).toFixed(1) + " k";
   return value.toFixed(value < 10 ? Math.max(digits, value % 1 ? 1 : 0) : 0);
+}
+
+function lasting(ms) {
+  return ms < 1e4 ? `${Math.round(ms)} ms` : `${(ms / 1e3).toFixed(1)} s`;
 }
 
 function clock(ms) {
@@ -97,15 +102,17 @@ function drawCurve(curve, x, y) {
 
 // ---------------------------------------------------------------- sections
 
+const isShedding = (overload) => Boolean(overload) && ["shed", "outage"].includes(overload.why);
+
 function overloadLine(overload) {
   if (!overload) return "overload: no shedder has reported";
   const doing = [];
-  if (overload.share > 0) doing.push(`shedding ${(100 * overload.share).toFixed(1)} % of events`);
+  if (overload.share > 0) doing.push(`dropping events to save ${(100 * overload.share).toFixed(1)} % of the work`);
   if (overload.keep !== null) doing.push(`keeping ${short(overload.keep)} partial matches`);
   const why = { pass: "passing", "catch-up": "catching up, nothing is dropped", outage: "dropping what an outage left" }[overload.why];
   const lost = Object.entries(overload.missed).filter(([, share]) => share > 0);
   const missed = lost.map(([query, share]) => `${query} ${(100 * share).toFixed(2)} %`).join(", ");
-  return `overload: ${doing.join(", ") || why || "passing"}; estimated loss: ${missed || "none"}`;
+  return `overload: ${doing.join(", ") || why || "passing"}; estimated loss since the start: ${missed || "none"}`;
 }
 
 function showLive(live) {
@@ -123,22 +130,31 @@ function showLive(live) {
   drawChart(byId("chart-events"), times, [{ name: "p99", values: live.series.map((point) => point.events_per_second) }]);
   showServices(live.services);
   byId("overload").textContent = overloadLine(live.overload);
+  byId("overload").className = isShedding(live.overload) ? "shedding" : "";
   byId("problems").replaceChildren(...live.problems.map((one) => element("li", { textContent: `${one.topic}, key ${one.key}: ${one.detail}` })));
   const silent = live.services.filter((one) => !one.alive).map((one) => one.service);
   if (silent.length) verdict("bad", `silent: ${silent.join(", ")}`);
   else if (!live.services.length) verdict("wait", "no service has reported yet");
-  else if (latency && latency.p99 > live.bound_ms) verdict("bad", `late: p99 is ${short(latency.p99)} ms, the bound is ${live.bound_ms} ms`);
+  else if (latency && latency.p99 > live.bound_ms) verdict("bad", `late: p99 is ${lasting(latency.p99)}, the bound is ${lasting(live.bound_ms)}`);
+  else if (isShedding(live.overload)) verdict("wait", "more comes than can be done in time: load is being shed");
   else verdict("good", latency ? "answers are on time" : "all services report");
 }
 
+const cell = (text, className = "") => element("td", { textContent: text, className });
+
 function showServices(services) {
   const rows = services.map((one) => element("tr", {},
-    element("td", { textContent: one.service }),
-    element("td", { className: one.alive ? "up" : "down", textContent: one.alive ? "up" : `silent for ${Math.round(one.silent_ms / 1000)} s` }),
-    ...[one.partitions || null, one.events_per_second, one.lag, one.latency_ms && one.latency_ms.p99].map((value) =>
-      element("td", { className: "n", textContent: short(value) }))));
+    cell(one.service),
+    cell(one.alive ? "up" : `silent for ${Math.round(one.silent_ms / 1000)} s`, one.alive ? "up" : "down"),
+    ...[one.partitions || null, one.events_per_second, one.lag, one.latency_ms && one.latency_ms.p99].map((value) => cell(short(value), "n"))));
   if (!rows.length) rows.push(element("tr", {}, element("td", { colSpan: 6, className: "dim", textContent: "none has reported yet" })));
   byId("services").tBodies[0].replaceChildren(...rows);
+}
+
+function showModels(models) {
+  byId("learned").hidden = !models.length;
+  byId("models").tBodies[0].replaceChildren(...models.map((one) => element("tr", {},
+    cell(one.query ?? one.stream), cell(one.kind), cell(one.version.join(".")), cell(short(one.observations), "n"), cell(clock(one.published_at)))));
 }
 
 function verdict(kind, text) {
@@ -155,6 +171,7 @@ function showQueries(queries) {
     return card;
   });
   if (!cards.length) cards.push(element("p", { className: "query empty", textContent: "none yet: add one below, or with `saffron query add FILE`" }));
+  fillSelect(byId("why-query"), queries.map((query) => [query.name, query.name]));
   if (cards.some((card, place) => box.children[place] !== card) || box.children.length !== cards.length) box.replaceChildren(...cards);
   for (const query of queries.filter((one) => one.state !== "rejected")) loadPlan(query).catch(() => {});
 }
@@ -217,7 +234,7 @@ function showResults(results) {
       element("summary", {}, element("span", { className: "when", textContent: clock(one.detected_at) }), element("b", { textContent: one.query }),
         element("code", { textContent: brief(one) })));
     row.dataset.id = one.id;
-    row.append(element("pre", { textContent: JSON.stringify(one, null, 1) }));
+    row.append(element("button", { textContent: "Why?", onclick: () => tellWhy(one.query, one.id) }), element("pre", { textContent: JSON.stringify(one, null, 1) }));
     return row;
   });
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "none yet" }));
@@ -230,6 +247,118 @@ function brief(result) {
   const events = Object.entries(result.events || {});
   return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${bound.length} events` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
 }
+
+// Options only change when they have to: an open list would close.
+function fillSelect(select, options) {
+  const wanted = JSON.stringify(options);
+  if (select.dataset.options === wanted) return;
+  const chosen = select.value;
+  select.dataset.options = wanted;
+  select.replaceChildren(...options.map(([value, text]) => element("option", { value, textContent: text, selected: value === chosen })));
+}
+
+// ---------------------------------------------------------------- why
+
+async function tellWhy(query, asked) {
+  byId("why-query").value = query;
+  byId("why-ask").value = asked;
+  byId("why-form").scrollIntoView({ behavior: "smooth", block: "nearest" });
+  const answer = byId("why-answer");
+  answer.hidden = false;
+  answer.className = "";
+  answer.textContent = "looking…";
+  try {
+    const story = await ask(`/api/queries/${encodeURIComponent(query)}/why?ask=${encodeURIComponent(asked)}`);
+    answer.textContent = `${story.text}\n\ntold from the newest ${story.looked_at.events} events of partition ${story.partition}`;
+  } catch (error) {
+    answer.className = "bad";
+    answer.textContent = error.message;
+  }
+}
+
+byId("why-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  tellWhy(byId("why-query").value, byId("why-ask").value);
+});
+
+// ---------------------------------------------------------------- dead letters
+
+function showLetters(found) {
+  const box = byId("letters");
+  const known = new Map([...box.querySelectorAll("details")].map((row) => [row.dataset.id, row]));
+  const total = Object.values(found.reasons).reduce((sum, one) => sum + one, 0);
+  const reasons = Object.entries(found.reasons).sort();
+  fillSelect(byId("letter-reason"), [["", `all (${total})`], ...reasons.map(([reason, count]) => [reason, `${reason} (${count})`])]);
+  byId("letter-count").textContent = found.whole ? "" : `among the newest ${found.looked_at}`;
+  const rows = found.letters.map((one) => fillLetter(known.get(one.id) || newLetter(one), one));
+  if (!rows.length) rows.push(element("p", { className: "empty", textContent: "none" }));
+  if (rows.some((row, place) => box.children[place] !== row) || box.children.length !== rows.length) box.replaceChildren(...rows);
+}
+
+function newLetter(one) {
+  const row = element("details", { className: "letter" },
+    element("summary", {}, element("span", { className: "when", textContent: clock(one.at) }), element("b", { textContent: one.reason }),
+      element("code", { textContent: `${one.detail}  ${one.preview}` }), element("span", { className: "badge sent" })),
+    element("div", { className: "inside" }));
+  row.dataset.id = one.id;
+  row.addEventListener("toggle", () => { if (row.open && !row.dataset.read) readLetter(row, one); });
+  return row;
+}
+
+function fillLetter(row, one) {
+  const last = one.sent[one.sent.length - 1];
+  const badge = row.querySelector(".badge");
+  badge.hidden = !last;
+  badge.textContent = last && last.done ? "sent again" : "perhaps sent again";
+  return row;
+}
+
+const letterPath = (one) => `/api/dead-letters/${encodeURIComponent(one.topic)}/${one.partition}/${one.offset}`;
+
+async function readLetter(row, one) {
+  const inside = row.querySelector(".inside");
+  try {
+    const whole = await ask(letterPath(one));
+    row.dataset.read = "yes";
+    inside.replaceChildren(...letterParts(whole));
+  } catch (error) {
+    inside.textContent = error.message;
+  }
+}
+
+function letterParts(whole) {
+  const bytes = element("pre", { textContent: whole.hex, hidden: true, className: "hex" });
+  const text = element("textarea", { value: whole.encoding === "utf-8" ? whole.value ?? "" : "", rows: 4, spellcheck: false, ariaLabel: "The message, to be mended" });
+  const answer = element("pre", { className: "answer", role: "status" });
+  const send = (dry) => sendAgain(whole, text.value, dry, answer);
+  const key = whole.original ? `key ${whole.key ?? "none"}` : "no longer in its topic";
+  return [
+    element("p", { className: "dim", textContent: `${whole.id}, stream ${whole.stream ?? "none"}, ${whole.bytes} bytes, ${key}` }),
+    element("pre", { className: "shown", textContent: whole.shown }), bytes, text, answer,
+    element("div", { className: "row" },
+      element("button", { textContent: "Bytes", onclick: () => { bytes.hidden = !bytes.hidden; } }),
+      element("span", { className: "push" }),
+      element("button", { textContent: "Try", className: "try", title: "Say what would be sent, and send nothing", onclick: () => send(true) }),
+      element("button", { textContent: "Send again", className: "main send", onclick: () => send(false) })),
+  ];
+}
+
+async function sendAgain(whole, text, dry, answer, again = false) {
+  const mended = text !== (whole.encoding === "utf-8" ? whole.value ?? "" : "");
+  try {
+    const sent = await ask(`${letterPath(whole)}/send-again`, "POST", { ...(mended && { value: text }), again, dry_run: dry });
+    answer.className = "answer good";
+    const key = sent.key === null ? "no key" : `key ${sent.key}`;
+    answer.textContent = [`${sent.sent ? "sent" : "would be sent"} to ${sent.topic}/${sent.partition}, ${key}`, ...sent.notes].join("\n");
+    if (sent.sent) await refreshLetters();
+  } catch (error) {
+    if (error.kind === "sent" && !again && confirm(`${error.message}\n\nSend it once more?`)) return sendAgain(whole, text, dry, answer, true);
+    answer.className = "answer bad";
+    answer.textContent = error.message;
+  }
+}
+
+byId("letter-reason").addEventListener("change", () => refreshLetters());
 
 // ---------------------------------------------------------------- adding
 
@@ -266,18 +395,29 @@ async function refreshQueries() {
   showQueries((await ask("/api/queries")).queries);
 }
 
-async function refresh() {
+async function refreshLetters() {
+  const reason = byId("letter-reason").value;
+  showLetters(await ask(`/api/dead-letters?count=20${reason && `&reason=${encodeURIComponent(reason)}`}`));
+}
+
+// What costs the service more, or changes seldom.
+async function refreshRest() {
+  await Promise.all([refreshLetters(), ask("/api/models").then((found) => showModels(found.models))]);
+}
+
+async function refresh(turn) {
   try {
-    await Promise.all([ask("/api/live").then(showLive), refreshQueries(), ask("/api/results?count=20").then((found) => showResults(found.results))]);
+    const now = [ask("/api/live").then(showLive), refreshQueries(), ask("/api/results?count=20").then((found) => showResults(found.results))];
+    await Promise.all(turn % 5 ? now : [...now, refreshRest()]);
   } catch (error) {
     if (error.status === 401) byId("token-form").hidden = false;
     verdict("bad", error.status ? error.message : "the control service does not answer; detection goes on without it");
   }
 }
 
-async function loop() {
-  if (!document.hidden) await refresh();
-  setTimeout(loop, 1000);
+async function loop(turn = 0) {
+  if (!document.hidden) await refresh(turn);
+  setTimeout(loop, 1000, turn + 1);
 }
 
 loop();

@@ -57,12 +57,23 @@ def read_events(
     """
     for name in names:
         _check(str(name))
+    yield from _counted(chunk for name in names for chunk in _read(str(name), schema, stdin, chunk_bytes))
+
+
+def read_content(name: str, content: pa.Buffer, *, schema: Schema | None = None) -> Iterator[Chunk]:
+    """The same of one file whose bytes are here already. `name`: tells its format, and whether it is packed."""
+    ending, codec = _format(Path(name))
+    with _opened(name, codec, lambda: pa.BufferReader(content)) as stream:
+        yield from _counted(_parsed(name, ending, stream, schema, CHUNK_BYTES))
+
+
+def _counted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """With offsets that count the events of all of them."""
     position = 0
-    for name in names:
-        for chunk in _read(str(name), schema, stdin, chunk_bytes):
-            batch = replace(chunk.batch, offsets=np.arange(position, position + len(chunk.batch), dtype=np.int64))
-            position += len(batch)
-            yield replace(chunk, batch=batch)
+    for chunk in chunks:
+        batch = replace(chunk.batch, offsets=np.arange(position, position + len(chunk.batch), dtype=np.int64))
+        position += len(batch)
+        yield replace(chunk, batch=batch)
 
 
 def _check(name: str) -> None:
@@ -106,20 +117,27 @@ def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes:
         yield from _lines(name, _blocks(lambda: read1(chunk_bytes)))
         return
     ending, codec = _format(Path(name))
-    with _opened(name, codec) as stream:
-        if ending == ".parquet":
-            yield from _rows(name, parquet_events(name, stream.read() if codec else Path(name)))
-        elif ending == ".csv":
-            yield from _rows(name, csv_events(name, _blocks(lambda: stream.read(chunk_bytes)), schema))
+    with _opened(name, codec, lambda: pa.OSFile(name, mode="r")) as stream:
+        if ending == ".parquet" and not codec:
+            yield from _rows(name, parquet_events(name, Path(name)))
         else:
-            yield from _lines(name, _blocks(lambda: stream.read(chunk_bytes)))
+            yield from _parsed(name, ending, stream, schema, chunk_bytes)
+
+
+def _parsed(name: str, ending: str, stream: pa.NativeFile, schema: Schema | None, chunk_bytes: int) -> Iterator[Chunk]:
+    if ending == ".parquet":
+        yield from _rows(name, parquet_events(name, stream.read()))
+    elif ending == ".csv":
+        yield from _rows(name, csv_events(name, _blocks(lambda: stream.read(chunk_bytes)), schema))
+    else:
+        yield from _lines(name, _blocks(lambda: stream.read(chunk_bytes)))
 
 
 @contextmanager
-def _opened(name: str, codec: Codec | None) -> Iterator[pa.NativeFile]:
+def _opened(name: str, codec: Codec | None, opener: Callable[[], pa.NativeFile]) -> Iterator[pa.NativeFile]:
     """The unpacked file; what goes wrong while it is read becomes an InputError."""
     try:
-        with pa.OSFile(name, mode="r") as file:
+        with opener() as file:
             if codec is None:
                 yield file
             else:

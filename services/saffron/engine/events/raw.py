@@ -90,9 +90,8 @@ def split_lines(
     starts[:1] = 0
     starts[1:] = newlines[:-1] + 1
     ends = newlines.copy()
-    _trim_carriage_returns(buffer, starts, ends)
+    filled = trim_lines(buffer, starts, ends)
     numbers = np.arange(len(newlines), dtype=np.int64)
-    filled = _filled(buffer, starts, ends)
     if filled.all():
         return starts, ends, numbers, len(newlines)
     return starts[filled], ends[filled], numbers[filled], len(newlines)
@@ -103,6 +102,12 @@ def batch_of_lines(data: bytes | NDArray[np.uint8], first: int = 0) -> RawBatch:
     buffer = np.frombuffer(data, dtype=np.uint8) if isinstance(data, bytes) else data
     starts, ends, _, _ = split_lines(buffer)
     return RawBatch(buffer, starts, ends, np.arange(first, first + len(starts), dtype=np.int64))
+
+
+def trim_lines(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    r"""[n] whether a line holds anything; `ends` of lines that end in "\r" move before it, in place."""
+    _trim_carriage_returns(buffer, starts, ends)
+    return _filled(buffer, starts, ends)
 
 
 def _trim_carriage_returns(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:

@@ -3,8 +3,8 @@
 Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
 flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
 nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
-LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a tenth of it beyond,
-so that the queue shrinks by itself and the safety buffer is what it is for.
+LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a tenth of it in the
+last quarter and beyond, so that the queue shrinks by itself and the safety buffer is what it is for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from saffron.engine.shed.settings import Overload
 
 _LEAST_LEFT = 0.1
 """Of the time in which a block's events came, what it may take even beyond the bound."""
+_UNTOUCHED = 0.25
+"""Of the safety buffer: no more is given once only this is left, so that it is there for what nobody foresees."""
 _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
 
@@ -109,7 +111,8 @@ class Decider:
         """How long the block may take."""
         bound = self.settings.bound
         waited = at.queueing + at.flying
-        left = min(1.0, _LEAST_LEFT + (1 - _LEAST_LEFT) * max(0.0, (bound - waited) / buffer))
+        above = (bound - waited) / buffer
+        left = min(1.0, _LEAST_LEFT + (1 - _LEAST_LEFT) * max(0.0, (above - _UNTOUCHED) / (1 - _UNTOUCHED)))
         span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
         return max(bound - buffer - waited, span * left)
 

@@ -33,7 +33,7 @@ class Overload:
     bound: float
     policy: str = SHED
     start: float = 0.8
-    safety: float = 0.05
+    safety: float = 0.1
     interval: float | None = None
     exempt: float = 0.02
     spared: float = 0.05

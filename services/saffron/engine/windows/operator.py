@@ -221,6 +221,10 @@ class WindowingOperator:
             "watermark": self._watermark,
         }
 
+    def opened(self, columns: Columns) -> dict[str, list[int]]:
+        """By query the numbers of those events at which its windows open (OPEN ON)."""
+        return {query.name: query.opens_at(columns) for query in self._standing.queries.values()}
+
     # ------------------------------------------------------------ restarts
 
     def resume(self, block: Block) -> None:
@@ -380,8 +384,8 @@ class WindowingOperator:
             return
         columns = self._outbox.add_events(released)
         self._counts["events"] += len(columns)
-        for query in self._standing.queries.values():
-            self._outbox.add_opened(query.name, query.opens_at(columns))
+        for name, positions in self.opened(columns).items():
+            self._outbox.add_opened(name, positions)
 
     def _bury(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
         for row, reason, detail in sorted(letters):

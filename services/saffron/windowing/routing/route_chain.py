@@ -21,7 +21,7 @@ import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.errors import FencedError, LogError
+from saffron.errors import DeniedError, FencedError, LogError
 from saffron.runtime.background import Background
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.windowing.formats import Translation
@@ -122,6 +122,8 @@ class RouteChain:
             return act(now_ms)
         except FencedError:
             self._restart(now_ms + self._plan.retry_ms)
+        except DeniedError:
+            raise
         except LogError:
             self._restart(now_ms + _DOUBT_MS)
         return True

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.general.checks import Asked, joint
 from saffron.errors import SaffronError
-from saffron.language.plan import Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
+from saffron.language.plan import MAX_TABLE_STATES, Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
 from saffron.language.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
 
-MAX_TABLE_STATES = 5_000
 START_STATE = 0
 NOWHERE = -1
 

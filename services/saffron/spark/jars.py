@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from saffron.runtime import jars
+from saffron.runtime.config import user_cache_directory
 from saffron.runtime.jars import Progress
 
 CONNECTOR = "spark-kafka-4.0.0"
@@ -19,3 +20,10 @@ def ensure(progress: Progress = lambda line: None) -> list[Path]:
 def given_or_ensured(given: str, progress: Progress = lambda line: None) -> list[Path]:
     """The jars named by the setting `spark_jars` (images bake them in), else `ensure`."""
     return [Path(path) for path in given.split(",") if path] or ensure(progress)
+
+
+def fetched() -> list[Path]:
+    """Paths of the connector's jars if all are in the cache already, else none."""
+    root = user_cache_directory() / "jars"
+    paths = [root / jar.path for jar in jars.read_lock(CONNECTOR)]
+    return paths if all(path.exists() for path in paths) else []

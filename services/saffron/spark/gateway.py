@@ -28,12 +28,17 @@ from saffron.runtime.config import user_cache_directory
 NEWEST_JAVA = 23
 """Spark 4.0's Hadoop calls Subject.getSubject, which Java 24 and later refuse."""
 
+_SOURCES = Path(__file__).parents[2]
+"""Spark's Python workers on this machine import the code that runs here."""
 _START_SECONDS = 120.0
 _STOP_SECONDS = 15.0
 _LOOK = 0.02
 
-# A small heap and a cheap collector, since all services share the machine; C1 only: the job's work is in short batches.
-_SMALL = ("-Xms64m", "-Xmx512m", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+SMALL = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""A small heap and a cheap collector for what shares the machine with all services; C1 only, for work in short batches.
+"""
+ALONE: Mapping[str, str] = {"SPARK_LOCAL_IP": "127.0.0.1"}
+"""The environment of a JVM that does all the work itself: nobody else may reach it."""
 _OPENED = (
     "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
     "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
@@ -48,7 +53,7 @@ class GatewayError(SaffronError):
 
 @dataclass
 class Gateway:
-    """A running JVM; `environment` makes pyspark connect to it instead of starting its own.
+    """A running JVM; `environment` makes pyspark connect to it instead of starting its own, and names workers' Python.
 
     `process`: None of a JVM that is not ours to end.
     """
@@ -92,37 +97,55 @@ def class_path(connector: Sequence[Path]) -> list[Path]:
 
     own = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     if not own:
-        raise GatewayError("PySpark has no jars: install it again (pip install 'saffron[model-builder]')")
+        raise GatewayError("PySpark has no jars: install it again (pip install 'saffron[spark]')")
     return [*own, *connector]
 
 
 def archive_stem(jars: Sequence[Path]) -> Path:
-    """Where the class archive for these jars lies; other jars, or the same ones installed again, have another."""
-    marks = (f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in jars)
+    """Where the class archive for these jars lies; other jars, or the same ones installed again, have another.
+
+    Times in whole seconds, as the JVM compares them: a container's image keeps no parts of them.
+    """
+    marks = (f"{path} {path.stat().st_size} {int(path.stat().st_mtime)}" for path in jars)
     digest = hashlib.sha256("\n".join(marks).encode()).hexdigest()[:12]
     return user_cache_directory() / "jvm" / f"spark-{digest}"
 
 
 def start(
-    connector: Sequence[Path], scratch: Path, *, record: Path | None = None, output: IO[bytes] | None = None
+    connector: Sequence[Path],
+    scratch: Path,
+    *,
+    record: Path | None = None,
+    output: IO[bytes] | None = None,
+    memory: Sequence[str] = SMALL,
+    environment: Mapping[str, str] = ALONE,
 ) -> Gateway:
     """Start the JVM and wait until it can be connected to.
 
     `scratch`: directory for Spark's temporary files. `record`: write a class archive there when it ends.
-    `output`: where its log goes (default: where ours goes).
+    `output`: where its log goes (default: where ours goes). `memory`: its options for heap, collector and compilers.
+    `environment`: what stands in its environment beside ours.
     GatewayError, JavaError: no fitting Java, or the JVM ended while starting.
     """
     java = jvm.find_java(newest=NEWEST_JAVA)
     jars = class_path(connector)
-    classes = _archive(record, jvm.archive_path(java, archive_stem(jars)))
+    known = jvm.archive_in_use(java, archive_stem(jars))
+    classes = known if record is None else jvm.archiving(java, record)
     with tempfile.TemporaryDirectory(prefix="saffron-spark-") as folder:
         answer = Path(folder) / "gateway"
         process = subprocess.Popen(
-            [str(java.path), *_options(jars), *classes, "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"],
+            [
+                str(java.path),
+                *memory,
+                *_options(jars),
+                *classes,
+                "org.apache.spark.deploy.SparkSubmit",
+                "pyspark-shell",
+            ],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT if output else None,
-            env=_environment(answer, scratch),
+            env={**_environment(answer, scratch), **environment},
             process_group=0,  # Ctrl-C is for us; the JVM ends when we close its input
         )
         try:
@@ -132,13 +155,14 @@ def start(
             process.wait()
             raise
     keys = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-    return Gateway(process, keys)
+    return Gateway(process, {**keys, "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)})
 
 
 def _options(jars: Sequence[Path]) -> list[str]:
-    logging = resources.files("saffron.model_builder").joinpath("log4j2.properties")
+    logging = resources.files("saffron.spark").joinpath("log4j2.properties")
     return [
-        *_SMALL,
+        "-Xss4m",
+        "-XX:-UsePerfData",
         "-Xlog:disable",
         "-Xlog:all=error:stderr",
         "-XX:+IgnoreUnrecognizedVMOptions",
@@ -152,22 +176,15 @@ def _options(jars: Sequence[Path]) -> list[str]:
     ]
 
 
-def _archive(record: Path | None, known: Path) -> list[str]:
-    if record is not None:
-        return [f"-XX:ArchiveClassesAtExit={record}"]
-    return [f"-XX:SharedArchiveFile={known}"] if known.exists() else []
-
-
 def _environment(answer: Path, scratch: Path) -> dict[str, str]:
     import pyspark
 
     return {
         **os.environ,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_LOCAL_DIRS": str(scratch),
+        "SPARK_LOCAL_DIRS": os.environ.get("SPARK_LOCAL_DIRS", str(scratch)),
         "SPARK_CONNECT_MODE": "0",
-        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), os.environ.get("PYTHONPATH")])),
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
     }
 

@@ -1,0 +1,74 @@
+"""All checks of a running system, each a function of one look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from saffron.cli.checks import (
+    clocks,
+    dead_letters,
+    formats,
+    keys,
+    models,
+    permissions,
+    queries,
+    schemas,
+    services,
+    snapshots,
+    topics,
+    transactions,
+)
+from saffron.cli.checks.finding import Finding, ok
+from saffron.cli.checks.listener import check_listener
+from saffron.cli.checks.look import Look, look_at_topics, look_further
+from saffron.cli.client import connection, hush
+from saffron.errors import UnavailableError
+from saffron.runtime.config import Settings
+from saffron.runtime.inspect import Inspector
+from saffron.runtime.state import SystemState
+
+_OF_TOPICS = (topics.check_there, permissions.check_permissions)
+"""Asked first: where these find errors, there is nothing further to look at."""
+_OF_ALL = (
+    topics.check_settings,
+    topics.check_partitions,
+    topics.check_retention,
+    topics.check_replication,
+    services.check_processes,
+    services.check_heartbeats,
+    services.check_progress,
+    queries.check_queries,
+    schemas.check_schemas,
+    schemas.check_broken,
+    formats.check_formats,
+    dead_letters.check_dead_letters,
+    keys.check_keys,
+    clocks.check_clocks,
+    transactions.check_transactions,
+    snapshots.check_snapshots,
+    models.check_models,
+)
+
+
+def cluster_findings(settings: Settings, state: SystemState | None, clock: Callable[[], int]) -> Iterator[Finding]:
+    """Everything that a broker can tell, and what is wrong with our way to it. `clock`: ms since 1970."""
+    hush()
+    try:
+        inspector = Inspector(settings)
+    except UnavailableError as failure:
+        yield from check_listener(settings, failure)
+        return
+    yield ok("broker", f"answers, {inspector.brokers} in the cluster", settings.bootstrap)
+    first = look_at_topics(inspector, settings, clock())
+    found = [finding for check in _OF_TOPICS for finding in check(first)]
+    yield from found
+    if any(one.state == "error" for one in found):
+        return
+    with connection(settings) as client:
+        yield from judge(look_further(first, inspector, client, state, clock))
+
+
+def judge(look: Look) -> Iterator[Finding]:
+    """What each check says of one look."""
+    for check in _OF_ALL:
+        yield from check(look)

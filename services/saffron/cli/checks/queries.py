@@ -1,0 +1,22 @@
+"""Standing queries: taken up, refused, or waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.cli.checks.finding import Finding, error, ok, warning
+from saffron.cli.checks.look import Look
+
+
+def check_queries(look: Look) -> Iterator[Finding]:
+    """Each by what the services say of it."""
+    for name, one in look.queries.items():
+        where = f"query {name}"
+        if one.state in ("active", "paused"):
+            yield ok("queries", one.state, where)
+        elif one.state == "rejected":
+            fix = f"saffron query replace {name} FILE, or saffron query remove {name}"
+            yield error("queries", f"rejected: {one.reason}", where, fix)
+        else:
+            fix = f"saffron query show {name} says of which service; is it up?"
+            yield warning("queries", f"{one.state}: {one.reason or 'not all services have answered'}", where, fix)

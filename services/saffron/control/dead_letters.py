@@ -1,0 +1,141 @@
+"""The desk of dead letters over HTTP: a list, one with all that is known of it, and sending it again."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from saffron.control.checks import Refused
+from saffron.control.guard import answer
+from saffron.control.requests import count_of, flag_of, json_body, now_ms
+from saffron.control.tables import Tables
+from saffron.errors import InputError
+from saffron.runtime.dead_letters.letters import Letter
+from saffron.runtime.dead_letters.mending import Mending
+from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
+from saffron.runtime.dead_letters.showing import row_of, whole
+
+if TYPE_CHECKING:
+    from saffron.runtime.dead_letters.sending import Source
+
+_LOOKED_AT = 2_000
+"""Messages of each partition that a list is made of: the page asks for one every few seconds."""
+_FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
+
+
+class Desk:
+    """The handlers. What waits for the broker runs in threads; letters are sent one after another."""
+
+    def __init__(self, tables: Tables, letters: DeadLetters, group: str, max_future_ms: int) -> None:
+        """`group`: a consumer group for looking; `max_future_ms`: how far an event's ts may be ahead of its message."""
+        self._tables = tables
+        self._letters = letters
+        self._group = group
+        self._max_future_ms = max_future_ms
+        self._sending = asyncio.Lock()
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """Every path of the desk."""
+        one = "/api/dead-letters/{topic}/{partition}/{offset}"
+        return [
+            web.get("/api/dead-letters", self.list_letters),
+            web.get(one, self.show),
+            web.post(one + "/send-again", self.send_again),
+        ]
+
+    async def list_letters(self, request: web.Request) -> web.Response:
+        """?reason=late, &stream=NAME, &count=20; the newest first."""
+        count = count_of(request.query.get("count", "20"))
+        wanted = Wanted(request.query.get("reason"), self._topic(request.query.get("stream")))
+        found = await asyncio.to_thread(self._letters.newest, wanted, count, _LOOKED_AT)
+        return answer(
+            {
+                "letters": [row_of(one, self._stream(one)) for one in found.letters],
+                "reasons": dict(found.reasons),
+                "looked_at": found.looked_at,
+                "whole": found.whole,
+            }
+        )
+
+    async def show(self, request: web.Request) -> web.Response:
+        letter = await self._find(request)
+        original = await asyncio.to_thread(self._letters.original, letter)
+        return answer(whole(letter, self._stream(letter), original))
+
+    async def send_again(self, request: web.Request) -> web.Response:
+        body = await json_body(request, _FIELDS)
+        mending, again, dry_run = _mending(body), flag_of(body, "again"), flag_of(body, "dry_run")
+        async with self._sending:
+            letter = await self._find(request)
+            source = self._sources().get(letter.topic)
+            if source is None:
+                raise Refused(409, "stream", f"no stream reads {letter.topic} any more; `saffron stream add` makes one")
+            try:
+                sent = await asyncio.to_thread(self._send, letter, source, mending, again, dry_run)
+            except InputError as error:
+                kind = getattr(error, "kind", None)
+                raise Refused(400 if kind is None else 409, kind or "mend", str(error)) from error
+        return answer({**sent, "sent": not dry_run})
+
+    def _send(self, letter: Letter, source: Source, mending: Mending, again: bool, dry_run: bool) -> dict[str, Any]:
+        # Here, for what checks a message brings the decoder's kernels along, which the service needs for nothing else.
+        from saffron.runtime.dead_letters.sending import Sender, described
+
+        sender = Sender(self._letters, self._group, self._max_future_ms)
+        sending = sender.prepare(letter, source, mending, now_ms(), again=again)
+        if not dry_run:
+            sender.send(sending)
+        return described(sending)
+
+    async def _find(self, request: web.Request) -> Letter:
+        name = "/".join(request.match_info[part] for part in ("topic", "partition", "offset"))
+        try:
+            return await asyncio.to_thread(self._letters.find, name)
+        except InputError as error:
+            raise Refused(404, "unknown", str(error)) from error
+
+    def _sources(self) -> dict[str, Source]:
+        from saffron.runtime.dead_letters.sending import sources
+
+        return sources(self._tables.streams())
+
+    def _topic(self, stream: str | None) -> str | None:
+        if stream is None:
+            return None
+        row = self._tables.stream(stream)
+        if row is None:
+            known = ", ".join(str(one["name"]) for one in self._tables.streams())
+            raise Refused(400, "stream", f"there is no stream {stream!r}; streams: {known}")
+        return str(row["topic"])
+
+    def _stream(self, letter: Letter) -> str | None:
+        return next((str(row["name"]) for row in self._tables.streams() if row["topic"] == letter.topic), None)
+
+
+def _mending(body: Mapping[str, Any]) -> Mending:
+    put, out, value = body.get("set", {}), body.get("unset", []), body.get("value")
+    if not isinstance(put, dict):
+        raise Refused(400, "body", '"set" must be an object: attributes and their values')
+    if not isinstance(out, list) or not all(isinstance(name, str) for name in out):
+        raise Refused(400, "body", '"unset" must be a list of attributes')
+    if value is None:
+        return Mending(None, put, tuple(out))
+    if not isinstance(value, str):
+        raise Refused(400, "body", '"value" must be a text: the whole message')
+    return Mending(_decoded(value, body.get("encoding", "utf-8")), put, tuple(out))
+
+
+def _decoded(value: str, encoding: object) -> bytes:
+    if encoding == "utf-8":
+        return value.encode()
+    if encoding != "base64":
+        raise Refused(400, "body", '"encoding" must be "utf-8" or "base64"')
+    try:
+        return base64.b64decode(value, validate=True)
+    except binascii.Error as error:
+        raise Refused(400, "body", f'"value" is not base64: {error}') from error

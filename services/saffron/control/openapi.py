@@ -1,0 +1,17 @@
+"""The description of the API (OpenAPI 3.1). The file beside this one says it; the tests hold it against the routes."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The whole description, as JSON has it."""
+    text = (resources.files("saffron.control") / "openapi.yaml").read_text("utf-8")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found

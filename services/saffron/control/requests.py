@@ -1,0 +1,58 @@
+"""What a request may say: its body, its fields, its parameters. What is wrong is `Refused`, with the reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from saffron.control.checks import Refused
+
+MOST_ROWS = 200
+"""Most results, or dead letters, that one request may ask for."""
+
+
+async def json_body(request: web.Request, allowed: set[str]) -> Mapping[str, Any]:
+    """The request's JSON object. Only as application/json: a form of another site cannot send that."""
+    if request.content_type != "application/json":
+        raise Refused(415, "body", "send JSON, with `Content-Type: application/json`")
+    try:
+        body = orjson.loads(await request.read())
+    except orjson.JSONDecodeError as error:
+        raise Refused(400, "body", f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise Refused(400, "body", "the body must be a JSON object")
+    if unknown := sorted(set(body) - allowed):
+        raise Refused(400, "body", f"unknown field {unknown[0]!r}; known ones: {', '.join(sorted(allowed))}")
+    return body
+
+
+def text_of(body: Mapping[str, Any], field: str) -> str:
+    """A field that must be there, and a text."""
+    value = body.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise Refused(400, "body", f'"{field}" must be a text that is not empty')
+    return value
+
+
+def flag_of(body: Mapping[str, Any], field: str) -> bool:
+    """A field that is true or false; false where it is absent."""
+    value = body.get(field, False)
+    if not isinstance(value, bool):
+        raise Refused(400, "body", f'"{field}" must be true or false')
+    return value
+
+
+def count_of(text: str) -> int:
+    """A number of rows."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_ROWS:
+        raise Refused(400, "count", f"count must be a number from 1 to {MOST_ROWS}, not {text!r}")
+    return int(text)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

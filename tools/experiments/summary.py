@@ -1,0 +1,44 @@
+"""An experiment in one line: of the complex events the share that the best baseline keeps, ours, and an oracle.
+
+Medians over the points of the experiment. "in rule": of how many rows the estimated loss lies within a fifth of the
+true one and half a percentage point, and of how many it does with two standard errors of the true one allowed for.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+OURS = "auto"
+BASELINES = frozenset({"pspice--", "pm-bl", "e-bl", "espice", "bl"})
+_RELATIVE, _POINTS = 0.2, 0.5
+
+Row = Mapping[str, Any]
+
+
+def summary(varied: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """`rows`: those of the table, at each value of what is `varied` one a shedder. "-": nothing to say it of."""
+    values = list(dict.fromkeys(row[varied] for row in rows))
+    points = [[row for row in rows if row[varied] == value] for value in values]
+    shed = [row for row in rows if row["shedder"] != "none"]
+    return {
+        "best baseline keeps %": _kept(points, lambda row: row["shedder"] in BASELINES),
+        "ours (auto) keeps %": _kept(points, lambda row: row["shedder"] == OURS),
+        "oracle keeps %": statistics.median(100 - rows[0]["oracle misses %"] for rows in points) if points else "-",
+        "p99.9 ms, worst": max((row["p99.9 ms"] for row in shed), default="-"),
+        "estimates in rule": f"{sum(_holds(row, 0.0) for row in shed)} of {len(shed)}",
+        "with 2 standard errors": f"{sum(_holds(row, 2.0) for row in shed)} of {len(shed)}",
+    }
+
+
+def _kept(points: Sequence[Sequence[Row]], counts: Callable[[Row], bool]) -> float | str:
+    """The median over the points of what the best of those rows keeps."""
+    missed = [[row["missed %"] for row in rows if counts(row)] for rows in points]
+    return statistics.median(100 - min(point) for point in missed) if missed and all(missed) else "-"
+
+
+def _holds(row: Row, errors: float) -> bool:
+    """Whether the estimate is as near to the true loss as was promised, or so many standard errors farther."""
+    off = abs(row["estimated %"] - row["missed %"])
+    return bool(off <= _RELATIVE * row["missed %"] + _POINTS + errors * row["+-"])
