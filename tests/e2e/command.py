@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,25 @@ class Command:
 
     def run(self, *arguments: str, status: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run it to its end, which must have this exit status."""
-        done = subprocess.run(
+        done = self._ended(*arguments, stdin=stdin)
+        assert done.returncode == status, (
+            f"saffron {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
+        )
+        assert "Traceback" not in done.stderr
+        return done
+
+    def wait_ready(self) -> None:
+        """Until `saffron status` says that all is up."""
+        until = time.monotonic() + _SECONDS
+        while (done := self._ended("status")).returncode:
+            assert time.monotonic() < until, done.stdout + done.stderr
+
+    def json(self, *arguments: str, status: int = 0) -> Any:
+        """What it prints as JSON."""
+        return orjson.loads(self.run(*arguments, "--json", status=status).stdout)
+
+    def _ended(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             [sys.executable, "-m", "saffron", *arguments],
             input=stdin,
             capture_output=True,
@@ -58,15 +77,6 @@ class Command:
             timeout=_SECONDS,
             check=False,
         )
-        assert done.returncode == status, (
-            f"saffron {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
-        )
-        assert "Traceback" not in done.stderr
-        return done
-
-    def json(self, *arguments: str, status: int = 0) -> Any:
-        """What it prints as JSON."""
-        return orjson.loads(self.run(*arguments, "--json", status=status).stdout)
 
     def survivors(self) -> list[str]:
         """Command lines of all running processes that came of this object's commands."""

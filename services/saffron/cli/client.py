@@ -16,9 +16,13 @@ from saffron.runtime import kafka_log
 from saffron.runtime.config import Settings
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log, Record
+from saffron.runtime.state import read_state
 from saffron.runtime.topics import Topics
 
 _LOOK = 0.01
+_FLUSH_SECONDS = 30.0
+_RESTART_SECONDS = 60.0
+"""How long an embedded broker that has ended is waited for."""
 
 Table = dict[str, Any]
 """A compacted topic: the newest value by key, removed keys left out."""
@@ -83,7 +87,7 @@ class Client:
         producer = self.log.producer(client_id="cli")
         try:
             producer.send(topic, 0, None if value is None else orjson.dumps(value), key=key.encode())
-            producer.flush(10.0)
+            producer.flush(_FLUSH_SECONDS)
         finally:
             producer.close()
 
@@ -97,7 +101,7 @@ class Client:
 
 @contextmanager
 def connection(settings: Settings) -> Iterator[Client]:
-    """Connect, and say so where there is no broker (UnavailableError)."""
+    """Connect; UnavailableError where there is no broker (one that is being started again is waited for)."""
     hush()
     log = kafka_log.connect(settings)
     try:
@@ -115,17 +119,26 @@ def hush() -> None:
 
 
 def _require(client: Client) -> None:
-    try:
-        found = client.log.partitions(client.topics.queries)
-    except UnavailableError:
-        raise
-    except LogError as error:
-        raise UnavailableError(f"no broker answers at {client.settings.bootstrap}: {error}") from error
+    until = time.monotonic() + _RESTART_SECONDS
+    while True:
+        try:
+            found = client.log.partitions(client.topics.queries)
+            break
+        except UnavailableError:
+            if not _coming_back(client.settings) or time.monotonic() > until:
+                raise
+            console.step("the broker does not answer; it is being started again")
     if found is None:
         raise LogError(
             f"the broker at {client.settings.bootstrap} has no topic {client.topics.queries!r}: `saffron up` creates"
             " the topics; --prefix names another system on the same broker"
         )
+
+
+def _coming_back(settings: Settings) -> bool:
+    """Whether the broker is an embedded one, whose supervisor starts it again when it ends."""
+    state = read_state(settings.data)
+    return state is not None and state.alive and state.embedded and state.bootstrap == settings.bootstrap
 
 
 def _json(value: bytes) -> Any:

@@ -21,7 +21,8 @@ from saffron.cli.client import Client, connection
 from saffron.cli.demo_screen import Screen
 from saffron.cli.launch import chosen_services, prepare, start_detached, stop
 from saffron.cli.lines import batches
-from saffron.cli.scrape import scrape
+from saffron.cli.scrape import Page, scrape
+from saffron.cli.settled import Readers
 from saffron.errors import SaffronError
 from saffron.runtime.config import load, user_data_directory
 from saffron.runtime.event_producer import EventProducer
@@ -30,8 +31,10 @@ from saffron.runtime.state import read_state
 
 _PATH = frozenset({"windowing", "shedder", "matcher", "greta"})
 """The services that a result passes; the demo begins when these are ready and the others are still starting."""
-_READERS = ("matcher", "greta")
+_READERS = {"rally": ("matcher", "saffron_complex_events_total"), "downtrends": ("greta", "saffron_trends_total")}
+"""The demo's queries: who runs each, and the metric that counts its results."""
 _STUCK_SECONDS = 60.0
+_TOLD_SECONDS = 5.0
 _POLL = 0.1
 _BATCH = 2000
 
@@ -102,7 +105,7 @@ class _Production:
         self.error: SaffronError | None = None
         self._producer = EventProducer(client.settings, client.topics.events, throughput=False)
         self._slices = pace.slices(self._limited(quotes, events), rate, None)
-        self._last = 0
+        self.last = 0
         self._ending = False
         self._thread = threading.Thread(target=self._run, name="production", daemon=True)
 
@@ -125,8 +128,8 @@ class _Production:
                     return
                 self._producer.send(lines)
                 self.sent += len(lines)
-                self._last = int(orjson.loads(lines[-1])["ts"])
-            mark = orjson.dumps({"type": "$watermark", "ts": self._last, "end": True})
+                self.last = int(orjson.loads(lines[-1])["ts"])
+            mark = orjson.dumps({"type": "$watermark", "ts": self.last, "end": True})
             self._producer.send([mark], partition=0)  # closes the windows that are still open
             self._producer.flush(_STUCK_SECONDS)
         except SaffronError as error:
@@ -142,13 +145,14 @@ class _Production:
 
 
 def _watch(client: Client, production: _Production, screen: Screen, directory: Path) -> None:
-    """Show results until all events are produced and both readers have applied them."""
+    """Show results until all events are produced and what they lead to is committed and shown."""
     consumer = client.log.consumer(client.settings.group("demo"), committed_only=True, client_id="demo")
+    readers = Readers(client, read_state(directory))
     try:
         places = [TopicPartition(topic, 0) for topic in (client.topics.complex_events, client.topics.trends)]
         consumer.assign(dict.fromkeys(places, 0))
         production.start()
-        before, moved_at = 0.0, time.monotonic()
+        before, moved_at, complete = readers.progress(), time.monotonic(), False
         while True:
             records = consumer.poll(_BATCH, _POLL)
             for record in records:
@@ -156,35 +160,31 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
             screen.progress(production.sent)
             if production.error is not None:
                 raise production.error
-            applied = before if records or production.running else _applied(directory)
-            if records or production.running or applied > before:
-                before, moved_at = applied, time.monotonic()
-            elif applied >= production.sent:
-                if all(consumer.at_end(place) for place in places):
-                    return
+            if records or production.running:
+                moved_at = time.monotonic()
+            elif complete:
+                return
+            elif readers.settled(production.sent, production.last):
+                complete = True  # what it led to may have come since the last poll
+            elif (now := readers.progress()) != before:
+                before, moved_at = now, time.monotonic()
             elif time.monotonic() > moved_at + _STUCK_SECONDS:
                 console.say(
-                    f"for {_STUCK_SECONDS:g} s no event was applied, nor any result found: see {directory / 'logs'}"
+                    f"for {_STUCK_SECONDS:g} s no service got on, nor any result came: see {directory / 'logs'}"
                 )
                 return
     finally:
         production.end()
         consumer.close()
-
-
-def _applied(directory: Path) -> float:
-    """Events that every reader has applied."""
-    state = read_state(directory)
-    return min(scrape(state, name).total("saffron_events_applied_total") for name in _READERS)
+        readers.close()
 
 
 def _summary(production: _Production, screen: Screen, directory: Path, seconds: float) -> None:
-    state = read_state(directory)
+    pages = _reported(directory, screen)
     print()
     print(console.bold(f"{production.sent:,} events in {seconds:.1f} s ({production.sent / seconds:,.0f}/s)"))
     rows = []
-    for reader, name in (("matcher", "rally"), ("greta", "downtrends")):
-        page = scrape(state, reader)
+    for name, page in pages.items():
         quantiles = [page.quantile_ms("saffron_detection_latency_seconds", share, query=name) for share in (0.5, 0.99)]
         rows.append((name, f"{screen.results[name]:,}", *(f"{value:.1f} ms" for value in quantiles)))
     console.print_table(("query", "results", "p50 latency", "p99 latency"), rows)
@@ -192,6 +192,17 @@ def _summary(production: _Production, screen: Screen, directory: Path, seconds: 
     print()
     print("Next: saffron up; saffron query add FILE; saffron produce EVENTS; saffron tail; saffron doctor")
     print("      saffron replay -q FILE EVENTS runs a query over files, without Kafka; README.md says more.")
+
+
+def _reported(directory: Path, screen: Screen) -> dict[str, Page]:
+    """Each query's numbers, once its reader has told those of all results; after some seconds as they are."""
+    state, until = read_state(directory), time.monotonic() + _TOLD_SECONDS
+    while True:
+        pages = {name: scrape(state, reader) for name, (reader, _) in _READERS.items()}
+        told = {name: pages[name].total(results, query=name) for name, (_, results) in _READERS.items()}
+        if all(told[name] >= screen.results[name] for name in told) or time.monotonic() > until:
+            return pages
+        time.sleep(_POLL)
 
 
 @contextmanager

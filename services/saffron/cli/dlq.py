@@ -96,9 +96,8 @@ def show(
     if json:
         console.print_json(view)
         return
-    print(
-        f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {console.moment(view['at'])}"
-    )
+    at = console.moment(view["at"])
+    print(f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {at}")
     gone = "the message is no longer in its topic"
     print(f"key {view['key']!r}, headers {view['headers']}" if view["original"] else gone)
     print(f"sent again: {_sent(view)}\n\n{view['hex'] if hex else view['shown']}")
