@@ -16,7 +16,7 @@ from saffron.runtime import kafka_log
 from saffron.runtime.config import Settings
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log, Record
-from saffron.runtime.state import read_state
+from saffron.runtime.state import running
 from saffron.runtime.topics import Topics
 
 _LOOK = 0.01
@@ -137,8 +137,8 @@ def _require(client: Client) -> None:
 
 def _coming_back(settings: Settings) -> bool:
     """Whether the broker is an embedded one, whose supervisor starts it again when it ends."""
-    state = read_state(settings.data)
-    return state is not None and state.alive and state.embedded and state.bootstrap == settings.bootstrap
+    state = running(settings)
+    return state is not None and state.embedded
 
 
 def _json(value: bytes) -> Any:

@@ -15,7 +15,7 @@ from saffron.cli.checks.finding import ERROR, OK, WARNING, Finding, error, warni
 from saffron.cli.checks.machine import machine_findings
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.config import Loaded
-from saffron.runtime.state import connect, read_state
+from saffron.runtime.state import connect, read_state, running
 
 
 @options.of_system
@@ -62,7 +62,7 @@ def _system(loaded: Loaded) -> Iterator[Finding]:
         yield warning("system", what, f"data {loaded.settings.data}", fix)
         return
     try:
-        yield from cluster_findings(settings, read_state(settings.data), _now)
+        yield from cluster_findings(settings, running(settings), _now)
     except SaffronError as failure:
         yield error("broker", str(failure), settings.bootstrap, "saffron status shows whether it runs; then again")
 

@@ -18,7 +18,7 @@ from saffron.cli.scrape import Page, scrape
 from saffron.cli.top_view import Counted, View, view
 from saffron.control.tables import Tables
 from saffron.runtime.follower import Follower
-from saffron.runtime.state import SystemState, read_state
+from saffron.runtime.state import running
 
 _COUNTING = ("shedder", "matcher", "greta")
 _LOOK, _STEPS = 0.02, 500
@@ -84,7 +84,7 @@ class Watch:
                     if follower.caught_up or topic in self._of_now:
                         break
                     time.sleep(_LOOK)
-        state = self._state()
+        state = running(self._settings)
         now = time.monotonic()
         page = Page([])
         for service in _COUNTING if state is not None else ():
@@ -94,12 +94,6 @@ class Watch:
         counted = None if state is None else Counted(page, page.since(before), max(now - began, 1e-3))
         where = f"{self._settings.bootstrap} {self._settings.prefix}*"
         return view(self._tables, counted, state, int(time.time() * 1000), where)
-
-    def _state(self) -> SystemState | None:
-        """Of the system of this machine, if it is the one."""
-        found = read_state(self._settings.data)
-        ours = found is not None and found.alive and found.bootstrap == self._settings.bootstrap
-        return found if ours and found is not None and found.prefix == self._settings.prefix else None
 
 
 @contextmanager

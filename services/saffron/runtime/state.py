@@ -75,6 +75,14 @@ def read_state(data: Path) -> SystemState | None:
         return None
 
 
+def running(settings: Settings) -> SystemState | None:
+    """The state of this machine's system, if it runs and is the one that the settings name; else None."""
+    found = read_state(settings.data)
+    if found is None or not found.alive:
+        return None
+    return found if (found.bootstrap, found.prefix) == (settings.bootstrap, settings.prefix) else None
+
+
 def _process(raw: Mapping[str, Any] | None) -> ProcessId | None:
     return None if raw is None else ProcessId(**raw)
 

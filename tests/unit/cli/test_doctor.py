@@ -17,7 +17,7 @@ from saffron.cli.checks.cluster import judge
 from saffron.cli.checks.finding import ERROR, OK, WARNING, Finding
 from saffron.cli.checks.formats import check_formats
 from saffron.cli.checks.look import Look, look_at_topics, look_further
-from saffron.cli.checks.packages import Requirement
+from saffron.cli.checks.packages import Wanted
 from saffron.cli.client import Client
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime import jars, warmed
@@ -441,9 +441,9 @@ def test_an_old_python_and_packages_that_do_not_fit_are_named() -> None:
     (one,) = packages.check_python(">=3.11,<3.14", "3.10.9")
     assert (one.state, one.what) == (ERROR, "Python 3.10.9, but >=3.11,<3.14 is needed")
     wanted = [
-        Requirement("numpy", ">=2.0"),
-        Requirement("orjson", ">=3"),
-        Requirement("pyspark", "==4.0.5", "model-builder"),
+        Wanted("numpy", ">=2.0"),
+        Wanted("orjson", ">=3"),
+        Wanted("pyspark", "==4.0.5", "model-builder"),
     ]
     old, lost, extra = bad(packages.check_packages(wanted, {"numpy": "1.26.4"}))
     assert (old.state, old.what, old.fix) == (ERROR, "numpy is 1.26.4, but >=2.0 is needed", "pip install 'numpy>=2.0'")

@@ -12,7 +12,8 @@ import orjson
 from saffron.cli.client import Client
 from saffron.cli.standing import Row, Standing, read_standing, stream_row
 from saffron.runtime.config import Settings
-from saffron.runtime.dead_letters.letters import Letter, gather
+from saffron.runtime.dead_letters.letters import Letter
+from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
 from saffron.runtime.ends import read_to_end
 from saffron.runtime.inspect import TopicFacts
 from saffron.runtime.log import Record, TopicPartition
@@ -61,7 +62,7 @@ class Digest:
 class Look:
     """`now`: our clock (ms). `names`: all topics there are; `topics`: those of ours. `wanted`: full name -> what it is
     to be. `events`: newest messages of each stream's topic. `open`: where a transaction is open, and since when (ms).
-    `models`: when each was published. `state`: of this machine's system, where it is the one that is looked at.
+    `models`: when each was published. `state`: of the system, where it runs on this machine.
     """
 
     settings: Settings
@@ -113,7 +114,7 @@ def look_further(
             wanted[spec.name] = topic_files()["windows" if spec.name.endswith("windows") else "admitted"]
     topics = cluster.topics(wanted)
     counts = {name: len(one.partitions) for name, one in topics.items()}
-    ours = state is not None and state.alive and state.bootstrap == first.settings.bootstrap
+    letters = DeadLetters(client.log, client.topics, client.settings.group("doctor"))
     return replace(
         first,
         topics=topics,
@@ -123,9 +124,9 @@ def look_further(
         models=_models(client),
         open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
         events={name: tuple(newest(client, row["topic"], _EVENTS)) for name, row in streams.items()},
-        letters=_letters(newest(client, client.topics.dead_letters, _LETTERS)),
+        letters=tuple(reversed(letters.newest(Wanted(), _LETTERS, _LETTERS).letters)),
         digests=_digests(newest(client, client.topics.health, _DIGESTS)),
-        state=state if ours else None,
+        state=state,
         now=clock(),
     )
 
@@ -166,15 +167,6 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             fields = {part: body[part] for part in parts}
             found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **fields))
     return tuple(found)
-
-
-def _letters(records: Iterable[Record]) -> tuple[Letter, ...]:
-    whole = []
-    for record in records:
-        with suppress(ValueError, KeyError, TypeError):
-            gather([record])
-            whole.append(record)
-    return tuple(gather(whole).values())
 
 
 def _models(client: Client) -> dict[str, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import platform
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from saffron.cli.checks.finding import Finding, error, ok, warning
 
@@ -20,17 +21,11 @@ _EXTRAS = {
     "registry": "streams in Avro or Protobuf",
 }
 """Extra -> what does not run without it."""
-_COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
-    ">=": operator.ge,
-    "<": operator.lt,
-    "==": operator.eq,
-}
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*])?\s*([^;]*)(?:;.*extra\s*==\s*['\"]([^'\"]+)['\"])?")
 
 
 @dataclass(frozen=True)
-class Requirement:
-    """A package by name, the versions that fit (">=1,<2"), and the extra that asks for it ("": all do)."""
+class Wanted:
+    """A package, the versions that fit (">=1,<2"), and the extra that asks for it ("": all do)."""
 
     name: str
     versions: str
@@ -38,22 +33,30 @@ class Requirement:
 
     def fits(self, version: str) -> bool:
         """Whether this version is one of them."""
-        return all(_fits(version, one.strip()) for one in self.versions.split(",") if one.strip())
+        return SpecifierSet(self.versions).contains(version, prereleases=True)
 
 
-def required() -> tuple[str, list[Requirement]]:
+def required() -> tuple[str, list[Wanted]]:
     """What the installed package asks for: versions of Python, and packages. Nothing where it is not installed."""
     try:
         asked = metadata.requires(_PACKAGE) or []
         python = metadata.metadata(_PACKAGE)["Requires-Python"] or ""
     except metadata.PackageNotFoundError:
         return "", []
-    matches = (match for one in asked if (match := _REQUIREMENT.match(one)))
-    found = [Requirement(match[1], match[2].strip(), match[3] or "") for match in matches]
-    return python, [one for one in found if one.name != _PACKAGE and (not one.extra or one.extra in _EXTRAS)]
+    return python, [one for text in asked for one in _wanted(Requirement(text))]
 
 
-def installed(requirements: Iterable[Requirement]) -> dict[str, str]:
+def _wanted(one: Requirement) -> Iterator[Wanted]:
+    """What is asked for by everybody, or by an extra that the services have; the first extra that names it."""
+    if one.name == _PACKAGE:
+        return
+    if one.marker is None or one.marker.evaluate({"extra": ""}):
+        yield Wanted(one.name, str(one.specifier))
+    elif extra := next((name for name in _EXTRAS if one.marker.evaluate({"extra": name})), None):
+        yield Wanted(one.name, str(one.specifier), extra)
+
+
+def installed(requirements: Iterable[Wanted]) -> dict[str, str]:
     """Versions of those that are there, by name."""
     found = {}
     for one in requirements:
@@ -67,14 +70,14 @@ def installed(requirements: Iterable[Requirement]) -> dict[str, str]:
 def check_python(wanted: str, version: str | None = None) -> Iterator[Finding]:
     """`version`: of this Python, unless given."""
     version = version or platform.python_version()
-    if Requirement("python", wanted).fits(version):
+    if Wanted("python", wanted).fits(version):
         yield ok("python", version, sys.executable)
     else:
         fix = "make setup PYTHON=python3.12, or another that fits"
         yield error("python", f"Python {version}, but {wanted} is needed", sys.executable, fix)
 
 
-def check_packages(requirements: Iterable[Requirement], versions: Mapping[str, str]) -> Iterator[Finding]:
+def check_packages(requirements: Iterable[Wanted], versions: Mapping[str, str]) -> Iterator[Finding]:
     """Each that is missing or of a wrong version."""
     good = 0
     for one in requirements:
@@ -91,19 +94,3 @@ def check_packages(requirements: Iterable[Requirement], versions: Mapping[str, s
         else:
             good += 1
     yield ok("packages", f"{good} of the versions that are asked for", sys.prefix)
-
-
-def _fits(version: str, wanted: str) -> bool:
-    sign = next((one for one in _COMPARE if wanted.startswith(one)), None)
-    if sign is None:
-        return True
-    have, than = _numbers(version), _numbers(wanted.removeprefix(sign))
-    size = max(len(have), len(than))
-    padded = (one + (0,) * (size - len(one)) for one in (have, than))
-    return _COMPARE[sign](*padded)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """1.2.3rc1 is taken as 1.2.3."""
-    found = re.match(r"\d+(?:\.\d+)*", version.strip())
-    return tuple(int(one) for one in found[0].split(".")) if found else ()

@@ -48,24 +48,30 @@ class Letter:
 
 
 def gather(records: Iterable[Record]) -> dict[str, Letter]:
-    """The letters by id, in the order in which they were put aside; copies only add what they say."""
+    """The letters by id, in the order in which they were put aside; copies only add what they say.
+
+    Whatever else somebody has put onto the topic is passed over.
+    """
     found: dict[str, Letter] = {}
     for record in records:
-        letter = read(record)
+        try:
+            letter = _read(record)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
         known = found.get(letter.id, letter)
         found[letter.id] = replace(known, attempts=_with(known.attempts, record))
     return found
 
 
-def read(record: Record) -> Letter:
-    """One message of the topic, whatever came before it."""
-    assert record.value is not None
-    row = orjson.loads(record.value)
+def _read(record: Record) -> Letter:
+    """One message of the topic, whatever came before it; an error of the kinds above where it is no letter."""
+    body = record.value or b""
+    row = orjson.loads(body)
     value = row["value"]
     if value is not None:
         value = base64.b64decode(value) if row["encoding"] == "base64" else value.encode()
     parts = {name: row[name] for name in ("topic", "partition", "offset", "timestamp", "reason", "detail")}
-    return Letter(**parts, value=value, at=record.timestamp, body=record.value)
+    return Letter(**parts, value=value, at=record.timestamp, body=body)
 
 
 def _with(attempts: tuple[Attempt, ...], record: Record) -> tuple[Attempt, ...]:

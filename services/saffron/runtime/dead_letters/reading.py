@@ -56,7 +56,7 @@ class DeadLetters:
             places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
             ends = {place: consumer.watermarks(place) for place in places}
             starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
-            letters = gather(_readable(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS))) if starts else {}
+            letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else {}
         there = [one for one in letters.values() if wanted.topic in (None, one.topic)]
         chosen = [one for one in there if wanted.reason in (None, one.reason)]
         chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
@@ -69,7 +69,7 @@ class DeadLetters:
         with self._consumer() as consumer:
             low, high = consumer.watermarks(place) if place.partition < self.partitions else (0, 0)
             records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_PATIENCE) if high > low else iter(())
-            letters = gather(record for record in _readable(records) if record.key in id_)
+            letters = gather(record for record in records if record.key in id_)
         if not letters:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
         return next(iter(letters.values()))
@@ -107,8 +107,3 @@ class DeadLetters:
             yield consumer
         finally:
             consumer.close()
-
-
-def _readable(records: Iterator[Record]) -> Iterator[Record]:
-    """What nobody else has put there by mistake."""
-    return (record for record in records if record.key is not None and record.value is not None)

@@ -98,6 +98,28 @@ def test_a_letter_is_found_by_the_place_of_its_message(world: World) -> None:
             world.desk.find(wrong)
 
 
+STRANGERS = (
+    None,
+    b"",
+    b"{",
+    b"7",
+    b"[]",
+    b"{}",
+    b'{"value": 7, "encoding": "utf-8"}',
+    b'{"value": "?", "encoding": "base64"}',
+)
+
+
+@pytest.mark.parametrize("value", STRANGERS)
+def test_what_is_no_dead_letter_is_passed_over(world: World, value: bytes | None) -> None:
+    name = world.bury()
+    producer = world.log.producer()
+    producer.send(TOPICS.dead_letters, 1, value, key=name.encode())
+    producer.flush(1.0)
+    assert [one.id for one in world.desk.newest(Wanted(), 9).letters] == [name]
+    assert world.desk.find(name).value == MISTYPED
+
+
 def test_bytes_that_are_no_text_come_back_as_they_were(world: World) -> None:
     assert world.desk.find(world.bury(b'{"a": "\xff"}', "not-json")).value == b'{"a": "\xff"}'
 
