@@ -47,14 +47,14 @@ class System:
         """Resident bytes of each process."""
         return {name: _resident(pid) for name, pid in self._pids.items()}
 
-    def read(self, topic: str, count: int, seconds: float) -> list[Record]:
-        """The first `count` committed records of partition 0; fewer when none came for `seconds`.
+    def read(self, topic: str, count: int, seconds: float, partition: int = 0) -> list[Record]:
+        """The first `count` committed records of a partition; fewer when none came for `seconds`.
 
         Reading begins when all is there: it would take processor time from what is measured.
         """
         log = connect(self.settings)
         consumer = log.consumer("bench", committed_only=True, client_id="bench")
-        where = TopicPartition(self.settings.topic(topic), 0)
+        where = TopicPartition(self.settings.topic(topic), partition)
         _settled(consumer, where, count, seconds)
         consumer.assign({where: 0})
         records: list[Record] = []

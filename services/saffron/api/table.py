@@ -81,7 +81,7 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
                 ("seq", pa.int64()),
                 ("ts", pa.list_(pa.int64()) if imprecise else pa.int64()),
                 ("type", pa.string()),
-                *((name, _KINDS[schema.kinds[name]]) for name in schema.types.get(component.type, ())),
+                *((name, _KINDS[schema.kinds[name]]) for name in schema.attributes_of(component.type)),
             ]
         )
         kind = pa.list_(event) if component.closure else event

@@ -100,7 +100,11 @@ def _beside(
     known = made_by(others.values()) if derived is None else derived
     found = bind_one(text, schema if schema is None else with_types(schema, known), name)
     if known and isinstance(plan_of(found), TrendPlan):
-        return bind_one(text, schema, name)  # it reads the stream alone
+        found = bind_one(text, schema, name)
+        if schema is not None and (made := types_of(plan_of(found)) & (known.keys() - schema.types.keys())):
+            shown = ", ".join(sorted(made))
+            raise SaffronError(f"query {name}: trends are those of the stream alone, and {shown} is made by a query")
+        return found
     if told := cycle(plan_of(found), others, name):
         raise SaffronError(f"query {name}: {told}")
     return found

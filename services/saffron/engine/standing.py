@@ -20,7 +20,7 @@ Compiler = Callable[[str, Schema | None, str], Plan]
 
 def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
     """The compiler of the query language, with the user-defined aggregates that this process knows."""
-    return compile_query(text, schema, name=name, aggregates=frozenset(registered()))
+    return compile_query(text, schema, name=name, aggregates=frozenset(registered()), unseen=True)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def bind(
     name: str,
     lenient: bool = False,
     aggregates: frozenset[str] = frozenset(),
+    unseen: bool = False,
 ) -> Bound:
     """Bind a query, or its text, to a schema.
 
@@ -44,12 +45,13 @@ def bind(
     `lenient`: unknown types and attributes are warnings; such an attribute is null.
     `aggregates`: names of user-defined ones, functions from the numbers of a list to a number; the plan says which
     are used (lower case), and an engine that runs it must know them.
+    `unseen`: event types that an inferred schema lacks may come yet: as a standing query has to take it.
     `schema` None: no name is checked and kinds are guessed; such a plan can be explained, not run.
 
     Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (not run by this version).
     """
     tree = parse(query) if isinstance(query, str) else query
-    scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates))
+    scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates), unseen)
     binder = bind_trend if is_aggregate(tree) else bind_match
     plan = binder(tree, scope, tree.name or name)
     if isinstance(plan, MatchPlan):
@@ -76,6 +78,7 @@ def compile_query(
     name: str = "query",
     lenient: bool = False,
     aggregates: frozenset[str] = frozenset(),
+    unseen: bool = False,
 ) -> Plan:
     """The plan of a query's text; raises QueryError (see `bind`)."""
-    return bind(text, schema, name=name, lenient=lenient, aggregates=aggregates).plan
+    return bind(text, schema, name=name, lenient=lenient, aggregates=aggregates, unseen=unseen).plan

@@ -137,7 +137,7 @@ class _Binder:
         return attribute(found, component, which.get(role, Which.SINGLE), int(role is Role.PREVIOUS))
 
     def _has(self, type_name: str, name: str) -> bool:
-        return self.scope.schema is not None and name in self.scope.schema.types.get(type_name, ())
+        return self.scope.schema is not None and name in self.scope.schema.attributes_of(type_name)
 
     def _check_one_part(self, components: list[int], expression: tree.Expression) -> None:
         parts = [self.layout.part_of(component) for component in components]

@@ -54,12 +54,14 @@ class Found:
 
 
 NULL = Const(None)
+_INFERRED = "The schema was inferred from the stream's first events; give the stream one that has them all."
 
 
 @dataclass
 class Scope:
     """`places`: the components in pattern order. `schema` None: nothing is known, every name is let through.
 
+    `unseen`: an inferred schema need not have every type yet; one that it lacks may have any attribute that it has.
     `aggregates`: names of the user-defined ones, in lower case.
     """
 
@@ -67,6 +69,7 @@ class Scope:
     schema: Schema | None
     lenient: bool
     aggregates: frozenset[str] = frozenset()
+    unseen: bool = False
     places: tuple[Place, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
@@ -91,8 +94,8 @@ class Scope:
     # -------------------------------------------------------- types and components
 
     def check_type(self, name: str, start: int) -> None:
-        """The stream has events of this type (lenient: a warning)."""
-        if self.schema is None or name in self.schema.types:
+        """The stream has events of this type (lenient: a warning), or may come to have."""
+        if self.schema is None or name in self.schema.types or self._open:
             return
         message, span = f"unknown event type {quoted(name)}", Span(start, start + len(name))
         if self.lenient:
@@ -147,20 +150,26 @@ class Scope:
         """The components with this event type."""
         return [index for index, place in enumerate(self.places) if place.type == name and place.original is None]
 
+    @property
+    def _open(self) -> bool:
+        """Whether events may come that the schema does not know of."""
+        return self.unseen and self.schema is not None and not self.schema.given
+
     # -------------------------------------------------------- attributes
 
     def attribute(self, type_name: str, name: str, span: Span) -> Found:
         """An attribute of an event type (lenient: an unknown one is null, with a warning)."""
         if self.schema is None:
             return Found(*OWN[name]) if name in OWN else Found(name, None)
-        own = self.schema.types.get(type_name, ())
+        own = self.schema.attributes_of(type_name)
         if name in own:
             return Found(name, self.schema.kinds[name])
         if name in OWN:
             return Found(*OWN[name])
         message = f"unknown attribute {quoted(name)} of type {type_name}"
         if not self.lenient:
-            raise self.wrong(message, span, known_names(f"{type_name} has", list(own), name))
+            hint = known_names(f"{type_name} has", list(own), name)
+            raise self.wrong(message, span, f"{hint}\n{_INFERRED}" if self._open else hint)
         if name in self.schema.kinds:
             self.warn(message, span, "Other types of the stream have it; here it is null until such an event comes.")
             return Found(name, self.schema.kinds[name])

@@ -63,6 +63,12 @@ class Schema:
     times: Mapping[str, Distribution] = field(default_factory=dict)
     derived: frozenset[str] = frozenset()
 
+    def attributes_of(self, type_name: str) -> tuple[str, ...]:
+        """Names of the attributes of such events; any that there are, where the type was not seen when the schema was
+        inferred."""
+        unseen = () if self.given else tuple(self.kinds)
+        return self.types.get(type_name, unseen)
+
     def distribution(self, type_name: str) -> Distribution | None:
         """How the time of such events lies in its interval; None where only exact times are allowed."""
         inferred = "uniform" if self.times and not self.given else None

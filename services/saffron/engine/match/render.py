@@ -129,18 +129,18 @@ class Written(ABC):
         columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
         seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)
         types = columns[TYPE][used]
-        width = 4 + ts.shape[1] + 2 * max((len(attributes) for attributes in schema.types.values()), default=0)
+        named = {code: str(strings[code]) for code in np.unique(types).tolist()}
+        width = 4 + ts.shape[1] + 2 * max((len(schema.attributes_of(text)) for text in named.values()), default=0)
         order = np.full((len(used), width), pieces.literal(b""), np.int64)
-        for code in np.unique(types).tolist():
+        for code, text in named.items():
             own = np.flatnonzero(types == code)
-            text = str(strings[code])
             order[own, 0] = pieces.literal(b'{"seq":')
             order[own, 1] = seq[own]
             order[own, 2] = pieces.literal(b',"ts":')
             order[own, 3 : 3 + ts.shape[1]] = ts[own]
             opening = b',"type":' + orjson.dumps(text)
             at = 3 + ts.shape[1]
-            for attribute in schema.types.get(text, ()):
+            for attribute in schema.attributes_of(text):
                 order[own, at] = pieces.literal(opening + b"," + orjson.dumps(attribute) + b":")
                 values = columns[f".{attribute}"][used[own]]
                 order[own, at + 1] = pieces.column(schema.kinds[attribute], values, strings)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saffron.engine.aggregates import registered
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
@@ -22,8 +21,8 @@ from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.view import View
+from saffron.engine.standing import compile_text
 from saffron.errors import SaffronError
-from saffron.language import bind
 from saffron.language.plan import MatchPlan
 
 SAMPLE_EVENTS = 4096
@@ -128,7 +127,7 @@ def _observed(view: View) -> dict[str, int]:
 def _plan(text: str, schema: Schema, name: str) -> MatchPlan | None:
     """None: it aggregates, or reads what others make, of which no event of the stream tells."""
     try:
-        plan = bind(text, schema, name=name, aggregates=frozenset(registered())).plan
+        plan = compile_text(text, schema, name)
     except SaffronError:
         return None
     return plan if isinstance(plan, MatchPlan) else None

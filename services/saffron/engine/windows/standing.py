@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.composition import bound, makers_first
+from saffron.engine.composition import bound, made_by, makers_first, types_of
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
 from saffron.engine.standing import Compiler
@@ -43,7 +43,10 @@ class Change:
 
 @dataclass
 class Query:
-    """One query in force. `plan`: of the text alone until it is `bound` to the schema."""
+    """One query in force. `plan`: of the text alone until it is `bound` to the schema.
+
+    `unseen`: types that it reads and that neither the stream nor another query had when it was bound.
+    """
 
     name: str
     version: int
@@ -53,6 +56,7 @@ class Query:
     paused: bool = False
     plan: Plan | None = None
     bound: bool = False
+    unseen: frozenset[str] = frozenset()
 
     @property
     def window(self) -> Window | None:
@@ -168,8 +172,18 @@ class Standing:
 
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
         """The plan of a query beside those in force; SaffronError where it is wrong, or would read its own results."""
-        others = {other: query.plan for other, query in self.queries.items() if query.plan is not None}
-        return bound(self._compile, text, schema, name, {other: others[other] for other in others if other != name})
+        others = {
+            other: query.plan for other, query in self.queries.items() if query.plan is not None and other != name
+        }
+        found = bound(self._compile, text, schema, name, others)
+        made = found.into if isinstance(found, MatchPlan) else None
+        for other, query in self.queries.items():
+            if made in query.unseen and other != name:
+                raise SaffronError(
+                    f"query {name} makes events of type {made}, which query {other} has been reading from the stream: "
+                    f"remove {other} and add it again behind this one"
+                )
+        return found
 
     def _bind(self, query: Query, schema: Schema | None, position: int, change: Change) -> bool:
         """Give it its plan, for the schema if there is one; if its text is wrong, a notice says so."""
@@ -179,6 +193,9 @@ class Standing:
             change.notices.append(Notice(query.name, query.version, "rejected", str(error), position))
             return False
         query.bound = schema is not None
+        if schema is not None and not schema.given:
+            known = made_by(other.plan for other in self.queries.values() if other.plan is not None)
+            query.unseen = types_of(query.plan) - schema.types.keys() - known.keys()
         return True
 
     def _free_slot(self) -> int:

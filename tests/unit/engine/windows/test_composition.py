@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.windows.operator import WindowingOperator
 
@@ -20,12 +22,24 @@ def add(operator: WindowingOperator, name: str, text: str | None, version: int =
 
 
 def test_a_reader_needs_its_maker() -> None:
-    operator = WindowingOperator(0, "events", SCHEMA)
+    operator = WindowingOperator(0, "events", replace(SCHEMA, given=True))
     assert "unknown event type 'Rise'" in add(operator, "reader", READER)
     assert add(operator, "maker", MAKER) == "active"
     assert add(operator, "reader", READER) == "active"
     assert add(operator, "maker", None) == "removed"
     assert add(operator, "another", READER.replace("Last", "Best")).startswith("query error: unknown event type")
+
+
+def test_what_is_read_from_the_stream_is_made_by_no_query_that_comes_later() -> None:
+    operator = WindowingOperator(0, "events", SCHEMA)
+    plain = "PATTERN SEQ(Rise r, B b) WITHIN 9 s"
+    assert "unknown attribute 'gain' of type Rise" in add(operator, "reader", READER)
+    assert add(operator, "reader", plain) == "active"
+    assert "remove reader and add it again" in add(operator, "maker", MAKER)
+    assert add(operator, "reader", None) == "removed"
+    assert add(operator, "maker", MAKER) == "active"
+    assert add(operator, "reader", plain) == "active"
+    assert add(operator, "maker", MAKER.replace("5 s", "6 s"), 2) == "active"
 
 
 def test_cycles_are_refused_with_their_names() -> None:
@@ -53,4 +67,4 @@ def test_queries_that_wait_for_a_schema_are_bound_makers_first() -> None:
 def test_trends_do_not_read_results() -> None:
     operator = WindowingOperator(0, "events", SCHEMA)
     assert add(operator, "maker", MAKER) == "active"
-    assert "unknown event type 'Rise'" in add(operator, "counted", "PATTERN Rise+ WITHIN 9 s RETURN COUNT(*)")
+    assert "Rise is made by a query" in add(operator, "counted", "PATTERN Rise+ WITHIN 9 s RETURN COUNT(*)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -215,8 +216,18 @@ def test_slots_are_the_lowest_free_ones() -> None:
     assert slots["again"] == 5
 
 
-def test_wrong_queries_change_nothing() -> None:
+def test_a_type_that_an_inferred_schema_lacks_may_come_yet() -> None:
     operator = WindowingOperator(0, "events", SCHEMA)
+    operator.query("q", add(1, text="PATTERN SEQ(A a, Nothing b) WHERE [s] WITHIN 1 hour"))
+    operator.query("r", add(1, text="PATTERN SEQ(A a, Nothing b) WHERE a.s = b.nothing WITHIN 1 hour"))
+    good, wrong = operator.take_notices()
+    assert (good.state, wrong.state) == ("active", "rejected")
+    assert "'nothing'" in str(wrong.reason)
+    assert "give the stream one that has them all" in str(wrong.reason)
+
+
+def test_wrong_queries_change_nothing() -> None:
+    operator = WindowingOperator(0, "events", replace(SCHEMA, given=True))
     operator.query("q", add(1))
     operator.query("q", add(2, text="PATTERN SEQ(A a, Nothing b) WITHIN 1 hour"))
     operator.query("r", {"version": 1, "op": "explode", "text": TEXT})

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from numba import int32, int64, types, void
 from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Kind
+from saffron.engine.jit import kernel
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.layout import (
     AT,
@@ -61,6 +63,8 @@ class ScanRuns(QueryRuns):
             keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
             if present is not None:
                 masks[~present] = LEFT_OUT
+            elif len(keys) == 1 and (dense := self._dense(keys[0])):
+                return dense
             return keys, np.empty(0, np.int32), np.empty(0, np.int64)
         which = part.data(name).astype(np.int32, copy=False)
         if which.min() < 0:
@@ -68,6 +72,17 @@ class ScanRuns(QueryRuns):
         keys = self.strings.mapping(name, column)[:-1].astype(np.int64).reshape(1, -1)
         slots = self.keys.slots(keys, np.zeros(distinct, np.bool_))
         return keys, which, np.append(slots, NO_SLOT)
+
+    def _dense(self, values: Ints) -> tuple[Ints, NDArray[np.int32], Ints] | None:
+        """Keys that lie so close together that each number between them may have a place of its own; else None."""
+        low, high = _span(values)
+        if 4 * (high - low) > len(values):
+            return None
+        keys = np.arange(low, high + 1).reshape(1, -1)
+        slots = self.keys.slots(keys, np.zeros(keys.shape[1], np.bool_))
+        which = np.empty(len(values), np.int32)
+        _offsets(values, low, which)
+        return keys, which, slots
 
     def _scan(
         self, part: Range, instants: Ints, keys: tuple[Any, ...], masks: Ints, ordinals: Ints, until: Ints
@@ -126,3 +141,18 @@ class ScanRuns(QueryRuns):
     def _pools(self) -> Iterator[Any]:
         for pool in self.pools:
             yield from pool.arrays
+
+
+@kernel(types.UniTuple(int64, 2)(int64[::1]))
+def _span(values):  # type: ignore[no-untyped-def]
+    """The smallest and the largest."""
+    low, high = values[0], values[0]
+    for value in values:
+        low, high = min(low, value), max(high, value)
+    return low, high
+
+
+@kernel(void(int64[::1], int64, int32[::1]))
+def _offsets(values, low, found):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        found[i] = values[i] - low
