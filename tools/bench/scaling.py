@@ -30,7 +30,7 @@ from saffron.runtime.broker import free_ports
 PARTITIONS, MORE = 4, 3
 QUERY = """QUERY pairs PATTERN SEQ(Open a, Close b)
 WHERE skip-till-next-match { [account] AND a.id = b.id } WITHIN 10 hours"""
-RUN_BYTES = 130
+RUN_BYTES = 245
 """About what one partial match of this query takes."""
 _ACCOUNTS = 20_000
 _START = 1_700_000_000_000

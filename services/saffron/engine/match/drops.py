@@ -11,6 +11,7 @@ from saffron.engine.match.keep import keep_best
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches, Written
 from saffron.engine.match.rows import SEQ
+from saffron.engine.match.sampled import is_sampled
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.followed import Followed
 from saffron.engine.match.shedding.orders import Order
@@ -48,12 +49,16 @@ class Drops:
             "followed": {name: one.record() for name, one in self._followed.items()},
         }
 
-    def note(self, first: int, standing: Mapping[str, QueryRuns]) -> None:
-        """Before event `first` some partial matches are noted, to be followed."""
+    def note(self, first: int, count: int, standing: Mapping[str, QueryRuns], one_in: int) -> None:
+        """Before a block of so many events, `first` the first, some partial matches are noted, to be followed: before
+        one in so many blocks, or in more where all partial matches are too many to be looked through as often."""
         for name, runs in standing.items():
-            if not runs.composed and runs.live:
-                own, found = self._followed.setdefault(name, Followed()), candidates(runs)
-                own.note(first, runs.clock, runs.plan.window.size, found, FOLLOWED)
+            seldom = max(one_in, runs.live // count) if one_in > 1 else 1
+            if runs.composed or not runs.live or not is_sampled(first, seldom):
+                continue
+            own = self._followed.setdefault(name, Followed())
+            if not own.full:
+                own.note(first, runs.clock, runs.plan.window.size, candidates(runs), FOLLOWED)
 
     def told(self, query: str) -> list[list[int]]:
         """What is known since the last call of those that were followed: see `Followed.rows`."""
@@ -91,8 +96,9 @@ class Drops:
         spared, followed = self._spared.get(query, Spared()), self._followed.get(query, Followed())
         if not spared.notes and not len(followed):
             return
-        begins = np.concatenate([followed.firsts, np.fromiter(spared.notes, np.int64)])
-        near = np.isin(part.first, begins) if isinstance(part, Matches) else np.ones(len(part), np.bool_)
+        near = np.ones(len(part), np.bool_)
+        if isinstance(part, Matches):
+            near = followed.have(part.first) | np.isin(part.first, np.fromiter(spared.notes, np.int64))
         if not near.any():
             return
         counts, places = part.events_of(np.flatnonzero(near))

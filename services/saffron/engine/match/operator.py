@@ -17,7 +17,6 @@ from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start,
 from saffron.engine.match.observe import spent, told, transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
-from saffron.engine.match.sampled import is_sampled
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
 from saffron.engine.match.shedding.orders import read_order
 from saffron.engine.match.shedding.shadow import Shadows
@@ -151,8 +150,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         for standing in self._standing.values():
             if standing.runs is not None:
                 standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
-        if is_sampled(seq, max(1, self._one_in // _FOLLOWED_MORE)):
-            self._drops.note(seq, self._droppable())
+        self._drops.note(seq, len(block.columns), self._droppable(), max(1, self._one_in // _FOLLOWED_MORE))
         self._shadows.begin_block((seq, ts))
         if self._strings.wants_collection:
             held = [runs.string_codes() for s in self._standing.values() if (runs := s.runs) is not None]

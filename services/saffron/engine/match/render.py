@@ -24,6 +24,9 @@ from saffron.engine.pieces import Pieces, cut, names
 
 Ints = NDArray[np.int64]
 
+_FEW = 16
+"""Places are sorted where they are fewer than one in so many of all that there are."""
+
 
 class Written(ABC):
     """Matches of one query, in a form that `_taken` reads. Valid until the next block.
@@ -234,7 +237,10 @@ class Matches(Written):
 
 
 def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:
-    """The distinct places, and for each place its number among them."""
+    """The distinct places, in order, and for each place its number among them."""
+    if _FEW * len(places) < capacity:
+        used, number = np.unique(places, return_inverse=True)
+        return used, number.astype(np.int64, copy=False)
     number = np.zeros(capacity, np.int64)
     number[places] = 1
     used = np.flatnonzero(number)

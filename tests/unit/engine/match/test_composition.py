@@ -186,7 +186,6 @@ def test_results_known_when_a_window_closes_stand_at_its_end() -> None:
     ("texts", "name", "reason"),
     [
         ({"p": P, "c": "PATTERN SEQ(D d, A a) RETURN d.z AS z WITHIN 5 ms"}, "c", "unknown attribute 'z' of type D"),
-        ({"c": C, "p": P}, "c", "unknown event type 'D'"),
         (
             {"p": "PATTERN A a WITHIN 1 ms RETURN a.x INTO D", "q": "PATTERN D d WITHIN 1 ms RETURN d.x INTO E",
              "p2": "PATTERN SEQ(E e, D d) WITHIN 9 ms RETURN e.x INTO D"},

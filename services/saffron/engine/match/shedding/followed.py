@@ -35,26 +35,34 @@ def are_followed(first: Ints, share: float) -> Flags:
 
 
 class Followed:
-    """The notes of one query, int64 [7, n]: first and last event, the position before which it was noted, when its
-    window ends, its state and age, how many were alike in both events, and matches since."""
+    """The notes of one query, int64 [7, n], in the order of their first events: first and last event, the position
+    before which it was noted, when its window ends, its state and age, how many were alike in both events, and matches
+    since."""
 
     def __init__(self, notes: Sequence[Sequence[int]] = ()) -> None:
-        self._notes = np.array(notes, np.int64).reshape(_ROWS, -1) if len(notes) else np.zeros((_ROWS, 0), np.int64)
+        self._notes: Ints = _by_first(np.array(notes, np.int64).reshape(_ROWS, -1 if len(notes) else 0))
         self._counts: dict[tuple[int, int], list[int]] = {}
 
     def __len__(self) -> int:
-        return self._notes.shape[1]
+        return int(self._notes.shape[1])
 
     @property
-    def firsts(self) -> Ints:
-        """[n] the first events of those noted."""
-        found: Ints = self._notes[_FIRST]
+    def full(self) -> bool:
+        """Whether no note is made before others are over."""
+        return len(self) + 2 * A_BLOCK > MOST_NOTES
+
+    def have(self, first: Ints) -> Flags:
+        """[n] whether anything was noted that begins with these events."""
+        noted = self._notes[_FIRST]
+        if not len(noted):
+            return np.zeros(len(first), np.bool_)
+        found: Flags = noted[np.minimum(np.searchsorted(noted, first), len(noted) - 1)] == first
         return found
 
     def note(self, at: int, clock: int, window: int, found: Candidates, share: float) -> None:
         """Some of the candidates before event `at`, by a draw; those that orders spare, `share` of all, first."""
         chosen = _chosen(found, at, share)
-        if not len(chosen) or len(self) + len(chosen) > MOST_NOTES or int(found.state.max()) >= MOST_STATES:
+        if not len(chosen) or int(found.state.max()) >= MOST_STATES:
             return
         left, state = found.left[chosen], found.state[chosen]
         age = ages(left, found.waited[chosen], found.matched[chosen], window)
@@ -62,7 +70,7 @@ class Followed:
         notes[_FIRST], notes[_LAST], notes[_AT] = found.first[chosen], found.last[chosen], at
         notes[_UNTIL], notes[_CELL] = clock + left, state * AGES + age
         notes[_ALIKE], notes[_FOUND] = alike(found.first, found.last, chosen), 0
-        self._notes = np.concatenate([self._notes, notes], axis=1)
+        self._notes = _by_first(np.concatenate([self._notes, notes], axis=1))
 
     def void(self, share: float = 0.0) -> None:
         """Something was dropped: of all but those that orders spare, `share` of all, it is not known what they make."""
@@ -76,12 +84,11 @@ class Followed:
         order = np.lexsort((seqs, match))
         seqs = seqs[order]
         first = seqs[stops - counts]
-        by_first = np.argsort(self._notes[_FIRST], kind="stable")
-        noted = self._notes[_FIRST, by_first]
+        noted = self._notes[_FIRST]
         low, high = np.searchsorted(noted, first, "left"), np.searchsorted(noted, first, "right")
         several = high - low
         which = np.repeat(np.arange(len(first)), several)
-        notes = by_first[np.arange(len(which)) - np.repeat(np.cumsum(several) - several - low, several)]
+        notes = np.arange(len(which)) - np.repeat(np.cumsum(several) - several - low, several)
         bound = _before(seqs, stops, counts, which, self._notes[_AT, notes])
         last = self._notes[_LAST, notes]
         np.add.at(self._notes[_FOUND], notes[(last == ANY_LAST) | (last == bound)], 1)
@@ -108,6 +115,10 @@ class Followed:
         """The notes as JSON, for a snapshot."""
         found: list[list[int]] = self._notes.tolist()
         return found
+
+
+def _by_first(notes: Ints) -> Ints:
+    return notes[:, np.argsort(notes[_FIRST], kind="stable")]
 
 
 def _chosen(found: Candidates, at: int, share: float) -> Ints:
