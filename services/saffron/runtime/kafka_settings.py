@@ -86,7 +86,7 @@ def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bo
         "group.protocol": "classic",
         "partition.assignment.strategy": "range",
         "session.timeout.ms": cluster.session_ms,
-        "heartbeat.interval.ms": max(200, cluster.session_ms // 6),
+        "heartbeat.interval.ms": max(200, cluster.session_ms // 20),
         "isolation.level": "read_committed" if committed_only else "read_uncommitted",
         # Offsets travel in transactions and blocks; a new group must not skip what is there.
         "enable.auto.commit": False,
