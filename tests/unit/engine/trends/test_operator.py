@@ -158,12 +158,16 @@ def test_results_of_before_a_pause_can_still_be_written() -> None:
 
 def test_a_wrong_query_is_a_status() -> None:
     operator = an_operator()
-    texts = {"bad": "RETURN COUNT(*) PATTERN Q+ WITHIN 1 s", "worse": "RETURN", "match": "PATTERN SEQ(A a) WITHIN 1 s"}
+    texts = {
+        "bad": "RETURN SUM(A.nothing) PATTERN A+ WITHIN 1 s",
+        "worse": "RETURN",
+        "match": "PATTERN SEQ(A a) WITHIN 1 s",
+    }
     controls = (schema_control(), *(query_control(name, text=text) for name, text in texts.items()))
     assert len(operator.apply(block_of(a_stream(), 0, 5, watermark=5, controls=controls))) == 0
     statuses = operator.statuses()
     assert {name: status.state for name, status in statuses.items()} == {"bad": "rejected", "worse": "rejected"}
-    assert "Q" in statuses["bad"].reason
+    assert "nothing" in statuses["bad"].reason
 
 
 def test_a_query_waits_for_the_schema() -> None:
