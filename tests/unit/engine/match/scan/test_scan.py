@@ -121,3 +121,21 @@ def test_many_keys_that_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
         event["k"] = int(event["ts"]) // 30 * 8 + rng.randrange(8)
     cuts = list(range(40, 600, 40))
     assert run(monkeypatch, scan, plan, events, cuts) == run(monkeypatch, fed, plan, events, cuts)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_keys_that_are_numbers_close_together_in_some_blocks_and_far_apart_in_others(
+    monkeypatch: pytest.MonkeyPatch, compiled: bool
+) -> None:
+    rng = random.Random(9)
+    plan = next(
+        plan for plan, _, _ in streams(5, 200, Strategy.NEXT) if plan.key == ("k",) and len(plan.components) == 2
+    )
+    events = cases.stream(rng, 400, "AB")
+    kinds = ([-2, -1, 0, 1], [-(2**62), 1, 2**62], [2**40, 2**40 + 1], [0, None, 1])
+    for number, event in enumerate(events):
+        event["k"] = rng.choice([*kinds[number // 25 % len(kinds)], 0, 1])
+    cuts = list(range(25, 400, 25))
+    wanted = run(monkeypatch, fed, plan, events, cuts)
+    assert run(monkeypatch, scan, plan, events, cuts, compiled=compiled) == wanted
+    assert run(monkeypatch, scan, plan, events, [], compiled=compiled) == run(monkeypatch, fed, plan, events, [])

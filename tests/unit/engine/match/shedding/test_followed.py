@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.match import drops
 from saffron.engine.match.keep import keep_best
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.match.query import QueryRuns
@@ -205,3 +206,23 @@ def test_of_equal_states_those_of_the_lesser_age_go() -> None:
         assert result.counts == {"q": gone}
         assert result.losses["q"] <= 0.5 * gone
         assert int(candidates(runs).matched.sum()) == int(found.matched.sum()) > 0
+
+
+def test_looking_through_all_partial_matches_costs_no_more_than_the_events_pay_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+
+    def counted(runs: QueryRuns) -> Candidates:
+        looked.append(runs.live)
+        return candidates(runs)
+
+    monkeypatch.setattr(drops, "candidates", counted)
+    plan = plan_of("PATTERN SEQ(A a, B b) WHERE skip-till-next-match { [k] AND b.x < 0 } WITHIN 5000 EVENTS")
+    matcher = MatchOperator(partition=3, compiled=False, compiler=lambda *_: plan, one_in=8)
+    events = stream(11, 4000)
+    for block in cases.blocks(events, range(5, 4000, 5), None, [cases.schema_control(), cases.query_control("add")]):
+        cases.results(matcher, [block])
+    assert len(looked) > 3
+    assert max(looked) > 300
+    assert sum(looked) < 2 * len(events)
