@@ -9,7 +9,7 @@ import numpy as np
 from numba import int32, int64, types, void
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import Kind
+from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.jit import kernel
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.layout import (
@@ -56,15 +56,16 @@ class ScanRuns(QueryRuns):
 
     def _keys_of(self, part: Range, masks: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
         """`keys`, `which` and `slot_of` of the kernel (see `ScanSource`); events without a key are left out."""
-        name = self.plan.key[0] if len(self.plan.key) == 1 else "ts"
+        alone = len(self.plan.key) == 1
+        name = self.plan.key[0] if alone else "ts"
         column = part.column(name)
         distinct = len(column.values)
+        if alone and column.kind is Kind.INT and (dense := self._dense(part.data(name))):
+            return dense
         if column.kind is not Kind.STRING or 4 * distinct > len(part):
             keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
             if present is not None:
                 masks[~present] = LEFT_OUT
-            elif len(keys) == 1 and (dense := self._dense(keys[0])):
-                return dense
             return keys, np.empty(0, np.int32), np.empty(0, np.int64)
         which = part.data(name).astype(np.int32, copy=False)
         if which.min() < 0:
@@ -76,7 +77,7 @@ class ScanRuns(QueryRuns):
     def _dense(self, values: Ints) -> tuple[Ints, NDArray[np.int32], Ints] | None:
         """Keys that lie so close together that each number between them may have a place of its own; else None."""
         low, high = _span(values)
-        if 4 * (high - low) > len(values):
+        if low == NULL_INT or 4 * (high - low) > len(values):
             return None
         keys = np.arange(low, high + 1).reshape(1, -1)
         slots = self.keys.slots(keys, np.zeros(keys.shape[1], np.bool_))
@@ -143,7 +144,10 @@ class ScanRuns(QueryRuns):
             yield from pool.arrays
 
 
-@kernel(types.UniTuple(int64, 2)(int64[::1]))
+_VALUES = types.Array(int64, 1, "C", readonly=True)
+
+
+@kernel(types.UniTuple(int64, 2)(_VALUES))
 def _span(values):  # type: ignore[no-untyped-def]
     """The smallest and the largest."""
     low, high = values[0], values[0]
@@ -152,7 +156,7 @@ def _span(values):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@kernel(void(int64[::1], int64, int32[::1]))
+@kernel(void(_VALUES, int64, int32[::1]))
 def _offsets(values, low, found):  # type: ignore[no-untyped-def]
     for i in range(len(values)):
         found[i] = values[i] - low
