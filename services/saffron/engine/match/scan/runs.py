@@ -60,7 +60,7 @@ class ScanRuns(QueryRuns):
         name = self.plan.key[0] if alone else "ts"
         column = part.column(name)
         distinct = len(column.values)
-        if alone and column.kind is Kind.INT and (dense := self._dense(part.data(name))):
+        if alone and column.kind is Kind.INT and (dense := self._dense(part.data(name).astype(np.int64, copy=False))):
             return dense
         if column.kind is not Kind.STRING or 4 * distinct > len(part):
             keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
