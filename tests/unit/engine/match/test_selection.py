@@ -140,6 +140,16 @@ def test_results_are_those_of_the_definition_whatever_the_blocks(first: int) -> 
             assert found == expected, (seed, text)
 
 
+def test_there_is_room_for_every_way_to_end_in_every_window() -> None:
+    text = "PATTERN SEQ(ANY(1, B v1, B v2, B v3){1,2}, NOT A) WHERE skip-till-any-match WITHIN 20 ms SLIDE 1 ms"
+    plan, rng = compile_query(text, cases.SCHEMA, name="q"), random.Random(2)
+    assert isinstance(plan, MatchPlan)
+    events = generate.stream(rng, 5, "B")
+    texts = engine(question(text), plan, events, [], restarts=False)
+    assert sorted(rows(plan, texts), key=repr) == sorted(wanted(question(text), plan, events), key=repr)
+    assert texts == engine(question(text), plan, events, range(len(events)), restarts=True)
+
+
 def test_cases_have_all_there_is() -> None:
     seen: Counter[str] = Counter()
     for seed in range(400):

@@ -147,7 +147,7 @@ class GeneralSource(TakingSource):
         out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
         out(f"    status = {GROW_FOUND}")
         out("    break")
-        waiting = f" + (n + 1) * {self._windows}" if self.automaton.trailing else ""
+        waiting = f" + (n + 1) * {table.ends} * {self._windows}" if self.automaton.trailing else ""
         out(f"more = (n + 1) * {table.fan} + 2{waiting}")
         out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
         out(f"    status = {GROW_POOL}")

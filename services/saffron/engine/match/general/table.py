@@ -75,6 +75,7 @@ class Table:
     edges: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, EDGE_COLUMNS), np.int64))
     targets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     fan: int = 1  # most runs that one run may become through one event
+    ends: int = 0  # most ways in which one run may end with one event
 
 
 class Builder:
@@ -118,6 +119,7 @@ class Builder:
             states.append([begin, len(edges), wants, held, passed, len(targets)])
             targets += self._skips(position, own, uncounted)
             self.table.fan = max(self.table.fan, fan)
+            self.table.ends = max(self.table.ends, sum(row[ENDING] >= 0 for row in edges[begin:]))
         self.table.states = np.array(states, np.int64).reshape(-1, STATE_COLUMNS)
         self.table.edges = np.array(edges, np.int64).reshape(-1, EDGE_COLUMNS)
         self.table.targets = np.array(targets, np.int64)
