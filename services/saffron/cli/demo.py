@@ -60,7 +60,7 @@ def demo(
     """
     directory = data or user_data_directory() / "demo"
     settings = load({"data": directory, "bootstrap": "", "partitions": 1}).settings
-    with _interruptible():
+    with _interruptible() as interrupted:
         stop(directory)  # of an earlier demo that was killed or kept
         prepare(settings, chosen_services([]))
         try:
@@ -68,8 +68,10 @@ def demo(
             _play(directory, rate, events)
             if keep:
                 console.say(f"still running; `saffron down --data {directory}` ends it")
-        except BaseException:
+        except BaseException as error:
             keep = False
+            if interrupted.is_set():  # Kafka's client may make another error of it
+                raise KeyboardInterrupt from error
             raise
         finally:
             if not keep:
@@ -206,16 +208,17 @@ def _reported(directory: Path, screen: Screen) -> dict[str, Page]:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM and a closed terminal end the demo as Ctrl-C does."""
+def _interruptible() -> Iterator[threading.Event]:
+    """SIGTERM and a closed terminal end the demo as Ctrl-C does; the event says that one of them came."""
+    came = threading.Event()
 
     def interrupt(number: int, frame: object) -> None:
+        came.set()
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
