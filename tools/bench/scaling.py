@@ -164,7 +164,7 @@ def right(folder: Path) -> list[list[bytes]]:
     return found
 
 
-def live(running: System, folder: Path, first: Matcher, rate: int) -> list[float]:
+def live(running: System, folder: Path, rate: int) -> list[float]:
     """Let the others come and go while the pairs come; when each stretch began, and the end (seconds since 1970)."""
     words = [sys.executable, "-m", "saffron", "produce", str(folder / "pairs.ndjson"), "--rate", str(rate)]
     producing = subprocess.Popen([*words, "--data", str(running.data)], stderr=subprocess.DEVNULL)
@@ -204,7 +204,7 @@ def main() -> None:
             until(lambda: first.total("saffron_events_applied_total") > count, "the state is there")
             time.sleep(2)
             size = first.total(_STATE)
-            times = live(running, folder, first, chosen.rate)
+            times = live(running, folder, chosen.rate)
             found = latencies(running, many // 2 + 1)
             first.stop()
             again = Matcher.start(running.data)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
 
-from saffron.cli import console
+from saffron.cli import console, options
 from saffron.cli.queries import bind_text, read_schema, read_texts
 
 
@@ -17,13 +16,11 @@ def backfill(
         list[str], typer.Argument(metavar="FILES...", help="Files, directories or patterns, as Spark reads them.")
     ],
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Directory for the results; it must not be there.")],
-    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")] = None,
-    text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
+    query: options.QueryFiles = None,
+    text: options.QueryTexts = None,
     form: Annotated[str, typer.Option("--format", metavar="jsonl|parquet", help="Of the results.")] = "jsonl",
-    schema: Annotated[
-        Path | None, typer.Option(help="JSON Schema of the events; else inferred from the first 10,000.")
-    ] = None,
-    lenient: Annotated[bool, typer.Option(help="Unknown names in a query are warnings, not errors.")] = False,
+    schema: options.EventSchema = None,
+    lenient: options.Lenient = False,
     master: Annotated[str, typer.Option(metavar="URL", help="Spark's master.")] = "local[*]",
     conf: Annotated[
         list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's, as for spark-submit.")

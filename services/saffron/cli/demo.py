@@ -27,11 +27,12 @@ from saffron.errors import SaffronError
 from saffron.runtime.config import load, user_data_directory
 from saffron.runtime.event_producer import EventProducer
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.metric_names import COMPLEX_EVENTS, TRENDS
 from saffron.runtime.state import read_state
 
 _PATH = frozenset({"windowing", "shedder", "matcher", "greta"})
 """The services that a result passes; the demo begins when these are ready and the others are still starting."""
-_READERS = {"rally": ("matcher", "saffron_complex_events_total"), "downtrends": ("greta", "saffron_trends_total")}
+_READERS = {"rally": ("matcher", COMPLEX_EVENTS), "downtrends": ("greta", TRENDS)}
 """The demo's queries: who runs each, and the metric that counts its results."""
 _STUCK_SECONDS = 60.0
 _TOLD_SECONDS = 5.0
@@ -201,7 +202,7 @@ def _reported(directory: Path, screen: Screen) -> dict[str, Page]:
     state, until = read_state(directory), time.monotonic() + _TOLD_SECONDS
     while True:
         pages = {name: scrape(state, reader) for name, (reader, _) in _READERS.items()}
-        told = {name: pages[name].total(results, query=name) for name, (_, results) in _READERS.items()}
+        told = {name: pages[name].total(f"{results.name}_total", query=name) for name, (_, results) in _READERS.items()}
         if all(told[name] >= screen.results[name] for name in told) or time.monotonic() > until:
             return pages
         time.sleep(_POLL)

@@ -22,6 +22,12 @@ Brokers = Annotated[
     str | None, typer.Option("--brokers", metavar="HOST:PORT", help="A Kafka of your own instead of the embedded one.")
 ]
 Prefix = Annotated[str | None, typer.Option("--prefix", help="Put before every topic's name [default: saffron.].")]
+QueryFiles = Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")]
+QueryTexts = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
+EventSchema = Annotated[
+    Path | None, typer.Option(help="JSON Schema of the events; else inferred from the first 10,000.")
+]
+Lenient = Annotated[bool, typer.Option(help="Unknown names in a query are warnings, not errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from saffron.cli import console
+from saffron.cli import console, options
 from saffron.cli.durations import milliseconds
 from saffron.cli.progress import Reading
 from saffron.cli.queries import QueryText, read_schema, read_texts
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 def replay(
     events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
-    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")] = None,
-    text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
+    query: options.QueryFiles = None,
+    text: options.QueryTexts = None,
     count: Annotated[bool, typer.Option("--count", help="Print the number of results per query instead.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Print figures as one JSON object to standard error.")] = False,
-    schema: Annotated[
-        Path | None, typer.Option(help="JSON Schema of the events; else inferred from the first 10,000.")
-    ] = None,
-    lenient: Annotated[bool, typer.Option(help="Unknown names in a query are warnings, not errors.")] = False,
+    schema: options.EventSchema = None,
+    lenient: options.Lenient = False,
     disorder: Annotated[str, typer.Option(metavar="DURATION", help="How late an event may be.")] = "0",
     dead_letters: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write bad and late events here: reason, position, line.")
