@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +55,25 @@ class System:
         """
         log = connect(self.settings)
         consumer = log.consumer("bench", committed_only=True, client_id="bench")
-        where = TopicPartition(self.settings.topic(topic), partition)
-        _settled(consumer, where, count, seconds)
-        consumer.assign({where: 0})
-        records: list[Record] = []
-        last = time.monotonic()
-        while len(records) < count and time.monotonic() - last < seconds:
-            if batch := consumer.poll(2000, 0.2):
-                records += batch
-                last = time.monotonic()
+        _settled(consumer, TopicPartition(self.settings.topic(topic), partition), count, seconds)
         consumer.close()
         log.close()
-        return records
+        return list(islice(self.follow(topic, seconds, partition), count))
+
+    def follow(self, topic: str, seconds: float, partition: int = 0) -> Iterator[Record]:
+        """The committed records of a partition from its beginning, until none came for `seconds`."""
+        log = connect(self.settings)
+        consumer = log.consumer("bench", committed_only=True, client_id="bench")
+        consumer.assign({TopicPartition(self.settings.topic(topic), partition): 0})
+        last = time.monotonic()
+        try:
+            while time.monotonic() - last < seconds:
+                if batch := consumer.poll(2000, 0.2):
+                    yield from batch
+                    last = time.monotonic()
+        finally:
+            consumer.close()
+            log.close()
 
 
 def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: float) -> None:

@@ -6,6 +6,7 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from bench._table import report
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
-from experiments.run import BOUND_MS, Outcome, outcome
+from experiments.run import BOUND_MS, Load, Outcome, outcome
+from experiments.sets import leading
 from experiments.summary import summary
 
 from saffron.cli import console
 from saffron.cli.progress import bar
 from saffron.language.shedding import NONE
+
+_REAL_EVENTS = 150_000
 
 
 def main() -> None:
@@ -29,6 +33,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="shedders, comma separated, instead of the paper's")
     parser.add_argument("--at", default="", help="these values of what is varied, comma separated, instead of all")
     parser.add_argument("--real", action="store_true", help="also on the real pipeline, in real time")
+    parser.add_argument("--events", type=int, help="of the stream, so many leading ones; with --real 150000, else all")
     parser.add_argument("--seconds", type=float, default=20.0, help="of the engine's work behind the training share")
     parser.add_argument("--json", type=Path, help="write the table's figures here, too")
     parser.add_argument("--plot", type=Path, help="write the plot here (SVG)")
@@ -59,20 +64,31 @@ def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[s
         folder = Path(name)
         for point in points:
             console.progress(f"{bar(done, total)}  {experiment.varied} {point.value:g}: the truth, and the oracle")
-            best = statistics.median(missed_at_best(point.load(seed, folder)) for seed in range(chosen.seeds))
+            loads = [_load(point, seed, chosen, folder) for seed in range(chosen.seeds)]
+            different = {load.key: load for load in loads}
+            best = statistics.median(missed_at_best(load) for load in different.values())
             for shedder in named:
                 console.progress(f"{bar(done, total)}  {experiment.varied} {point.value:g}: {shedder}")
-                loads = [(point.load(seed, folder), seed) for seed in range(chosen.seeds)]
                 if chosen.real:
-                    pairs = [both(load, shedder, seed, chosen.seconds, folder) for load, seed in loads]
+                    pairs = [both(load, shedder, seed, chosen.seconds, folder) for seed, load in enumerate(loads)]
                     row = _row(experiment, point, shedder, [real for _, real in pairs])
                     row |= {"virtual missed %": 100 * _middle([virtual for virtual, _ in pairs], "missed")}
                 else:
-                    row = _row(experiment, point, shedder, [outcome(load, shedder, seed) for load, seed in loads])
+                    row = _row(
+                        experiment, point, shedder, [outcome(load, shedder, seed) for seed, load in enumerate(loads)]
+                    )
                 row |= {"oracle misses %": 100 * best}
                 done += 1
                 console.say(_line(experiment, row))
                 yield row
+
+
+def _load(point: Point, seed: int, chosen: argparse.Namespace, folder: Path) -> Load:
+    """Each event costs the real pipeline something that no shedder can save: fewer of them, each more expensive to
+    match, and that does not count."""
+    load = point.load(seed, folder)
+    count = chosen.events or (_REAL_EVENTS if chosen.real else 0)
+    return replace(load, events=leading(load.events, count, folder)) if count else load
 
 
 def _line(experiment: Experiment, row: dict[str, Any]) -> str:

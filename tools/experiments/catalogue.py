@@ -82,6 +82,13 @@ def _on_rates(name: str, about: str, query: str, stream: Callable[[int, Path], P
     yield Experiment(name, f"{about}: rates", "rate", _rates({"g": text(query)}, stream), EVENTS)
 
 
+def _burst(factor: float) -> Callable[[int, Path], Load]:
+    """Below the capacity (70 %), but for 30 seconds of so many times that."""
+    rate = Rate(0.7, relative=True, profile=((10.0, 1.0), (30.0, factor)))
+    lasts = 0.7 * (10.0 + 30.0 * factor + 20.0)
+    return lambda seed, folder: Load({"q1": text("pspice_q1", WINDOW=4000)}, real("stock"), rate, {"q1": 1.0}, lasts)
+
+
 def _pair(ratio: float) -> Callable[[int, Path], Load]:
     both = {"q1": text("pspice_q1", WINDOW=6000), "q2": text("pspice_q2", WINDOW=8000)}
     return _over(both, _data("stock"), 1.2, q1=1.0, q2=ratio)
@@ -107,13 +114,21 @@ EXPERIMENTS = [
     ),
     Experiment(
         "p-q4", "pSPICE Q4, n buses late at one stop, 120 %", "n",
-        [Point(n, _over({"q4": text("pspice_q4", N=n, WINDOW=2000)}, _data("bus"), 1.2)) for n in (3, 4, 7, 8, 10)],
-        PARTIAL,
+        [Point(n, _over({"q4": text("pspice_q4", N=n, WINDOW=2000)}, _data("bus"), 1.2)) for n in (3, 4)], PARTIAL,
+    ),
+    Experiment(
+        "p-q4-flights", "pSPICE Q4 at volume, n aircraft late for one airport, 120 %", "n",
+        [Point(n, _over({"q4": text("pspice_q4_flights", N=n, WINDOW=1000)}, _data("flights"), 1.2))
+         for n in (3, 4, 7, 8, 10)], PARTIAL,
     ),
     Experiment(
         "p-tau", "pSPICE Q1 and Q2 together, a check of Q2 costing so many times one of Q1, 120 %", "cost ratio",
         [Point(ratio, _pair(ratio)) for ratio in (1, 2, 4, 8, 12, 16)], PARTIAL,
         {"pspice": {16: 23}, "pspice--": {16: 37.5}},
+    ),
+    Experiment(
+        "burst", "pSPICE Q1 at 70 %, and 30 seconds of so many times that", "times",
+        [Point(factor, _burst(factor)) for factor in (3, 5)], PARTIAL,
     ),
     *_on_rates("g-q1", "gSPICE Q1, sequence, D1", "gspice_q1", _synthetic("D1")),
     *_on_rates("g-q2", "gSPICE Q2, Kleene, D1", "gspice_q2", _synthetic("D1")),

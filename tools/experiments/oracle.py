@@ -20,7 +20,8 @@ def missed_at_best(load: Load) -> float:
     costs = stated(load)
     figures = replayed(load, NONE, 0, costs, truth=False).figures()
     share = int(figures["events"] * TRAIN)
-    seconds = (figures["events"] - share) / (load.rate.value * figures["capacity"]) + BOUND_MS / 1000
+    arrivals = load.rate.arrivals(figures["events"] - share, figures["capacity"])
+    seconds = (arrivals[-1] + BOUND_MS) / 1000
     true = [one for one in true_results(load) if one.last >= share]
     kept = {(one.query, event) for one in true for event in one.events if event >= share}
     needed = sum(_CHECKS * 1e-9 * costs[query] for query, _ in kept)

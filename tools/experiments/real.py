@@ -16,11 +16,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 from bench._system import System, system
 from experiments.found import Found, true_results
 from experiments.run import BOUND_MS, TRAIN, Load, Outcome, missed_beside, outcome_of, replayed, share_of, stated
@@ -34,6 +35,7 @@ from saffron.runtime.config import PASS, SHED
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.metric_names import ESTIMATED_LOSS, SHED_EVENTS, SHED_PARTIAL_MATCHES
 from saffron.runtime.state import read_state
+from saffron.runtime.virtual_pace import Rate
 from saffron.runtime.virtual_truth import recall_error
 
 LEADING, FLOOD = 0.6, 1.5
@@ -50,7 +52,7 @@ def both(load: Load, shedder: str, seed: int, seconds: float, folder: Path) -> t
     virtual = replayed(load, shedder, seed, costs)
     figures = virtual.figures()
     engine = figures["capacity"]
-    rate = load.rate.value * _capacity(load, costs, engine, folder)
+    rate = replace(load.rate, value=load.rate.value * _capacity(load, costs, engine, folder), relative=False)
     real = _run(load, shedder, costs, (LEADING * engine, rate), virtual.models(), folder)
     return outcome_of(figures), _outcome(load, real)
 
@@ -58,11 +60,12 @@ def both(load: Load, shedder: str, seed: int, seconds: float, folder: Path) -> t
 @dataclass(frozen=True)
 class _Run:
     """`came` [n]: message times of all events, ms; `told`: results and when each was appended; `share`: events of the
-    leading share. The rest as `Outcome` says."""
+    leading share; `done`: when the matcher told that it had applied all events, ms. The rest as `Outcome` says."""
 
     came: NDArray[np.int64]
     told: Sequence[tuple[Found, int]]
     share: int
+    done: int
     estimated: float
     dropped_events: int
     dropped_partial_matches: int
@@ -72,12 +75,11 @@ _capacities: dict[tuple[Any, ...], float] = {}
 
 
 def _capacity(load: Load, costs: Mapping[str, float], engine: float, folder: Path) -> float:
-    """Events a second that the pipeline takes: more come, and the last result tells when all are done."""
-    key = (tuple(load.queries.items()), load.events, tuple(costs.items()))
-    if key not in _capacities:
-        run = _run(load, NONE, costs, (LEADING * engine, FLOOD * engine), (), folder)
-        _capacities[key] = 1000 * (len(run.came) - run.share) / (run.told[-1][1] - run.came[run.share])
-    return _capacities[key]
+    """Events a second that the pipeline takes when more come."""
+    if load.key not in _capacities:
+        run = _run(load, NONE, costs, (LEADING * engine, Rate(FLOOD * engine)), (), folder)
+        _capacities[load.key] = 1000 * (len(run.came) - run.share) / (run.done - run.came[run.share])
+    return _capacities[load.key]
 
 
 def _outcome(load: Load, run: _Run) -> Outcome:
@@ -100,12 +102,12 @@ def _run(
     load: Load,
     shedder: str,
     costs: Mapping[str, float],
-    rates: tuple[float, float],
+    rates: tuple[float, Rate],
     models: Sequence[tuple[bytes, bytes]],
     folder: Path,
 ) -> _Run:
     """`rates`: of the leading share and of the rest, events a second."""
-    lead, rest, share = _cut(load.events, folder)
+    lead, rest, share = _cut(load.events, rates[1], folder)
     overload = PASS if shedder == NONE else SHED
     with _running(costs, overload=overload, latency_bound_ms=round(BOUND_MS), commit_ms=10) as (running, port):
         _publish(running, models)
@@ -116,9 +118,11 @@ def _run(
         running.command("produce", str(lead), "--rate", str(round(rates[0])))
         time.sleep(_DIGEST_S)
         before = _lost(running, load)
-        running.command("produce", str(rest), "--rate", str(round(rates[1])))
+        for path, rate in rest:
+            running.command("produce", str(path), "--rate", str(round(rate)))
         records = running.read("complex-events", 10**9, _SILENCE_S)
         sources = running.read("events", 10**9, 1.0)
+        done = _done(running, len(sources))
         after, dropped = _lost(running, load), page(port).total(f"{SHED_PARTIAL_MATCHES.name}_total")
         masked = scrape(read_state(running.data), "shedder").total(f"{SHED_EVENTS.name}_total")
     told = [(Found.of(record.value or b""), record.timestamp) for record in records]
@@ -126,10 +130,20 @@ def _run(
         came=np.array([record.timestamp for record in sources]),
         told=told,
         share=share,
+        done=done,
         estimated=_estimated(before, after, [one for one, _ in told], share),
         dropped_events=round(masked),
         dropped_partial_matches=round(dropped),
     )
+
+
+def _done(running: System, events: int) -> int:
+    """When a matcher first told that it had applied so many events, ms."""
+    for record in running.follow("load", _SILENCE_S):
+        message = orjson.loads(record.value or b"{}")
+        if message.get("service") == "matcher" and message["position"] >= events:
+            return record.timestamp
+    raise AssertionError("the matcher has not applied all events")
 
 
 def _lost(running: System, load: Load) -> Mapping[str, float]:
@@ -175,11 +189,22 @@ def _publish(running: System, models: Sequence[tuple[bytes, bytes]]) -> None:
     log.close()
 
 
-def _cut(events: Path, folder: Path) -> tuple[Path, Path, int]:
-    """The leading share and the rest of the events as files, and how many the share has."""
+def _cut(events: Path, rate: Rate, folder: Path) -> tuple[Path, list[tuple[Path, float]], int]:
+    """The leading share as a file; the rest as files, one a step of the rate's profile, each with its events a second;
+    and how many events the share has."""
     lines = [line for chunk in read_events([events]) for line in map(chunk.batch.value, range(len(chunk.batch)))]
     share = int(len(lines) * TRAIN)
-    lead, rest = folder / "lead.ndjson", folder / "rest.ndjson"
-    for path, part in ((lead, lines[:share]), (rest, lines[share:])):
-        path.write_bytes(b"\n".join(part) + b"\n")
+    lead = _written(folder / "lead.ndjson", lines[:share])
+    rest, begin = [], share
+    for step, (seconds, factor) in enumerate((*rate.profile, (float("inf"), 1.0))):
+        here = rate.value * factor
+        end = int(min(len(lines), begin + seconds * here))
+        if end > begin:
+            rest.append((_written(folder / f"rest-{step}.ndjson", lines[begin:end]), here))
+        begin = end
     return lead, rest, share
+
+
+def _written(path: Path, lines: Sequence[bytes]) -> Path:
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path

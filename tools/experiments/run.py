@@ -23,13 +23,20 @@ LASTS_S = 60.0
 class Load:
     """What is run: queries (name -> text), events, a rate (times the capacity), and what a check costs.
 
-    `costs`: of each query relative to the others; the unit is chosen so that a run lasts for `LASTS_S`.
+    `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `seconds`,
+    where the load says how many, with the events behind the training share.
     """
 
     queries: Mapping[str, str]
     events: Path
     rate: Rate
     costs: Mapping[str, float]
+    seconds: float | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Loads that are alike but for their rates have the same."""
+        return tuple(self.queries.items()), self.events, tuple(self.costs.items()), self.seconds
 
 
 @dataclass(frozen=True)
@@ -85,12 +92,12 @@ _units: dict[tuple[Any, ...], float] = {}
 
 
 def stated(load: Load, seconds: float = LASTS_S) -> Mapping[str, float]:
-    """ns a check by query, such that the engine alone is busy for so many seconds behind the training share."""
-    key = (tuple(load.queries.items()), load.events, tuple(load.costs.items()))
-    if key not in _units:
+    """ns a check by query, such that the engine alone is busy for as long as the load says, or for so many seconds."""
+    if load.key not in _units:
         figures = replayed(load, "none", 0, load.costs, truth=False).figures()
-        _units[key] = figures["capacity"] / ((1 - TRAIN) * figures["events"])
-    return {name: seconds * _units[key] * cost for name, cost in load.costs.items()}
+        _units[load.key] = figures["capacity"] / ((1 - TRAIN) * figures["events"])
+    lasts = load.seconds or seconds
+    return {name: lasts * _units[load.key] * cost for name, cost in load.costs.items()}
 
 
 def replayed(load: Load, shedder: str, seed: int, costs: Mapping[str, float], *, truth: bool = True) -> VirtualReplay:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,8 @@ MOVED = 0.004
 
 
 def real(name: str) -> Path:
-    """A data set: stock, soccer or bus."""
-    files = {"soccer": "soccer_tracking", "bus": "bus_nyc"}
+    """A data set: stock, soccer, bus or flights."""
+    files = {"soccer": "soccer_tracking", "bus": "bus_nyc", "flights": "flights"}
     return QUOTES if name == "stock" else _HERE / "data" / f"{files[name]}.ndjson.zst"
 
 
@@ -63,4 +64,13 @@ def moved(share: float, folder: Path) -> Path:
             if last is None or abs(event["price"] - last) >= share * last:
                 kept[event["symbol"]] = event["price"]
                 file.write(line + b"\n")
+    return path
+
+
+def leading(events: Path, count: int, folder: Path) -> Path:
+    """So many leading events of a stream as a file of their own."""
+    path = folder / f"{count}-{events.name.removesuffix('.zst')}"
+    if not path.exists():
+        with zstandard.open(events, "rt") if events.suffix == ".zst" else events.open() as lines:
+            path.write_text("".join(islice(lines, count)), "utf-8")
     return path
