@@ -114,6 +114,7 @@ def models() -> list[Model]:
         bin_size=2,
         met=(3, 2, 0),
         lift=np.zeros((0, AGES)),
+        seen=np.zeros((0, AGES)),
         observations=5,
         trained_through=through,
         **tables,

@@ -100,6 +100,7 @@ TRANSITIONS = TransitionModel(
     remaining_ns=np.zeros((0, 4)),
     met=(6, 3, 0, 0),
     lift=np.zeros((0, AGES)),
+    seen=np.zeros((0, AGES)),
     observations=9,
     trained_through={},
 )

@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.markov import Matrix
+from saffron.engine.models.markov import Matrix, lookup
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,6 +45,24 @@ def ages(left: Ints, waited: Ints, matched: Flags, window: int) -> Ints:
     waits = sum((waited * part >= window).astype(np.int64) for part in _WAITED)
     found: Ints = (bins * WAITED_BINS + waits) * 2 + matched
     return found
+
+
+def population(followed: Followed, states: int) -> Matrix:
+    """[m, AGES]: how many were followed, which is as many as there are at any time, but for a factor; [0, AGES] where
+    none was."""
+    if not followed or states > MOST_STATES:
+        return np.zeros((0, AGES))
+    found = np.zeros((states, AGES))
+    for (state, age), (number, _) in followed.items():
+        found[state, age % AGES] += number
+    return found
+
+
+def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
+    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of what is left of a window of so many
+    events."""
+    middles = (np.arange(LEFT_BINS) + 0.5) / LEFT_BINS * window
+    return np.array([[lookup(table, bin_size, state, left) for state in range(table.shape[1])] for left in middles])
 
 
 def lifts(followed: Followed, expected: Matrix, *, most: float) -> Matrix:

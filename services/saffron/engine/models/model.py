@@ -31,8 +31,8 @@ class TransitionModel:
     `bin_size` events. `matches` [bins, m]: expected matches after as many, where runs split; [0, m] where none does:
     it is P then. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
     `met` [m]: events that runs met in each state, `observations` all together. `lift` [m, AGES]: by what more comes of
-    partial matches of each age (see `ages`); [0, AGES] where none was followed. Its key in the topic is
-    "QUERY/transitions".
+    partial matches of each age (see `ages`), `seen` [m, AGES]: how many of each there were; [0, AGES] both where none
+    was followed. Its key in the topic is "QUERY/transitions".
     """
 
     query: str
@@ -49,6 +49,7 @@ class TransitionModel:
     remaining_ns: Matrix
     met: tuple[int, ...]
     lift: Matrix
+    seen: Matrix
     observations: int
     trained_through: Offsets
 
@@ -95,6 +96,7 @@ class TransitionModel:
                     "remaining_ns": self.remaining_ns.tolist(),
                     "met": list(self.met),
                     "lift": self.lift.tolist(),
+                    "seen": self.seen.astype(np.int64).tolist(),
                 },
             }
         )
@@ -177,7 +179,8 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
         matches=_table(tables["matches"], states),
         remaining_ns=_table(tables["remaining_ns"], states),
         met=tuple(int(count) for count in tables["met"]),
-        lift=_lift(tables.get("lift", []), states),
+        lift=_by_age(tables.get("lift", []), states),
+        seen=_by_age(tables.get("seen", []), states),
         observations=int(content["observations"]),
         trained_through=offsets_of(content["trained_through"]),
     )
@@ -188,8 +191,8 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
             raise ValueError(f"{len(table)} bins of {name} for {len(model.completion)} bins of probabilities")
         if not (table >= 0).all():
             raise ValueError(f"{name} are below 0 or none")
-    if not (model.lift >= 0).all():
-        raise ValueError("factors by age are below 0 or none")
+    if not (model.lift >= 0).all() or not (model.seen >= 0).all():
+        raise ValueError("factors or numbers by age are below 0 or none")
     if len(model.met) != states:
         raise ValueError(f"events met in {len(model.met)} states of {states}")
     if model.bin_size < 1 or model.window_size < 1 or not model.expected_events > 0:
@@ -218,14 +221,14 @@ def _table(rows: Any, states: int) -> Matrix:
     return table
 
 
-def _lift(rows: Any, states: int) -> Matrix:
+def _by_age(rows: Any, states: int) -> Matrix:
     """Models that are older have none."""
     if not rows:
         return np.zeros((0, AGES))
-    lift = np.array(rows, dtype=np.float64)
-    if lift.shape != (states, AGES):
-        raise ValueError(f"factors of {lift.shape} ages for {states} states of {AGES}")
-    return lift
+    found = np.array(rows, dtype=np.float64)
+    if found.shape != (states, AGES):
+        raise ValueError(f"{found.shape} states and ages, for {states} of {AGES}")
+    return found
 
 
 def offsets_of(body: Any) -> Offsets:

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from saffron.engine.models.ages import AGES, FOLDS, LEFT_BINS, lifts
+from saffron.engine.models.ages import AGES, FOLDS, by_left, lifts, population
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.latency import fit
 from saffron.engine.models.markov import (
     MOST,
     Matrix,
     completion_table,
-    lookup,
     matches_table,
     remaining_time_table,
     succession_matrix,
@@ -167,6 +166,7 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
         remaining_ns=_remaining(counts, succession, bin_size, bins),
         met=tuple(counts.met_by_state()),
         lift=_lift(counts, matches if forks else completion, bin_size, window),
+        seen=population(counts.followed, counts.states),
         observations=counts.observations,
         trained_through=trained_through,
     )
@@ -210,7 +210,4 @@ def _remaining(counts: TransitionCounts, succession: Matrix, bin_size: int, bins
 
 def _lift(counts: TransitionCounts, expected: Matrix, bin_size: int, window: float) -> Matrix:
     """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
-    middles = (np.arange(LEFT_BINS) + 0.5) / LEFT_BINS * window
-    states = range(counts.states)
-    chain = np.array([[lookup(expected, bin_size, state, left) for state in states] for left in middles])
-    return lifts(counts.followed, chain, most=MOST if counts.forks else 1.0)
+    return lifts(counts.followed, by_left(expected, bin_size, window), most=MOST if counts.forks else 1.0)

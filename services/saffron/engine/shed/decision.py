@@ -9,6 +9,7 @@ last quarter and beyond, so that the queue shrinks by itself and the safety buff
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from saffron.engine.shed.detector import Detector
@@ -54,6 +55,8 @@ class Decision:
 
 PASS = Decision()
 
+Split = Callable[[float], float]
+
 
 @dataclass
 class Decider:
@@ -67,9 +70,9 @@ class Decider:
     dropping: bool = False
     mean: float | None = None
 
-    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, by_events: float) -> Decision:
-        """`events`, `partial`: what may be dropped. `by_events`: the part of what is to be saved that dropping events
-        saves; beyond it they go only where no partial matches are left to."""
+    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, split: Split) -> Decision:
+        """`events`, `partial`: what may be dropped. `split`: of a share of the time that is to be saved, where both
+        may, the part that dropping events saves; beyond it they go only where no partial matches are left to."""
         settings = self.settings
         each = detector.processing(at.alive)
         latency = at.queueing + at.flying + at.events * each
@@ -86,7 +89,8 @@ class Decider:
                 slack=max(0.0, threshold - at.flying),
             )
         budget = self._budget(at, self._buffer(at, detector))
-        share = by_events * max(share, _to_fit(at, each, budget)) if events else 0.0
+        wanted = max(share, _to_fit(at, each, budget)) if events else 0.0
+        share = wanted * split(wanted) if partial and wanted > 0 else wanted
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
             alive = at.alive if keep is None else at.alive - at.droppable + keep

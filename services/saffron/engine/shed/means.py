@@ -12,8 +12,6 @@ from saffron.engine.shed.partial_curve import PartialCurve
 
 _STEPS = 32
 _GRAIN = 32
-_SMOOTH = 0.05
-"""A split follows what was found last by this share, so that means do not take turns."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +30,11 @@ class Droppable:
 
 @dataclass
 class Means:
-    """`events`: of what is to be saved, the part that dropping events saves; what is missing, partial matches save.
+    """Of what is to be saved the part that dropping events saves; what is missing, partial matches save.
 
     0 is partial matches only, 1 events only. It is what loses least at the share that is to be saved now.
     """
 
-    events: float | None = None
     _known: dict[int, float] = field(default_factory=dict)
 
     def forget(self) -> None:
@@ -49,9 +46,7 @@ class Means:
         place = max(1, round(share * _GRAIN))
         if place not in self._known:
             self._known[place] = best_split(place / _GRAIN, events, partial) * _GRAIN / place
-        found = self._known[place]
-        self.events = found if self.events is None else self.events + _SMOOTH * (found - self.events)
-        return self.events
+        return self._known[place]
 
 
 def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:

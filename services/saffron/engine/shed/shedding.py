@@ -140,16 +140,13 @@ class Shedding:
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
-        by_events = self._by_events(at, queries) if events and partial else 1.0
-        return self._decider.decide(at, self.detector, events=events, partial=partial, by_events=by_events)
+        return self._decider.decide(
+            at, self.detector, events=events, partial=partial, split=lambda share: self._split(queries, share)
+        )
 
-    def _by_events(self, at: Situation, queries: Queries) -> float:
-        """Where both may go: the part of what is to be saved now that dropping events saves best."""
+    def _split(self, queries: Queries, share: float) -> float:
+        """Where both may go: the part of what is to be saved that dropping events saves best."""
         self._use(queries)
-        each = self._decider.mean or self.detector.processing(at.alive)
-        if each <= 0:
-            return 0.0
-        share = max(_LEAST_SHARE, 1.0 - 1.0 / (at.rate * each) if at.rate > 0 else 0.0)
         partial = {
             name: Droppable(
                 self._worths.curve(name, queries.traits[name].by),
@@ -158,7 +155,7 @@ class Shedding:
             )
             for name in queries.by_partial
         }
-        return self._means.split(share, self._candidates(queries), partial)
+        return self._means.split(max(_LEAST_SHARE, share), self._candidates(queries), partial)
 
     def _gone(self, alive: int, done: int, position: int) -> int:
         """Of the partial matches that were alive at `done`, those that orders behind it, in flight, let go, less those

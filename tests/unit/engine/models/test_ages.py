@@ -116,7 +116,7 @@ def test_a_model_of_before_has_no_factors_and_wrong_ones_are_refused() -> None:
     assert (again.lift == model.lift).all()
     content = unseal(model.encode())
     content["model"]["lift"] = [[1.0] * 5] * 3
-    with pytest.raises(ModelError, match=r"factors of \(3, 5\) ages for 3 states"):
+    with pytest.raises(ModelError, match=r"\(3, 5\) states and ages, for 3 of 128"):
         decode(seal(content))
     del content["model"]["lift"]
     older = decode(seal(content))
