@@ -19,6 +19,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import encode_block
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import Kind
+from saffron.runtime.result_formats.shapes import SHAPES
 from saffron.runtime.topics import Topics, schema_folder, topic_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,4 +158,6 @@ def test_every_topic_has_examples_of_both_sorts_and_no_example_lacks_a_topic() -
     assert found == {"valid": set(raw_files()), "invalid": set(raw_files())}
     strays = [path for path in EXAMPLES.rglob("*") if path.is_file() and path.parent.name not in ("valid", "invalid")]
     assert strays == []
-    assert sorted(path.name for path in SCHEMAS.iterdir() if path.suffix != ".yaml") == ["README.md", "examples"]
+    results = [f"{topic}{suffix}" for topic in SHAPES for suffix in (".avsc", ".proto")]
+    others = sorted(path.name for path in SCHEMAS.iterdir() if path.suffix != ".yaml")
+    assert others == sorted(["README.md", "examples", *results])

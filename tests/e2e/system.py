@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -25,6 +26,7 @@ from saffron.runtime.health import Health
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.memory_log import MemoryLog, raw_batch
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.result_formats.reading import result_json
 from saffron.runtime.result_service import Kind, ResultService
 from saffron.runtime.topics import Topics, topic_specs
 from saffron.runtime.warm import Request
@@ -168,11 +170,11 @@ class Source:
                 self.order(self.draw.choice(("rally", "any")), self.draw.randrange(4))
 
 
-def make_system(seed: int, directory: Path, *, partitions: int = 2) -> World:
-    """All services, once or twice each."""
+def make_system(seed: int, directory: Path, *, partitions: int = 2, **changes: Any) -> World:
+    """All services, once or twice each. `changes`: of their settings."""
     world = World(seed, directory / "snapshots")
     world.topics(*topic_specs("t.", partitions))
-    chosen = settings(directory, partitions)
+    chosen = replace(settings(directory, partitions), **changes)
     for name, make in makers(chosen, background=SomeTime(world.random)).items():
         for member in range(1 + seed % 2):
             world.add(f"{name}-{member}", make)
@@ -196,8 +198,8 @@ def expected(operator: ResultOperator, standing: Sequence[Block]) -> list[bytes]
 
 
 def undated(records: Sequence[Record]) -> list[bytes]:
-    """Results without the time of their detection."""
-    return undated_bodies([record.value or b"" for record in records])
+    """Results as JSON, without the time of their detection."""
+    return undated_bodies([result_json(record) or b"" for record in records])
 
 
 def undated_bodies(bodies: Sequence[bytes]) -> list[bytes]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from tests.e2e.system import FALLS, RALLY, TOPICS, Source, at_rest, check, close
 PARTITIONS = 2
 CHUNKS, NIGHTLY = 6, 60
 """Of ten seeds each."""
+Turn = Callable[[int], None]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -21,9 +24,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("chunk", range(NIGHTLY if nightly else CHUNKS))
 
 
-def live(seed: int, directory: Path, *, turns: int) -> Counter[str]:
-    """One seed: events and changes under faults, rest, and the reckoning; returns the number of results by topic."""
-    world = make_system(seed, directory, partitions=PARTITIONS)
+def live(seed: int, directory: Path, *, turns: int, each_turn: Turn = lambda _: None, **changes: Any) -> Counter[str]:
+    """One seed: events and changes under faults, rest, and the reckoning; returns the number of results by topic.
+
+    `each_turn`: does something more, by the turn's number. `changes`: of settings.
+    """
+    world = make_system(seed, directory, partitions=PARTITIONS, **changes)
     source = Source(world, PARTITIONS, random.Random(seed + 1))
     counter = itertools.count()
     source.query("rally", RALLY)
@@ -31,6 +37,7 @@ def live(seed: int, directory: Path, *, turns: int) -> Counter[str]:
 
     def each() -> None:
         turn = next(counter)
+        each_turn(turn)
         if turn % 12 == 0:
             source.events(4)
         if turn % 60 == 59:

@@ -28,6 +28,7 @@ from saffron.runtime.config import load, user_data_directory
 from saffron.runtime.event_producer import EventProducer
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import COMPLEX_EVENTS, TRENDS
+from saffron.runtime.result_formats.reading import result_json
 from saffron.runtime.state import read_state
 
 _PATH = frozenset({"windowing", "shedder", "matcher", "greta"})
@@ -159,7 +160,7 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
         while True:
             records = consumer.poll(_BATCH, _POLL)
             for record in records:
-                screen.take(orjson.loads(record.value or b"{}"))
+                screen.take(orjson.loads(result_json(record) or b"{}"))
             screen.progress(production.sent)
             if production.error is not None:
                 raise production.error

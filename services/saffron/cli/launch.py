@@ -16,6 +16,7 @@ from saffron.cli import console
 from saffron.errors import SaffronError, SettingsError
 from saffron.runtime import jars, jvm
 from saffron.runtime.config import Settings, environment_of
+from saffron.runtime.result_formats.writing import require_writable
 from saffron.runtime.service_process import log_tail
 from saffron.runtime.state import SERVICES, SystemState, read_state
 from saffron.runtime.supervisor import claim, end_leftovers, require_broker
@@ -33,7 +34,9 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
 
 
 def prepare(settings: Settings, services: Sequence[str]) -> None:
-    """What can take long or fail before anything is started: leftovers, Java, the jars, the broker that was named."""
+    """What can take long or fail before anything is started: leftovers, how results are written, Java, the jars, the
+    broker that was named."""
+    require_writable(settings)
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
     if "model_builder" in services:

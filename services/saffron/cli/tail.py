@@ -14,6 +14,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.result_formats.reading import result_json
 from saffron.runtime.topics import topic_files
 
 _BATCH = 1000
@@ -88,10 +89,11 @@ def follow(client: Client, topics: list[str], earliest: bool, timeout: float | N
 
 
 def line(record: Record) -> bytes:
-    """A message as one JSON line: as it is if it is a JSON object, else wrapped with its place."""
-    value = record.value
-    if value is not None and value[:1] == b"{" and b"\n" not in value:
+    """A message as one JSON line: a result, or a JSON object, as it is; else wrapped with its place."""
+    value = result_json(record)
+    if value is not None and b"\n" not in value:
         return value
+    value = record.value
     body: dict[str, Any] = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
     body["key"] = None if record.key is None else record.key.decode("utf-8", "replace")
     try:

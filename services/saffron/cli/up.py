@@ -10,7 +10,7 @@ from saffron.cli import console, options
 from saffron.cli.durations import milliseconds
 from saffron.cli.launch import chosen_services, prepare, start_detached
 from saffron.cli.status import document
-from saffron.runtime.config import SHED, load
+from saffron.runtime.config import JSON, SHED, load
 from saffron.runtime.state import SystemState, read_state
 
 
@@ -28,6 +28,13 @@ def up(
     overload: Annotated[
         str | None,
         typer.Option(metavar="POLICY", help="With --latency-bound: shed, or catch-up (after an outage lose nothing)."),
+    ] = None,
+    results_format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="What results are written as: json, avro or protobuf [default: json]."),
+    ] = None,
+    registry: Annotated[
+        str | None, typer.Option(metavar="URL", help="The schema registry of results in avro or protobuf.")
     ] = None,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay; Ctrl-C ends everything.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the data directory first.")] = False,
@@ -50,13 +57,18 @@ def up(
         saffron up --latency-bound 1s
 
         saffron up --brokers kafka-1:9092,kafka-2:9092 --prefix test.
+
+        saffron up --results-format avro --registry http://registry:8081
     """
     if overload is not None and latency_bound is None:
         raise typer.BadParameter("--overload says how a bound is held: give it with --latency-bound")
     flags: dict[str, Any] = {"data": data, "bootstrap": brokers, "prefix": prefix, "partitions": partitions}
+    flags |= {"results_format": results_format, "results_registry": registry}
     if latency_bound is not None:
         flags |= {"latency_bound_ms": milliseconds(latency_bound, "--latency-bound"), "overload": overload or SHED}
     settings = load(flags).settings
+    if registry is not None and settings.results_format == JSON:
+        raise typer.BadParameter("--registry is for results in avro or protobuf: give it with --results-format")
     services = chosen_services(without or [])
     running = read_state(settings.data)
     if running is not None and running.alive:

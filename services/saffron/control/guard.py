@@ -72,6 +72,8 @@ def guards(host: str, token: str) -> list[Any]:
             return _refusal(400, "schema", str(error))
         except LogError as error:
             return _refusal(503, "log", str(error))
+        except SettingsError as error:
+            return _refusal(503, "settings", str(error))
         except web.HTTPException as error:
             return _refusal(error.status, "http", f"{error.reason}: {request.method} {request.path}")
         except Exception:

@@ -14,14 +14,15 @@ import orjson
 
 from saffron.errors import LogError
 from saffron.runtime.ends import read_to_end
-from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.result_formats.reading import result_json
 
 _WIDER = 4
 _POLLS = 40
 """Whoever asks is answered after two seconds at the latest, with what has come by then."""
 _BATCH = 500
 _MOST_BYTES = 65536
-"""A result larger than this is shown without its events."""
+"""A result larger than this, as JSON, is shown without its events."""
 
 _Ends = dict[TopicPartition, tuple[int, int]]
 
@@ -80,11 +81,15 @@ class Tail:
 def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[str, Any]]:
     """What lies between `starts` and the stable ends."""
     records = read_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)
-    return [_result(record.topic, record.value) for record in records if record.value is not None]
+    return [_result(record) for record in records if record.value is not None]
 
 
-def _result(topic: str, value: bytes) -> dict[str, Any]:
-    result: dict[str, Any] = orjson.loads(value)
-    if len(value) > _MOST_BYTES:
-        result = {name: part for name, part in result.items() if name != "events"} | {"bytes": len(value)}
-    return {**result, "topic": topic}
+def _result(record: Record) -> dict[str, Any]:
+    text = result_json(record)
+    if text is None:  # by a schema that is not known here: told, though not shown
+        query = (record.key or b"").decode("utf-8", "replace")
+        return {"query": query, "bytes": len(record.value or b""), "topic": record.topic}
+    result: dict[str, Any] = orjson.loads(text)
+    if len(text) > _MOST_BYTES:
+        result = {name: part for name, part in result.items() if name != "events"} | {"bytes": len(text)}
+    return {**result, "topic": record.topic}

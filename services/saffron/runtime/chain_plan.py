@@ -54,8 +54,8 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """The parts of one chain. `headers`: those that all its results share. `commits`, `background`: where it
-    ends its transactions, and writes its snapshots."""
+    """The parts of one chain. `headers`: those that all its results share; `encode`: a result's JSON as it is written,
+    None for the JSON itself. `commits`, `background`: where it ends its transactions, and writes its snapshots."""
 
     where: TopicPartition
     output: TopicPartition
@@ -66,6 +66,7 @@ class ChainPlan:
     observer: Callable[[], Observer]
     decode: Decode
     headers: tuple[tuple[str, bytes], ...] = ()
+    encode: Callable[[bytes], bytes] | None = None
     commits: Background = at_once
     background: Background = at_once
 

@@ -43,6 +43,8 @@ def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
 WHERE_SHED, ALWAYS = "where-shed", "always"
 PASS, SHED, CATCH_UP = "pass", "shed", "catch-up"
 """What to do under overload: lose time, lose complex events, or either by what caused it."""
+JSON, AVRO, PROTOBUF = "json", "avro", "protobuf"
+"""What results are written as."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,13 @@ class Settings:
     token: str = _setting(
         "", "what the control API asks for as bearer token; empty: nothing (only for 127.0.0.1)", secret=True
     )
-    registry_auth: str = _setting("", "USER:PASSWORD for the schema registries of streams; empty: none", secret=True)
+    registry_auth: str = _setting("", "USER:PASSWORD for the schema registries; empty: none", secret=True)
+    results_format: str = _setting(
+        JSON,
+        "what results are written as: json, or avro or protobuf in a schema registry's wire format",
+        one_of=(JSON, AVRO, PROTOBUF),
+    )
+    results_registry: str = _setting("", "URL of the schema registry of results, where they are avro or protobuf")
     partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
     replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
     commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)

@@ -28,6 +28,7 @@ from saffron.language.plan import Plan
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.result_formats.reading import result_id, result_json
 from saffron.runtime.tags import valid_blocks
 from saffron.runtime.topics import Topics
 
@@ -105,11 +106,11 @@ def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
 
 
 def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
-    wanted = b'{"id":"' + question.asked.lower().encode()
+    wanted = question.asked.lower().encode()
     for place in _places(log, topics.complex_events):
         for record in _newest(consumer, place, MOST_RESULTS):
-            if record.value is not None and record.value.startswith(wanted):
-                result: dict[str, Any] = orjson.loads(record.value)
+            if result_id(record).startswith(wanted) and (text := result_json(record)) is not None:
+                result: dict[str, Any] = orjson.loads(text)
                 if result["query"] == question.query:
                     return result
     raise InputError(

@@ -26,13 +26,12 @@ from saffron.errors import DeniedError, FencedError, GapError, LogError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
 from saffron.runtime.log import Consumer, Log, Producer, Record
+from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tally import Tally
 from saffron.runtime.traces import Headers, trace_headers
 
 _DOUBT_MS = 50
-_ID = slice(7, 39)
-"""Where the id stands in a result: {"id":"..."""
 
 
 class ResultChain:
@@ -246,14 +245,18 @@ class ResultChain:
         stop = min(len(results), start + self._limits.results - self._sent)
         detected = b',"detected_at":%d}' % now_ms
         topic, partition = self._plan.output.topic, self._plan.output.partition
+        encode = self._plan.encode
         names = [name.encode() for name in results.names]
         shared = (*self._plan.headers, ("ce_time", _instant(now_ms)))
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
         traced = pending.traced
         traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
         for query, body, trace in zip(queries, bodies, traces, strict=False):
-            headers = (*shared, ("ce_id", body[_ID]), *trace)
-            self._producer.send(topic, partition, body[:-1] + detected, key=names[query], headers=headers)
+            headers = (*shared, ("ce_id", body[ID]), *trace)
+            value = body[:-1] + detected
+            if encode is not None:
+                value = encode(value)
+            self._producer.send(topic, partition, value, key=names[query], headers=headers)
         self.tally.wrote(results, start, stop)
         self._sent += stop - start
         pending.index = stop

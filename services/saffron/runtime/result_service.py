@@ -27,6 +27,7 @@ from saffron.runtime.metric_names import Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.readiness import Readiness
 from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.result_formats.writing import ResultForm
 from saffron.runtime.result_numbers import ResultNumbers
 from saffron.runtime.statuses import Statuses
 from saffron.runtime.streams import Streams
@@ -102,6 +103,7 @@ class ResultService:
         self._told: dict[TopicPartition, Told] = {}
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
+        self._form = ResultForm(settings, kind.output, self._output, health, self._background)
         limits = Limits(
             commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
         )
@@ -116,6 +118,7 @@ class ResultService:
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         if not self._readiness.caught_up or self._look.due(now_ms):
+            self._form.step(now_ms)
             self._streams.step(now_ms)
             self._readiness.step({(self._streams.of(w.topic), w.partition): c for w, c in self.shell.chains.items()})
         moved = self.shell.step(now_ms, min(wait, _LOOK_MS / 1000))
@@ -139,12 +142,16 @@ class ResultService:
         if not (self._streams.ready and self._readiness.caught_up):
             return []
         self._health.done("streams")
+        if self._form.written is None:
+            return []
         self._health.done("start")
         return self._streams.topics
 
     def _plan(self, where: TopicPartition) -> ChainPlan:
         kind, stream = self._kind, self._streams.of(where.topic)
         source = f"/saffron/{kind.service}/{stream}/{where.partition}"
+        written = self._form.written
+        assert written is not None
         return ChainPlan(
             where=where,
             output=TopicPartition(self._output, where.partition % self._outputs),
@@ -159,8 +166,9 @@ class ResultService:
                 ("ce_specversion", b"1.0"),
                 ("ce_source", source.encode()),
                 ("ce_type", f"saffron.{kind.output}".encode()),
-                ("content-type", b"application/json"),
+                *written.headers,
             ),
+            encode=written.encode,
             observer=lambda: kind.observe(self._topics, stream, where.partition),
         )
 

@@ -15,10 +15,9 @@ from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError
 from saffron.runtime.background import Background
 from saffron.runtime.health import Health
-from saffron.runtime.registry import Registry, WriterSchema, over_http
+from saffron.runtime.registry import Awaited, Registry, WriterSchema, over_http
 
 _LOG = logging.getLogger(__name__)
-_TELL_MS = 10_000
 
 Translation = Callable[[RawBatch], RawBatch | None]
 """A batch as JSON events; None while the registry has not said what it needs to know: try again."""
@@ -32,12 +31,11 @@ class Formats:
         self, credentials: str, health: Health, clock: Callable[[], int], background: Background | None = None
     ) -> None:
         self._credentials = credentials
-        self._health = health
+        self._awaited = Awaited(health, _LOG, "events that need it wait")
         self._clock = clock
         self._background = background
         self._threads = ExitStack()
         self._registries: dict[str, _Readers] = {}
-        self._told_at = -_TELL_MS
 
     def translation(self, row: Mapping[str, Any]) -> Translation | None:
         """Of a stream by its record; None where its messages are JSON events as they come."""
@@ -65,19 +63,11 @@ class Formats:
         ids = schema_ids(batch)
         found = readers.of([one for one in np.unique(ids).tolist() if one >= 0], self._clock())
         if found is None:
-            self._wait(readers.waiting)
+            if readers.waiting:
+                self._awaited.wait(readers.waiting, self._clock())
             return None
-        self._health.done("registry")
+        self._awaited.done()
         return translated(batch, ids, found)
-
-    def _wait(self, why: str) -> None:
-        """Say what is waited for, in the log now and then."""
-        if not why:
-            return
-        self._health.waiting("registry", why)
-        if self._clock() - self._told_at >= _TELL_MS:
-            self._told_at = self._clock()
-            _LOG.warning("%s: events that need it wait", why)
 
 
 class _Readers:

@@ -288,15 +288,17 @@ def test_what_kafka_does_not_let_us_do_is_named() -> None:
 
 
 def test_a_registry_that_does_not_answer_is_named() -> None:
-    look = replace(sound(), streams={"events": stream(format="avro", registry="http://r:1")})
+    settings = replace(SETTINGS, results_format="protobuf", results_registry="http://r:2")
+    look = replace(sound(), streams={"events": stream(format="avro", registry="http://r:1")}, settings=settings)
 
     def silent(url: str, credentials: str) -> Callable[[str], Any]:
         raise LogError(f"the schema registry at {url} does not answer")
 
-    found = list(check_formats(look, silent, lambda name: None))
-    assert [one.what for one in found] == [
-        "fastavro is not installed: avro is read by nobody",
-        "the schema registry at http://r:1 does not answer",
+    found = list(check_formats(look, silent, lambda name: name == "google.protobuf"))
+    assert [(one.where, one.what) for one in found] == [
+        ("stream events", "fastavro is not installed: avro cannot be used"),
+        ("stream events", "the schema registry at http://r:1 does not answer"),
+        ("results", "the schema registry at http://r:2 does not answer"),
     ]
 
 

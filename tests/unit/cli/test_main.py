@@ -105,6 +105,7 @@ def test_a_query_that_can_cost_too_much_is_warned_of(
         ("produce", "x.ndjson", "--rate", "5", "--speedup", "2"),
         ("run", "nonsense"),
         ("up", "--without", "nonsense"),
+        ("up", "--registry", "http://registry:8081"),
         ("query", "check"),
         ("stream", "add", "s", "--disorder", "soon"),
     ],
@@ -112,6 +113,16 @@ def test_a_query_that_can_cost_too_much_is_warned_of(
 def test_wrong_usage_ends_with_2(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
     assert saffron(monkeypatch, *arguments) == 2
+
+
+def test_results_in_avro_need_a_registry(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ("up", "--data", str(tmp_path), "--without", "model-builder", "--results-format", "avro")
+    assert saffron(monkeypatch, *arguments) == 2
+    assert "results_format is 'avro', but no registry is named" in capsys.readouterr().err
+    assert saffron(monkeypatch, *arguments[:-1], "arvo") == 2
+    assert "it is one of json, avro, protobuf" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["query list", "tail", "produce x.ndjson", "stream list", "run matcher"])

@@ -15,6 +15,7 @@ from saffron.cli.tail import line
 from saffron.runtime.log import Record
 from saffron.runtime.metric_names import DETECTION_LATENCY
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.result_formats.forms import codec, dataschema
 
 RALLY = {
     "query": "rally",
@@ -61,6 +62,14 @@ def test_every_message_is_one_json_line(value: bytes | None, shown: object) -> N
     found = line(Record("t", 1, 7, 0, b"k", value))
     assert found == shown or orjson.loads(found) == shown
     assert b"\n" not in found
+
+
+def test_results_in_a_registrys_frame_are_shown_as_json() -> None:
+    result = {"id": "0" * 32, "partition": 0, "exact": True, "detected_at": 7, **TREND}
+    value = b"\0\0\0\0\1" + codec("avro", "trends").payload(orjson.dumps(result))
+    headers = (("content-type", b"application/avro"), ("ce_dataschema", dataschema("trends")))
+    assert orjson.loads(line(Record("t", 1, 7, 0, b"k", value, headers))) == result
+    assert orjson.loads(line(Record("t", 1, 7, 0, b"k", value)))["offset"] == 7
 
 
 def test_a_table_is_plain_text_that_tools_can_cut(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from saffron.errors import UnavailableError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.result_formats.forms import codec, dataschema
 
 
 @pytest.fixture
@@ -62,6 +63,19 @@ def test_a_huge_result_is_shown_without_its_events(log: MemoryLog) -> None:
     producer.flush(1.0)
     (one,) = Tail(log, "g").last(["matches"], 9)
     assert one == {"detected_at": 1, "bytes": len(value), "topic": "matches"}
+
+
+def test_results_in_a_registrys_frame_are_shown_where_their_schema_is_known(log: MemoryLog) -> None:
+    result = {"id": "0" * 32, "query": "q", "partition": 0, "window": [0, 9], "group": {}, "return": {"COUNT(*)": 3}}
+    result |= {"exact": True, "detected_at": 7}
+    value = b"\0\0\0\0\1" + codec("protobuf", "trends").payload(json.dumps(result).encode())
+    producer = log.producer()
+    for schema in (dataschema("trends"), b"urn:saffron:trends:99"):
+        headers = (("content-type", b"application/protobuf"), ("ce_dataschema", schema))
+        producer.send("trends", 0, value, key=b"q", headers=headers)
+    producer.flush(1.0)
+    found = Tail(log, "g").last(["trends"], 9)
+    assert found == [{**result, "topic": "trends"}, {"query": "q", "bytes": len(value), "topic": "trends"}]
 
 
 def test_a_failure_is_told_and_the_next_call_starts_afresh(log: MemoryLog) -> None:

@@ -15,6 +15,7 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.recent import Question, why_now
+from saffron.runtime.result_formats.forms import codec, dataschema
 from saffron.runtime.tags import BlockTag
 from saffron.runtime.topics import Topics, topic_specs
 
@@ -67,4 +68,24 @@ def test_confidences_follow_the_schema_that_the_stream_was_given(distribution: A
     ]
     (refused,) = rows[2]["outcomes"]
     assert refused["refused_by"] == [{"variable": "b", "condition": "b.x > a.x", "values": "0 > 1"}]
+    assert answer.story.matches == 1
+
+
+@pytest.mark.parametrize("form", ["json", "avro", "protobuf"])
+def test_a_match_is_found_by_its_id_whatever_it_is_written_as(form: str) -> None:
+    log = log_of(schema("uniform"))
+    result = {"id": "ab" * 16, "query": "q", "partition": 0, "key": {}, "start": 10, "end": 19, "window": None}
+    result["events"] = {
+        "a": {"seq": 0, "ts": [10, 19], "type": "A", "x": 1},
+        "b": {"seq": 1, "ts": [10, 19], "type": "B", "x": 2},
+    }
+    value = orjson.dumps(result | {"return": {}, "confidence": 0.45, "detected_at": 5})
+    headers: tuple[tuple[str, bytes], ...] = (("ce_id", b"ab" * 16),)
+    if form != "json":
+        value = b"\0\0\0\0\1" + codec(form, "complex-events").payload(value)
+        headers += (("content-type", f"application/{form}".encode()), ("ce_dataschema", dataschema("complex-events")))
+    producer = log.producer()
+    producer.send(TOPICS.complex_events, 0, value, key=b"q", headers=headers)
+    producer.flush(1.0)
+    answer = why_now(log, TOPICS, "why", Question("q", QUERY, "events", "ABAB", schema=schema("uniform")))
     assert answer.story.matches == 1

@@ -1,4 +1,4 @@
-"""Streams of other formats than JSON: what reads them is installed, and the registry of their schemas answers."""
+"""Other formats than JSON, of streams and of results: what they need is installed, and their registry answers."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from saffron.errors import LogError, SettingsError
 from saffron.runtime.registry import Get, over_http
 
 _NEEDS = {"avro": "fastavro", "protobuf": "google.protobuf"}
+_STREAM = "saffron stream add --registry names another"
+_RESULTS = "results_registry (SAFFRON_RESULTS_REGISTRY) names another"
+
+Connect = Callable[[str, str], Get]
+Has = Callable[[str], object]
 
 
-def check_formats(
-    look: Look, connect: Callable[[str, str], Get] = over_http, has: Callable[[str], object] = find_spec
-) -> Iterator[Finding]:
+def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec) -> Iterator[Finding]:
     """`connect`: to a registry by URL and credentials; `has`: whether a package is installed."""
-    for name, row in look.streams.items():
-        form = str(row.get("format") or "json")
+    asked = [(f"stream {name}", row.get("format"), row.get("registry"), _STREAM) for name, row in look.streams.items()]
+    asked.append(("results", look.settings.results_format, look.settings.results_registry, _RESULTS))
+    for where, form, registry, another in asked:
         if form not in _NEEDS:
             continue
-        where = f"stream {name}"
         if not has(_NEEDS[form]):
-            yield error("formats", f"{_NEEDS[form]} is not installed: {form} is read by nobody", where, _INSTALL)
+            yield error("formats", f"{_NEEDS[form]} is not installed: {form} cannot be used", where, _INSTALL)
         try:
-            connect(str(row.get("registry")), look.settings.registry_auth)("/subjects")
+            connect(str(registry), look.settings.registry_auth)("/subjects")
             yield ok("formats", f"{form}; its registry answers", where)
         except LookupError:
             yield ok("formats", f"{form}; its registry answers", where)
         except (LogError, SettingsError) as refused:
-            fix = "is it up, and SAFFRON_REGISTRY_AUTH right? saffron stream add --registry names another"
-            yield error("formats", str(refused), where, fix)
+            yield error("formats", str(refused), where, f"is it up, and SAFFRON_REGISTRY_AUTH right? {another}")
 
 
 _INSTALL = "pip install 'saffron[registry]'"

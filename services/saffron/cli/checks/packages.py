@@ -18,7 +18,7 @@ _EXTRAS = {
     "control": "the live page and the API (`saffron run control`)",
     "model-builder": "learning on Spark (`saffron run model-builder`)",
     "local": "the embedded broker of `saffron up`",
-    "registry": "streams in Avro or Protobuf",
+    "registry": "streams or results in Avro or Protobuf",
 }
 """Extra -> what does not run without it."""
 

@@ -33,6 +33,11 @@ class NoReader:
     detail: str
 
 
+def frame_head(schema: int) -> bytes:
+    """What stands before a payload by the schema with this id."""
+    return b"\0" + schema.to_bytes(HEAD - 1, "big")
+
+
 def schema_ids(batch: RawBatch) -> NDArray[np.int64]:
     """[n] the id in each record's frame; PLAIN where there is none and need be none, BROKEN where one is missing."""
     found = np.full(len(batch), BROKEN, dtype=np.int64)

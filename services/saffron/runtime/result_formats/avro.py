@@ -1,0 +1,46 @@
+"""Results as Avro records. The same record is always the same bytes: maps are written in their order."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import fastavro
+import orjson
+
+from saffron.runtime.result_formats.shapes import Fields
+
+_EVENT = "saffron.complex_events.Event"
+
+
+class AvroRecords:
+    """Records of one schema, the JSON text of an .avsc."""
+
+    def __init__(self, text: str) -> None:
+        self._schema: Any = fastavro.parse_schema(orjson.loads(text))
+
+    def write(self, record: Fields) -> bytes:
+        """A record as bytes; fields that it lacks have the schema's defaults."""
+        if "events" in record:
+            record["events"] = {name: _named(bound) for name, bound in record["events"].items()}
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, self._schema, record)
+        return out.getvalue()
+
+    def read(self, payload: bytes) -> Fields:
+        """Back again. ValueError: it is none of this schema."""
+        stream = io.BytesIO(payload)
+        try:
+            record: Any = fastavro.schemaless_reader(stream, self._schema, None)
+        except Exception as error:  # fastavro raises what its parts do, IndexError and struct.error among it
+            raise ValueError(f"no Avro record of its schema: {type(error).__name__} {error}") from error
+        if stream.tell() != len(payload):
+            raise ValueError("no Avro record of its schema: bytes are left over")
+        return dict(record)
+
+
+def _named(bound: Any) -> Any:
+    """With the name of what it is: fastavro would find out by checking it all, which takes longer than to write it."""
+    if bound is None:
+        return None
+    return ("array" if isinstance(bound, list) else _EVENT, bound)

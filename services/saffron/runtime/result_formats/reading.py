@@ -1,0 +1,38 @@
+"""Results as JSON, whatever they were written as, without a registry: for our own readers of the result topics."""
+
+from __future__ import annotations
+
+from saffron.engine.events.framed import HEAD
+from saffron.runtime.log import Record
+from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, dataschema
+from saffron.runtime.result_formats.shapes import SHAPES
+
+ID = slice(7, 39)
+"""Where the id stands in a result as JSON: {"id":"..."""
+_BRACE = b"{"
+_FORM_OF = {form.content_type: name for name, form in FORMS.items()}
+_TOPIC_OF = {dataschema(topic): topic for topic in SHAPES}
+
+
+def result_json(record: Record) -> bytes | None:
+    """A result as the JSON of its topic's contract; None: it is none, or by a schema that is not known here.
+
+    SettingsError: what reads it is not installed.
+    """
+    value = record.value
+    if value is None or value[:1] == _BRACE:
+        return value
+    headers = dict(record.headers)
+    form, topic = _FORM_OF.get(headers.get("content-type", b"")), _TOPIC_OF.get(headers.get(DATASCHEMA, b""))
+    if form is None or topic is None:
+        return None
+    try:
+        return codec(form, topic).json(value[HEAD:])
+    except ValueError:
+        return None
+
+
+def result_id(record: Record) -> bytes:
+    """The id of a result, without reading it whole; empty where it has none."""
+    value = record.value or b""
+    return value[ID] if value[:1] == _BRACE else dict(record.headers).get("ce_id", b"")

@@ -1,0 +1,142 @@
+"""Results as JSON has them, and as records of the fixed schemas (schemas/*.avsc, *.proto): what differs, both ways.
+
+A record has the fields of the JSON object, with names where JSON has places: an interval is {lo, hi}, a node of a graph
+{variable, seq, before}; an event's attributes are a map of their own, and the end of an imprecise time is `ts_latest`.
+What RETURN makes of integers beyond 63 bits are decimal strings, as scaled counts always are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a topic. `loads`: reads its JSON. `record`: of a JSON object, which is used up; `result`: back again."""
+
+    loads: Callable[[bytes], Any]
+    record: Callable[[Fields], Fields]
+    result: Callable[[Mapping[str, Any]], Fields]
+
+
+class _EventRecord(Fields):
+    """An event that is a record already."""
+
+
+def _complex_event_loads(text: bytes) -> Fields:
+    """An event with an attribute of its own that is called `seq` has that name twice, and both are kept."""
+    result: Fields = orjson.loads(text)
+    bound = result.get("events", {}).values()
+    events = sum(len(one) if isinstance(one, list) else one is not None for one in bound)
+    if text.count(b'"seq":') == events:
+        return result
+    apart: Fields = json.loads(text, object_pairs_hook=_object)
+    return apart
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Fields:
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    (_, seq), (_, ts), (_, kind), *attributes = pairs
+    return _EventRecord(_event_record({"seq": seq, "ts": ts, "type": kind}), attributes=dict(attributes))
+
+
+def _complex_event_record(result: Fields) -> Fields:
+    result["window"] = None if result["window"] is None else _interval(result["window"])
+    result["events"] = {name: _bound_record(bound) for name, bound in result.get("events", {}).items()}
+    result["return"] = _within_63_bits(result.get("return", {}))
+    if "nodes" in result:
+        names = ("variable", "seq", "before")
+        result["nodes"] = [dict(zip(names, node, strict=True)) for node in result["nodes"]]
+    return result
+
+
+def _complex_event(record: Mapping[str, Any]) -> Fields:
+    """A match, a run that timed out, or a graph of matches: each has its own fields."""
+    window = record["window"]
+    result = _only(record, "id", "query", "partition", "key", "start", "end")
+    result["window"] = None if window is None else [window["lo"], window["hi"]]
+    if record["count"] is not None:
+        result |= _only(record, "count", "variables")
+        if record["chunks"] is not None:
+            result |= _only(record, "chunk", "chunks")
+        result["nodes"] = [[node["variable"], node["seq"], node["before"]] for node in record["nodes"]]
+    else:
+        result["events"] = {name: _bound(bound) for name, bound in record["events"].items()}
+        result |= _only(record, "timeout", "waiting") if record["timeout"] else _only(record, "return")
+        if record["confidence"] is not None:
+            result["confidence"] = record["confidence"]
+    result["detected_at"] = record["detected_at"]
+    return result
+
+
+def _trend_record(result: Fields) -> Fields:
+    result["window"] = _interval(result["window"])
+    result["return"] = _within_63_bits(result["return"])
+    return result
+
+
+def _trend(record: Mapping[str, Any]) -> Fields:
+    window = record["window"]
+    result = _only(record, "id", "query", "partition") | {"window": [window["lo"], window["hi"]]}
+    result |= _only(record, "group", "return", "exact")
+    if record["shed"] is not None:
+        result["shed"] = record["shed"]
+    result["detected_at"] = record["detected_at"]
+    return result
+
+
+SHAPES: Mapping[str, Shape] = {
+    "complex-events": Shape(_complex_event_loads, _complex_event_record, _complex_event),
+    "trends": Shape(json.loads, _trend_record, _trend),  # EXACT: integers of any size
+}
+"""By topic."""
+_LARGEST = 2**63
+
+
+def _only(record: Mapping[str, Any], *names: str) -> Fields:
+    return {name: record[name] for name in names}
+
+
+def _within_63_bits(values: Mapping[str, Any]) -> Fields:
+    return {
+        name: str(value) if isinstance(value, int) and not -_LARGEST <= value < _LARGEST else value
+        for name, value in values.items()
+    }
+
+
+def _interval(pair: list[int]) -> Fields:
+    return {"lo": pair[0], "hi": pair[1]}
+
+
+def _bound_record(bound: Any) -> Any:
+    if bound is None:
+        return None
+    return [_event_record(event) for event in bound] if isinstance(bound, list) else _event_record(bound)
+
+
+def _event_record(event: Fields) -> Fields:
+    if isinstance(event, _EventRecord):
+        return event
+    seq, ts, kind = event.pop("seq"), event.pop("ts"), event.pop("type")
+    lo, hi = ts if isinstance(ts, list) else (ts, None)
+    return {"seq": seq, "ts": lo, "ts_latest": hi, "type": kind, "attributes": event}
+
+
+def _bound(bound: Any) -> Any:
+    if bound is None:
+        return None
+    return [_event(event) for event in bound] if isinstance(bound, list) else _event(bound)
+
+
+def _event(record: Mapping[str, Any]) -> Fields:
+    lo, hi = record["ts"], record["ts_latest"]
+    return {"seq": record["seq"], "ts": lo if hi is None else [lo, hi], "type": record["type"], **record["attributes"]}
