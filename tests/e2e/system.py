@@ -37,6 +37,8 @@ from tests.unit.runtime.world import Make, Service, World
 
 TOPICS = Topics("t.")
 DISORDER = 1_000
+RESULT_BYTES = 700
+"""Some results are larger."""
 SYMBOLS = ("IBM", "KO", "XOM")
 
 RALLY = """PATTERN SEQ(Stock+ a[], Stock b)
@@ -82,6 +84,7 @@ def settings(directory: Path, partitions: int) -> Settings:
         checkpoint_events=40,
         session_ms=1_000,
         disorder_ms=DISORDER,
+        result_bytes=RESULT_BYTES,
     )
 
 
@@ -209,6 +212,7 @@ def undated_bodies(bodies: Sequence[bytes]) -> list[bytes]:
 def check(world: World, partition: int) -> Counter[str]:
     """Everything of a partition stands exactly once, in order; returns the number of results by topic."""
     counts: Counter[str] = Counter()
+    too_large: list[bytes] = []
     windows = blocks(world, TOPICS.windows, partition)
     check_events(world, partition, windows)
     admitted = blocks(world, TOPICS.admitted, partition)
@@ -217,9 +221,22 @@ def check(world: World, partition: int) -> Counter[str]:
         (TOPICS.trends, TrendOperator(partition=partition, stream="events")),
     ):
         seen = undated(world.read(topic, partition, committed_only=True))
-        assert seen == expected(operator, admitted), topic
+        found = expected(operator, admitted)
+        assert seen == [one for one in found if len(one) <= RESULT_BYTES], topic
         counts[topic] += len(seen)
+        too_large += [one for one in found if len(one) > RESULT_BYTES]
+    check_large(world, partition, too_large)
+    counts[TOPICS.dead_letters] += len(too_large)
     return counts
+
+
+def check_large(world: World, partition: int, too_large: Sequence[bytes]) -> None:
+    """Each result that was too large has exactly one dead letter."""
+    records = world.read(TOPICS.dead_letters, partition, committed_only=True)
+    records = [record for record in records if (record.key or b"").startswith(TOPICS.admitted.encode())]
+    ids = [orjson.loads(record.value or b"")["result"]["id"] for record in records]
+    assert sorted(ids) == sorted(orjson.loads(one)["id"] for one in too_large)
+    assert len({record.key for record in records}) == len(records)
 
 
 def check_events(world: World, partition: int, windows: Sequence[Block]) -> None:
@@ -227,6 +244,7 @@ def check_events(world: World, partition: int, windows: Sequence[Block]) -> None
     seqs = [seq for block in windows for seq in block.columns.seq.tolist()]
     assert seqs == list(range(len(seqs)))
     letters = {record.key for record in world.read(TOPICS.dead_letters, partition, committed_only=False)}
+    letters = {key for key in letters if key is not None and key.startswith(TOPICS.events.encode())}
     records = world.read(TOPICS.events, partition, committed_only=False)
     closing = sum(block.end for block in windows)
     assert len(seqs) + len(letters) + closing == len(records), "every record is an event, a dead letter or the end"

@@ -182,8 +182,8 @@ _TOLD = re.compile(
 )
 _KNOWN_BEFORE = {
     "windowing": {"saffron.streams", "saffron.queries", "saffron.router."},
-    "greta": {"saffron.streams", "saffron.queries"},
-    "matcher": {"saffron.streams", "saffron.queries", "saffron.observations."},
+    "greta": {"saffron.streams", "saffron.queries", "saffron.dead-letters"},
+    "matcher": {"saffron.streams", "saffron.queries", "saffron.observations.", "saffron.dead-letters"},
     "shedder": {"saffron.streams", "saffron.models"},
 }
 """Topics that are asked for in the same way as others that are not here."""

@@ -31,6 +31,7 @@ class Limits:
 
     `commit_ms`: between transactions with results; `position_ms`: between those that only move the position.
     `retry_ms`: after being fenced, until the group has said whose the partition is.
+    `result_bytes`: the largest result that is written; a dead letter stands in place of a larger one.
     """
 
     commit_ms: int = 20
@@ -40,6 +41,7 @@ class Limits:
     retry_ms: int = 3000
     results: int = 20_000
     queue: int = 64
+    result_bytes: int = 16_000_000
 
 
 class Observer(Protocol):
@@ -55,10 +57,12 @@ class Observer(Protocol):
 @dataclass(frozen=True)
 class ChainPlan:
     """The parts of one chain. `headers`: those that all its results share; `encode`: a result's JSON as it is written,
-    None for the JSON itself. `commits`, `background`: where it ends its transactions, and writes its snapshots."""
+    None for the JSON itself. `letters`: where dead letters go. `commits`, `background`: where it ends its transactions,
+    and writes its snapshots."""
 
     where: TopicPartition
     output: TopicPartition
+    letters: TopicPartition
     transactional_id: str
     group: str
     directory: Path

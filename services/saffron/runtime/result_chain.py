@@ -22,9 +22,10 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
-from saffron.errors import DeniedError, FencedError, GapError, LogError
+from saffron.errors import DeniedError, FencedError, GapError, LogError, TooLargeError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
+from saffron.runtime.large_results import LargeResult
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.snapshots import Snapshot, Snapshots
@@ -145,7 +146,7 @@ class ResultChain:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
             self._restart(now_ms + self._limits.retry_ms)
-        except (GapError, DeniedError):
+        except (GapError, DeniedError, TooLargeError):
             raise
         except LogError:
             self._restart(now_ms + _DOUBT_MS)
@@ -251,13 +252,19 @@ class ResultChain:
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
         traced = pending.traced
         traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
-        for query, body, trace in zip(queries, bodies, traces, strict=False):
-            headers = (*shared, ("ce_id", body[ID]), *trace)
+        too_large = []
+        for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
             value = body[:-1] + detected
             if encode is not None:
                 value = encode(value)
+            size = len(body if encode is None else value)
+            if size > self._limits.result_bytes:
+                too_large.append(index)
+                self._send_letter(pending, index, body, size)
+                continue
+            headers = (*shared, ("ce_id", body[ID]), *trace)
             self._producer.send(topic, partition, value, key=names[query], headers=headers)
-        self.tally.wrote(results, start, stop)
+        self.tally.wrote(results, start, stop, too_large)
         self._sent += stop - start
         pending.index = stop
         if pending.done:
@@ -265,6 +272,15 @@ class ResultChain:
             self.tally.finished(pending.applied_ms)
         if self._sent >= self._limits.results:
             self._commit(now_ms, observe=False)
+
+    def _send_letter(self, pending: Pending, index: int, body: bytes, size: int) -> None:
+        """In place of a result that is too large (`size`: as it would be written): what is known of it without events."""
+        assert self._producer is not None
+        results = pending.results
+        query, time = results.names[results.query[index]], int(results.last_time[index])
+        found = LargeResult(self._plan.where, pending.offset, index, query, body[ID].decode(), time, size, body)
+        letters, letter = self._plan.letters, found.letter(self._limits.result_bytes)
+        self._producer.send(letters.topic, letters.partition, letter, key=found.key)
 
     # ------------------------------------------------------------ transactions
 
