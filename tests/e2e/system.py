@@ -37,7 +37,7 @@ from tests.unit.runtime.world import Make, Service, World
 
 TOPICS = Topics("t.")
 DISORDER = 1_000
-RESULT_BYTES = 700
+RESULT_BYTES = 440
 """Some results are larger."""
 SYMBOLS = ("IBM", "KO", "XOM")
 
