@@ -27,7 +27,7 @@ Message = tuple[str, bytes, bytes]
 
 @dataclass(frozen=True)
 class Limits:
-    """Times in ms; `results`: most results in one transaction; `queue`: blocks held before the input is paused.
+    """Times in ms; `results`, `bytes`: the most in one transaction; `queue`: blocks held before the input is paused.
 
     `commit_ms`: between transactions with results; `position_ms`: between those that only move the position.
     `retry_ms`: after being fenced, until the group has said whose the partition is.
@@ -40,6 +40,7 @@ class Limits:
     snapshot_ms: int = 10_000
     retry_ms: int = 3000
     results: int = 20_000
+    bytes: int = 64 << 20
     queue: int = 64
     result_bytes: int = 16_000_000
 

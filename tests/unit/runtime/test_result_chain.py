@@ -125,6 +125,15 @@ def test_an_event_with_very_many_results_is_cut_into_transactions(bench: Bench) 
     assert bench.results() == bench.expected()
 
 
+def test_large_results_are_cut_into_transactions_by_their_bytes(bench: Bench) -> None:
+    bench.block(0, 100, 1)
+    size = len(bench.expected()[0])
+    chain, _ = bench.chain(replace(LIMITS, commit_ms=10_000, results=10_000, bytes=10 * size))
+    bench.drive(chain, 1)
+    assert bench.results() == bench.expected()
+    assert chain.tally.commits == 2, "a few at first, whose size is not known, then as many as that allows"
+
+
 def test_in_place_of_a_result_that_is_too_large_stands_a_dead_letter(bench: Bench) -> None:
     bench.block(1, 0, 12)
     *small, first, second = bench.expected()
