@@ -7,7 +7,7 @@ import contextlib
 import functools
 import logging
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from aiohttp import web
@@ -22,9 +22,10 @@ from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.reading import DeadLetters
+from saffron.runtime.ends import read_to_end
 from saffron.runtime.health import Health, HealthServer
 from saffron.runtime.kafka_log import connect
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.own_modules import import_modules
 from saffron.runtime.security import security_of
@@ -32,6 +33,9 @@ from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
+_AGAIN_SECONDS = 1.0
+_PATIENCE_SECONDS = 4.0
+_POLLS, _POLL_SECONDS = 200, 0.05
 
 
 def main(settings: Settings) -> int:
@@ -43,14 +47,32 @@ def main(settings: Settings) -> int:
 
 
 async def _serve(settings: Settings) -> int:
-    topics = Topics(settings.prefix)
-    tables = Tables(topics, settings.latency_bound_ms)
+    """Until it is told to stop; where the log fails it begins again, and /readyz says why."""
     health = Health("control")
     probes = HealthServer(health, Metrics(), settings.host, settings.metrics_port)
-    log = connect(settings)
     stop = _stop_signal()
     try:
-        await asyncio.to_thread(_require_topics, log, tables.topics)
+        while not stop.is_set():
+            try:
+                return await _connected(settings, health, stop)
+            except LogError as error:
+                _LOG.warning("control: %s; starting again in %g s", error, _AGAIN_SECONDS)
+                health.waiting("log", str(error))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _AGAIN_SECONDS)
+    finally:
+        probes.close()
+    return 0
+
+
+async def _connected(settings: Settings, health: Health, stop: asyncio.Event) -> int:
+    topics = Topics(settings.prefix)
+    tables = Tables(topics, settings.latency_bound_ms)
+    log = connect(settings)
+    try:
+        health.beat()
+        await asyncio.to_thread(_require_topics, log, settings.group("control-rights"), tables.topics)
+        health.done("log")
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
             why = functools.partial(_why, log, topics, settings.group("control-why"))
@@ -62,17 +84,22 @@ async def _serve(settings: Settings) -> int:
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())
                 try:
-                    return await _watch(feed, started, health, stop)
+                    check = functools.partial(_require_group, log, settings.group("control.rights"), topics.queries)
+                    return await _watch(feed, started, health, stop, check)
                 finally:
                     started.cancel()
                     await asyncio.to_thread(tail.close)
     finally:
         log.close()
-        probes.close()
 
 
-async def _watch(feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event) -> int:
-    """Beat while the loop turns; ready once the tables hold what stood in the topics."""
+async def _watch(
+    feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event, check: Callable[[], None]
+) -> int:
+    """Beat while the loop turns; ready once the tables hold what stood in the topics. `check`: LogError where it can be
+    told why they do not come: Faust waits without a word for a right that its group lacks.
+    """
+    checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
     health.done("start")
     while not stop.is_set():
@@ -80,6 +107,9 @@ async def _watch(feed: Feed, started: asyncio.Task[None], health: Health, stop: 
         if started.done():
             started.result()
             health.done("tables")
+        elif asyncio.get_running_loop().time() > checked_at:
+            await asyncio.to_thread(check)
+            checked_at += 10 * _PATIENCE_SECONDS
         if feed.crashed:
             _LOG.error("the Faust app has crashed: ending, so that the supervisor starts a new one")
             return 1
@@ -130,10 +160,31 @@ def _why(log: Log, topics: Topics, group: str, *question: Any) -> Mapping[str, A
     return why(log, topics, group, *question)
 
 
-def _require_topics(log: Log, names: tuple[str, ...]) -> None:
+def _require_topics(log: Log, group: str, names: tuple[str, ...]) -> None:
+    """LogError: one is missing, or may not be read: of that Faust says nothing. `group`: nothing is committed."""
     missing = [name for name in names if log.partitions(name) is None]
     if missing:
         raise LogError(f"topic {missing[0]} does not exist: `saffron up` creates all topics")
+    consumer = log.consumer(group, committed_only=False, client_id="control-rights")
+    try:
+        places = [TopicPartition(name, 0) for name in names]
+        read_to_end(consumer, {place: consumer.watermarks(place)[1] for place in places}, batch=100, polls=_POLLS)
+    finally:
+        consumer.close()
+
+
+def _require_group(log: Log, group: str, topic: str) -> None:
+    """LogError: groups of this name may not be joined."""
+    joined: list[TopicPartition] = []
+    consumer = log.consumer(group, committed_only=False, client_id="control-rights")
+    try:
+        consumer.subscribe([topic], joined.extend, lambda _: None, lambda _: None)
+        for _ in range(_POLLS):
+            if joined:
+                return
+            consumer.poll(1, _POLL_SECONDS)
+    finally:
+        consumer.close()
 
 
 def _stop_signal() -> asyncio.Event:
