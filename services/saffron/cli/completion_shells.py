@@ -28,7 +28,11 @@ _saffron() {
   found=(${(f)"$(_saffron_words "$at" "${words[CURRENT-1]}" "${words[1]}" "${words[CURRENT]}")"})
   if (( ${#found} )); then compadd -- $found; else _files; fi
 }
-compdef _saffron saffron
+if [[ "$funcstack[1]" = _saffron ]]; then
+  _saffron "$@" # found in fpath: read as the function itself when it is first asked for
+else
+  compdef _saffron saffron
+fi
 """
 _COMMON = """
 _saffron_is() {{ # is $1 a command?

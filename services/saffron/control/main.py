@@ -22,12 +22,12 @@ from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.ends import read_to_end
 from saffron.runtime.health import Health, HealthServer
 from saffron.runtime.kafka_log import connect
-from saffron.runtime.log import Log, TopicPartition
+from saffron.runtime.log import Log
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.own_modules import import_modules
+from saffron.runtime.rights import require_joinable, require_readable
 from saffron.runtime.security import security_of
 from saffron.runtime.topics import Topics
 
@@ -35,7 +35,6 @@ _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
 _AGAIN_SECONDS = 1.0
 _PATIENCE_SECONDS = 4.0
-_POLLS, _POLL_SECONDS = 200, 0.05
 
 
 def main(settings: Settings) -> int:
@@ -71,7 +70,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
     log = connect(settings)
     try:
         health.beat()
-        await asyncio.to_thread(_require_topics, log, settings.group("control-rights"), tables.topics)
+        await asyncio.to_thread(require_readable, log, settings.group("control-rights"), tables.topics)
         health.done("log")
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
@@ -84,7 +83,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())
                 try:
-                    check = functools.partial(_require_group, log, settings.group("control.rights"), topics.queries)
+                    check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
                     return await _watch(feed, started, health, stop, check)
                 finally:
                     started.cancel()
@@ -158,33 +157,6 @@ def _why(log: Log, topics: Topics, group: str, *question: Any) -> Mapping[str, A
     from saffron.control.why import why
 
     return why(log, topics, group, *question)
-
-
-def _require_topics(log: Log, group: str, names: tuple[str, ...]) -> None:
-    """LogError: one is missing, or may not be read: of that Faust says nothing. `group`: nothing is committed."""
-    missing = [name for name in names if log.partitions(name) is None]
-    if missing:
-        raise LogError(f"topic {missing[0]} does not exist: `saffron up` creates all topics")
-    consumer = log.consumer(group, committed_only=False, client_id="control-rights")
-    try:
-        places = [TopicPartition(name, 0) for name in names]
-        read_to_end(consumer, {place: consumer.watermarks(place)[1] for place in places}, batch=100, polls=_POLLS)
-    finally:
-        consumer.close()
-
-
-def _require_group(log: Log, group: str, topic: str) -> None:
-    """LogError: groups of this name may not be joined."""
-    joined: list[TopicPartition] = []
-    consumer = log.consumer(group, committed_only=False, client_id="control-rights")
-    try:
-        consumer.subscribe([topic], joined.extend, lambda _: None, lambda _: None)
-        for _ in range(_POLLS):
-            if joined:
-                return
-            consumer.poll(1, _POLL_SECONDS)
-    finally:
-        consumer.close()
 
 
 def _stop_signal() -> asyncio.Event:
