@@ -23,7 +23,7 @@ from saffron.runtime.dead_letters.sending import NotAgain, Sender, Source, descr
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
 from saffron.runtime.topics import DEFAULT_STREAM
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 Reason = Annotated[str | None, typer.Option(help="Only those of this reason: late, not-json, schema, ...")]
 Stream = Annotated[str | None, typer.Option(help="Only those of this stream.")]
