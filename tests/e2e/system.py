@@ -39,6 +39,8 @@ TOPICS = Topics("t.")
 DISORDER = 1_000
 RESULT_BYTES = 440
 """Some results are larger."""
+DATED = 30
+"""Bytes that say when a result was detected, at most."""
 SYMBOLS = ("IBM", "KO", "XOM")
 
 RALLY = """PATTERN SEQ(Stock+ a[], Stock b)
@@ -212,7 +214,7 @@ def undated_bodies(bodies: Sequence[bytes]) -> list[bytes]:
 def check(world: World, partition: int) -> Counter[str]:
     """Everything of a partition stands exactly once, in order; returns the number of results by topic."""
     counts: Counter[str] = Counter()
-    too_large: list[bytes] = []
+    too_large = large_results(world, partition)
     windows = blocks(world, TOPICS.windows, partition)
     check_events(world, partition, windows)
     admitted = blocks(world, TOPICS.admitted, partition)
@@ -220,23 +222,27 @@ def check(world: World, partition: int) -> Counter[str]:
         (TOPICS.complex_events, MatchOperator(partition=partition, stream="events")),
         (TOPICS.trends, TrendOperator(partition=partition, stream="events")),
     ):
-        seen = undated(world.read(topic, partition, committed_only=True))
-        found = expected(operator, admitted)
-        assert seen == [one for one in found if len(one) <= RESULT_BYTES], topic
-        counts[topic] += len(seen)
-        too_large += [one for one in found if len(one) > RESULT_BYTES]
-    check_large(world, partition, too_large)
-    counts[TOPICS.dead_letters] += len(too_large)
+        records = world.read(topic, partition, committed_only=True)
+        found = [(orjson.loads(one)["id"], one) for one in expected(operator, admitted)]
+        assert undated(records) == [one for id_, one in found if id_ not in too_large], topic
+        assert all(len(record.value or b"") <= RESULT_BYTES + DATED for record in records)
+        counts[topic] += len(records)
+        too_large -= {id_ for id_, _ in found}
+        counts[TOPICS.dead_letters] += len(found) - len(records)
+    assert not too_large, "dead letters of results that there are not"
     return counts
 
 
-def check_large(world: World, partition: int, too_large: Sequence[bytes]) -> None:
-    """Each result that was too large has exactly one dead letter."""
+def large_results(world: World, partition: int) -> set[str]:
+    """The ids of results in whose place a dead letter stands, each once."""
     records = world.read(TOPICS.dead_letters, partition, committed_only=True)
     records = [record for record in records if (record.key or b"").startswith(TOPICS.admitted.encode())]
-    ids = [orjson.loads(record.value or b"")["result"]["id"] for record in records]
-    assert sorted(ids) == sorted(orjson.loads(one)["id"] for one in too_large)
     assert len({record.key for record in records}) == len(records)
+    found = [orjson.loads(record.value or b"")["result"] for record in records]
+    assert all(one["bytes"] > RESULT_BYTES for one in found)
+    ids = {one["id"] for one in found}
+    assert len(ids) == len(found)
+    return ids
 
 
 def check_events(world: World, partition: int, windows: Sequence[Block]) -> None:

@@ -258,12 +258,12 @@ class ResultChain:
         traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
         too_large = []
         for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
-            text = body[:-1] + detected
-            value, size = (text, len(body)) if encode is None else (coded := encode(text), len(coded))
-            if size > self._limits.result_bytes:
+            form = body if encode is None else encode(body[:-1] + detected)
+            if len(form) > self._limits.result_bytes:
                 too_large.append(index)
-                self._send_letter(pending, index, body, size)
+                self._send_letter(pending, index, body, len(form))
                 continue
+            value = body[:-1] + detected if encode is None else form
             headers = (*shared, ("ce_id", body[ID]), *trace)
             self._producer.send(topic, partition, value, key=names[query], headers=headers)
         self.tally.wrote(results, start, stop, too_large)
@@ -282,7 +282,7 @@ class ResultChain:
         self._slice = max(1, min(max(_FEW, _GROWTH * results), _SLICE_BYTES * results // max(1, size)))
 
     def _send_letter(self, pending: Pending, index: int, body: bytes, size: int) -> None:
-        """In place of a result that is too large (`size`: as it would be written): what is known of it without events."""
+        """In place of a result that is too large (`size`: as it would be written): what is known but for its events."""
         assert self._producer is not None
         results = pending.results
         query, time = results.names[results.query[index]], int(results.last_time[index])
