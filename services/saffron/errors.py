@@ -11,6 +11,7 @@
         ├── AbortableError    the open transaction must be aborted and the state reloaded
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: nothing mends that but who grants it
+        ├── TooLargeError     a message is larger than its topic takes: nothing mends that but another setting
         └── UnavailableError  no broker answers
 
 A message says what is wrong (with the value), where, and how to mend it.
@@ -55,6 +56,10 @@ class GapError(LogError):
 
 class DeniedError(LogError):
     """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again."""
+
+
+class TooLargeError(LogError):
+    """A message is larger than its topic takes. To be told, and tried again."""
 
 
 class UnavailableError(LogError):

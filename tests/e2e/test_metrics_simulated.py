@@ -25,16 +25,19 @@ from saffron.model_builder.job import Job, Progress
 from saffron.model_builder.main import Desk
 from saffron.runtime import service as frame
 from saffron.runtime.health import Health
+from saffron.runtime.large_results import REASON as TOO_LARGE
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.metric_names import METRICS, MODEL_BATCHES, Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.topics import topic_specs
 from tests.e2e.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, close, makers, settings
 from tests.unit.runtime.world import Chaos, World
+from tests.unit.windowing.test_routing import System
 
 _READERS = {"kafka_client_consumer_lag", "rebalances", "backpressure_ratio", "stage_latency_seconds"}
 _RESULTS = {
     *_READERS,
+    "dead_letters",
     "detection_latency_seconds",
     "events_applied",
     "latency_bound_seconds",
@@ -72,6 +75,13 @@ FILLED: Mapping[str, set[str]] = {
     },
     "matcher": {*_RESULTS, "complex_events", "shed_partial_matches", "shed_utility"},
     "greta": {*_RESULTS, "trends"},
+    "router": {
+        "route_lag",
+        "route_watermark_seconds",
+        "routed_events",
+        "routes_waiting",
+        "transaction_aborts",
+    },
     "model_builder": {
         "kafka_client_consumer_lag",
         "model_age_seconds",
@@ -156,6 +166,14 @@ def filled(metrics: Metrics) -> set[str]:
 @pytest.mark.parametrize("service", ["windowing", "shedder", "matcher", "greta"])
 def test_each_service_fills_its_metrics(service: str, lived: dict[str, Metrics]) -> None:
     assert filled(lived[service]) == FILLED[service]
+
+
+def test_routes_fill_their_metrics(tmp_path: Path) -> None:
+    system = System(1, tmp_path, Chaos(*([0] * 7)), members=1)
+    system.send(0, 1_000_000, "tech")
+    system.world.settle(lambda: len(system.routed()) == 1)
+    system.tell()
+    assert filled(system.metrics) >= FILLED["router"]
 
 
 def test_the_model_builder_fills_its_metrics() -> None:
@@ -248,6 +266,9 @@ def test_every_reason_of_dead_letters_is_counted_from_the_start(lived: dict[str,
     assert set(counted) == set(REASONS)
     assert counted["late"] > 0 < counted["not-json"]
     assert counted["too-large"] == 0
+    for service in ("matcher", "greta"):
+        found = samples(lived[service])
+        assert {one.labels["reason"] for one in found if one.name == "saffron_dead_letters_total"} == {TOO_LARGE}
 
 
 def test_a_model_of_f_shows_in_the_shedder(lived: dict[str, Metrics]) -> None:

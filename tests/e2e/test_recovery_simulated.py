@@ -57,3 +57,4 @@ def test_every_result_stands_exactly_once_whatever_dies(chunk: int, tmp_path: Pa
     total = sum((live(seed, tmp_path / str(seed), turns=400) for seed in seeds), Counter())
     assert total[TOPICS.complex_events] > 500, "a test without results proves nothing"
     assert total[TOPICS.trends] > 100
+    assert total[TOPICS.dead_letters] > 50, "results that are too large"

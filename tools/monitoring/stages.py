@@ -12,6 +12,10 @@ from saffron.runtime.metric_names import (
     IN_FLIGHT,
     QUEUEING_LATENCY,
     RESTARTS,
+    ROUTE_LAG,
+    ROUTE_WATERMARK,
+    ROUTED_EVENTS,
+    ROUTES_WAITING,
     SNAPSHOT_AGE,
     SNAPSHOT_DURATION,
     STAGE_LATENCY,
@@ -108,6 +112,26 @@ STAGES = Dashboard(
             (
                 Query(quantile(0.99, SNAPSHOT_DURATION, "job"), "{{job}} held up"),
                 Query(gauge("max", SNAPSHOT_AGE, "job"), "{{job}} age"),
+            ),
+        ),
+        Panel(
+            "Streams made from others: events",
+            "Events a second that streams with another key are given, and what their routes wait for: topic (one is"
+            " missing), take-over (the last owner's transaction), registry (an answer of the schema registry).",
+            "cps",
+            (
+                Query(rate(ROUTED_EVENTS, "stream"), "{{stream}}"),
+                Query(f"{gauge('sum', ROUTES_WAITING, 'stream', 'reason')} > 0", "{{stream}} waits: {{reason}}"),
+            ),
+        ),
+        Panel(
+            "Streams made from others: behind the source",
+            "Messages of each partition of the source that are not yet routed, and how far its event time is behind the"
+            " clock. The partition furthest behind holds the new stream's watermark.",
+            "short",
+            (
+                Query(gauge("max", ROUTE_LAG, "stream", "partition"), f"{PLACE} messages"),
+                Query(f"time() - {gauge('min', ROUTE_WATERMARK, 'stream', 'partition')}", f"{PLACE} seconds"),
             ),
         ),
         Panel(

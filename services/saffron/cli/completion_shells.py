@@ -28,7 +28,23 @@ _saffron() {
   found=(${(f)"$(_saffron_words "$at" "${words[CURRENT-1]}" "${words[1]}" "${words[CURRENT]}")"})
   if (( ${#found} )); then compadd -- $found; else _files; fi
 }
-compdef _saffron saffron
+if [[ "$funcstack[1]" = _saffron ]]; then
+  _saffron "$@" # found in fpath: read as the function itself when it is first asked for
+else
+  compdef _saffron saffron
+fi
+"""
+_FISH = """
+function __saffron_at # is $argv[1] the command that has been typed so far?
+    set -l at ""
+    for word in (commandline -opc)[2..]
+        set -l next (string trim -- "$at $word")
+        if contains -- $next {known}
+            set at $next
+        end
+    end
+    test "$at" = "$argv[1]"
+end
 """
 _COMMON = """
 _saffron_is() {{ # is $1 a command?
@@ -97,10 +113,12 @@ def _printed(words: Sequence[str] | Mapping[str, object]) -> str:
 
 
 def _fish(commands: Sequence[Command], names: Mapping[str, Sequence[str]]) -> str:
-    """fish knows commands by its own functions, and completes files where nothing is said."""
+    """fish completes files where nothing is said."""
+    known = " ".join(f'"{one.path}"' for one in commands if one.path)
     lines = ["# Completion of saffron: written by `saffron completion` for this version."]
+    lines += _FISH.strip().replace("{known}", known).split("\n")
     for one in commands:
-        here = _fish_place(one)
+        here = f'__saffron_at "{one.path}"'
         if one.words:
             lines.append(f"complete -c saffron -f -n '{here}' -a '{' '.join(one.words)}'")
         elif one.takes not in (None, FILES):
@@ -110,12 +128,6 @@ def _fish(commands: Sequence[Command], names: Mapping[str, Sequence[str]]) -> st
             given = "" if kind is None else " -r" if kind == FILES else f" -x -a '{_fish_names(kind, names)}'"
             lines.append(f"complete -c saffron -n '{here}' {spelt}{given}")
     return "\n".join(lines) + "\n"
-
-
-def _fish_place(command: Command) -> str:
-    seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.path.split())
-    below = f"not __fish_seen_subcommand_from {' '.join(command.words)}" if command.words and command.path else ""
-    return "; and ".join(filter(None, (seen, below))) or "__fish_use_subcommand"
 
 
 def _fish_names(kind: str, names: Mapping[str, Sequence[str]]) -> str:

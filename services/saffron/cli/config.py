@@ -10,7 +10,9 @@ import typer
 from saffron.cli import console, options
 from saffron.runtime import config as settings_file
 
-app = typer.Typer(no_args_is_help=True, help="Settings: flag, then SAFFRON_* variable, then file, then default.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Settings: flag, then SAFFRON_* variable, then file, then default."
+)
 
 
 @app.callback()

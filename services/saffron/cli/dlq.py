@@ -19,11 +19,11 @@ from saffron.errors import InputError
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, Wanted
-from saffron.runtime.dead_letters.sending import NotAgain, Sender, Source, described, sources
+from saffron.runtime.dead_letters.sending import NotAgain, Sender, Source, described, require_message, sources
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
 from saffron.runtime.topics import DEFAULT_STREAM
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 Reason = Annotated[str | None, typer.Option(help="Only those of this reason: late, not-json, schema, ...")]
 Stream = Annotated[str | None, typer.Option(help="Only those of this stream.")]
@@ -32,7 +32,7 @@ _ALL = 1_000_000
 
 @app.callback()
 def dlq() -> None:
-    """Dead letters: what was no event of its stream, or came too late. List, show, and send again."""
+    """Dead letters: what was no event of its stream, came too late, or too large a result. List, show, send again."""
 
 
 @app.command("list")
@@ -54,9 +54,10 @@ def list_letters(
         saffron dlq list --reason schema --count 100 --json
     """
     with connection(system.connected()) as client:
-        found = _desk(client).newest(Wanted(reason, _topic(client, stream)), count)
+        desk = _desk(client)
+        found = desk.newest(Wanted(reason, _topics(client, stream)), count)
         names = _names(client)
-    rows = [row_of(one, names.get(one.topic)) for one in found.letters]
+    rows = [row_of(one, desk.stream_of(one, names)) for one in found.letters]
     if json:
         console.print_json(
             {"letters": rows, "reasons": found.reasons, "looked_at": found.looked_at, "whole": found.whole}
@@ -91,14 +92,13 @@ def show(
     with connection(system.connected()) as client:
         desk = _desk(client)
         one = desk.find(letter)
-        names = _names(client)
-        view = whole(one, names.get(one.topic), desk.original(one))
+        view = whole(one, desk.stream_of(one, _names(client)), desk.original(one))
     if json:
         console.print_json(view)
         return
     at = console.moment(view["at"])
     print(f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {at}")
-    gone = "the message is no longer in its topic"
+    gone = "the message is no longer in its topic" if view["result"] is None else "a result: its bytes are not kept"
     print(f"key {view['key']!r}, headers {view['headers']}" if view["original"] else gone)
     print(f"sent again: {_sent(view)}\n\n{view['hex'] if hex else view['shown']}")
 
@@ -141,7 +141,7 @@ def send_again(
         desk, sources = _desk(client), _sources(client)
         chosen = [desk.find(one) for one in letters or []]
         if reason is not None:
-            chosen += _not_sent(desk, Wanted(reason, _topic(client, stream)), again)
+            chosen += _not_sent(desk, Wanted(reason, _topics(client, stream)), again)
         value = _by_hand(chosen[0]) if edit else _read(file) if file else None
         mending = Mending(value, dict(map(_assignment, put or [])), tuple(unset or ()))
         sender = Sender(desk, client.settings.group("cli-dlq"), client.settings.max_future_ms)
@@ -174,13 +174,13 @@ def _names(client: Client) -> dict[str, str]:
     return {topic: source.stream for topic, source in _sources(client).items()}
 
 
-def _topic(client: Client, stream: str | None) -> str | None:
+def _topics(client: Client, stream: str | None) -> list[str] | None:
     if stream is None:
         return None
     row = stream_row(client, stream)
     if row is None:
         raise InputError(f"there is no stream {stream!r}; `saffron stream list` names those that there are")
-    return str(row["topic"])
+    return _desk(client).topics_of(stream, str(row["topic"]))
 
 
 def _not_sent(desk: DeadLetters, wanted: Wanted, again: bool) -> list[Letter]:
@@ -193,11 +193,8 @@ def _try(
 ) -> dict[str, Any]:
     """Send one; what became of it. Messages of one call go out in the order in which they were put aside."""
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}
-    source = known.get(letter.topic)
-    if source is None:
-        return {**outcome, "refused": f"no stream reads {letter.topic} any more: `saffron stream add` makes one"}
     try:
-        sending = sender.prepare(letter, source, mending, time.time_ns() // 1_000_000, again=again)
+        sending = sender.prepare(letter, known, mending, time.time_ns() // 1_000_000, again=again)
     except NotAgain as error:
         return {**outcome, "refused": str(error)}
     if not dry_run:
@@ -225,6 +222,7 @@ def _require_sensible(letters: Sequence[str], reason: str | None, file: Path | N
 
 
 def _by_hand(letter: Letter) -> bytes:
+    require_message(letter)
     text, encoding = encoded(letter.value)
     if encoding != "utf-8":
         raise InputError(f"{letter.id} is no text: give its bytes with --file")

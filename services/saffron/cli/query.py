@@ -18,7 +18,7 @@ from saffron.language import explain_text
 from saffron.language.shedding import AUTO, SHEDDERS, refusal
 from saffron.runtime.config import Settings
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Files with one query each.")]
 Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]

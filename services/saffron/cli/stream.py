@@ -18,7 +18,7 @@ from saffron.runtime.topics import DEFAULT_STREAM
 
 Format = Literal["json", "json-schema", "avro", "protobuf"]
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 @app.callback()

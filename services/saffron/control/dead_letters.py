@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -19,9 +19,6 @@ from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
 from saffron.runtime.dead_letters.showing import row_of, whole
-
-if TYPE_CHECKING:
-    from saffron.runtime.dead_letters.sending import Source
 
 _LOOKED_AT = 2_000
 """Messages of each partition that a list is made of: the page asks for one every few seconds."""
@@ -51,7 +48,7 @@ class Desk:
     async def list_letters(self, request: web.Request) -> web.Response:
         """?reason=late, &stream=NAME, &count=20; the newest first."""
         count = count_of(request.query.get("count", "20"))
-        wanted = Wanted(request.query.get("reason"), self._topic(request.query.get("stream")))
+        wanted = Wanted(request.query.get("reason"), self._topics(request.query.get("stream")))
         found = await asyncio.to_thread(self._letters.newest, wanted, count, _LOOKED_AT)
         return answer(
             {
@@ -72,22 +69,19 @@ class Desk:
         mending, again, dry_run = _mending(body), flag_of(body, "again"), flag_of(body, "dry_run")
         async with self._sending:
             letter = await self._find(request)
-            source = self._sources().get(letter.topic)
-            if source is None:
-                raise Refused(409, "stream", f"no stream reads {letter.topic} any more; `saffron stream add` makes one")
             try:
-                sent = await asyncio.to_thread(self._send, letter, source, mending, again, dry_run)
+                sent = await asyncio.to_thread(self._send, letter, mending, again, dry_run)
             except InputError as error:
                 kind = getattr(error, "kind", None)
                 raise Refused(400 if kind is None else 409, kind or "mend", str(error)) from error
         return answer({**sent, "sent": not dry_run})
 
-    def _send(self, letter: Letter, source: Source, mending: Mending, again: bool, dry_run: bool) -> dict[str, Any]:
+    def _send(self, letter: Letter, mending: Mending, again: bool, dry_run: bool) -> dict[str, Any]:
         # Here, for what checks a message brings the decoder's kernels along, which the service needs for nothing else.
-        from saffron.runtime.dead_letters.sending import Sender, described
+        from saffron.runtime.dead_letters.sending import Sender, described, sources
 
         sender = Sender(self._letters, self._group, self._max_future_ms)
-        sending = sender.prepare(letter, source, mending, now_ms(), again=again)
+        sending = sender.prepare(letter, sources(self._tables.streams()), mending, now_ms(), again=again)
         if not dry_run:
             sender.send(sending)
         return described(sending)
@@ -99,22 +93,17 @@ class Desk:
         except InputError as error:
             raise Refused(404, "unknown", str(error)) from error
 
-    def _sources(self) -> dict[str, Source]:
-        from saffron.runtime.dead_letters.sending import sources
-
-        return sources(self._tables.streams())
-
-    def _topic(self, stream: str | None) -> str | None:
+    def _topics(self, stream: str | None) -> list[str] | None:
         if stream is None:
             return None
         row = self._tables.stream(stream)
         if row is None:
             known = ", ".join(str(one["name"]) for one in self._tables.streams())
             raise Refused(400, "stream", f"there is no stream {stream!r}; streams: {known}")
-        return str(row["topic"])
+        return self._letters.topics_of(stream, str(row["topic"]))
 
     def _stream(self, letter: Letter) -> str | None:
-        return next((str(row["name"]) for row in self._tables.streams() if row["topic"] == letter.topic), None)
+        return self._letters.stream_of(letter, {str(row["topic"]): str(row["name"]) for row in self._tables.streams()})
 
 
 def _mending(body: Mapping[str, Any]) -> Mending:

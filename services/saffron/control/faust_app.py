@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import faust
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
+from faust.exceptions import ProducerSendError
 
 from saffron.control.tables import Tables
+from saffron.errors import DeniedError, LogError
 from saffron.runtime.security import MECHANISM, Security
 
 _TAIL = 2000
@@ -66,8 +69,14 @@ class Feed:
         await self._caught_up(ends)
 
     async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
-        """Write one message and wait until the broker has it."""
-        await (await self._topics[topic].send(key=key, value=value))
+        """Write one message and wait until the broker has it. DeniedError, LogError."""
+        producer = await self.app.maybe_start_producer()
+        try:
+            await producer.send_and_wait(topic, key, value, None, None, None)
+        except TopicAuthorizationFailedError as error:
+            raise DeniedError(f"sending to {topic}: it may not be written to (TOPIC_AUTHORIZATION_FAILED)") from error
+        except (KafkaError, ProducerSendError) as error:
+            raise LogError(f"sending to {topic}: {error}") from error
 
     async def stop(self) -> None:
         """Leave the group and close the clients.

@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from saffron.control.checks import Refused, query_error_body
-from saffron.errors import LogError, QueryError, SchemaError, SettingsError
+from saffron.errors import DeniedError, LogError, QueryError, SchemaError, SettingsError
 
 _LOG = logging.getLogger(__name__)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -70,6 +70,9 @@ def guards(host: str, token: str) -> list[Any]:
             return answer(error.body, error.status)
         except SchemaError as error:
             return _refusal(400, "schema", str(error))
+        except DeniedError as error:
+            _LOG.warning("%s %s: %s", request.method, request.path, error)
+            return _refusal(503, "log", str(error))
         except LogError as error:
             return _refusal(503, "log", str(error))
         except SettingsError as error:

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import logging
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from aiohttp import web
@@ -27,11 +27,14 @@ from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.own_modules import import_modules
+from saffron.runtime.rights import require_joinable, require_readable
 from saffron.runtime.security import security_of
 from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
+_AGAIN_SECONDS = 1.0
+_PATIENCE_SECONDS = 4.0
 
 
 def main(settings: Settings) -> int:
@@ -43,14 +46,32 @@ def main(settings: Settings) -> int:
 
 
 async def _serve(settings: Settings) -> int:
-    topics = Topics(settings.prefix)
-    tables = Tables(topics, settings.latency_bound_ms)
+    """Until it is told to stop; where the log fails it begins again, and /readyz says why."""
     health = Health("control")
     probes = HealthServer(health, Metrics(), settings.host, settings.metrics_port)
-    log = connect(settings)
     stop = _stop_signal()
     try:
-        await asyncio.to_thread(_require_topics, log, tables.topics)
+        while not stop.is_set():
+            try:
+                return await _connected(settings, health, stop)
+            except LogError as error:
+                _LOG.warning("control: %s; starting again in %g s", error, _AGAIN_SECONDS)
+                health.waiting("log", str(error))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _AGAIN_SECONDS)
+    finally:
+        probes.close()
+    return 0
+
+
+async def _connected(settings: Settings, health: Health, stop: asyncio.Event) -> int:
+    topics = Topics(settings.prefix)
+    tables = Tables(topics, settings.latency_bound_ms)
+    log = connect(settings)
+    try:
+        health.beat()
+        await asyncio.to_thread(require_readable, log, settings.group("control-rights"), tables.topics)
+        health.done("log")
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
             why = functools.partial(_why, log, topics, settings.group("control-why"))
@@ -62,17 +83,22 @@ async def _serve(settings: Settings) -> int:
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())
                 try:
-                    return await _watch(feed, started, health, stop)
+                    check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
+                    return await _watch(feed, started, health, stop, check)
                 finally:
                     started.cancel()
                     await asyncio.to_thread(tail.close)
     finally:
         log.close()
-        probes.close()
 
 
-async def _watch(feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event) -> int:
-    """Beat while the loop turns; ready once the tables hold what stood in the topics."""
+async def _watch(
+    feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event, check: Callable[[], None]
+) -> int:
+    """Beat while the loop turns; ready once the tables hold what stood in the topics. `check`: LogError where it can be
+    told why they do not come: Faust waits without a word for a right that its group lacks.
+    """
+    checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
     health.done("start")
     while not stop.is_set():
@@ -80,6 +106,9 @@ async def _watch(feed: Feed, started: asyncio.Task[None], health: Health, stop: 
         if started.done():
             started.result()
             health.done("tables")
+        elif asyncio.get_running_loop().time() > checked_at:
+            await asyncio.to_thread(check)
+            checked_at += 10 * _PATIENCE_SECONDS
         if feed.crashed:
             _LOG.error("the Faust app has crashed: ending, so that the supervisor starts a new one")
             return 1
@@ -128,12 +157,6 @@ def _why(log: Log, topics: Topics, group: str, *question: Any) -> Mapping[str, A
     from saffron.control.why import why
 
     return why(log, topics, group, *question)
-
-
-def _require_topics(log: Log, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if log.partitions(name) is None]
-    if missing:
-        raise LogError(f"topic {missing[0]} does not exist: `saffron up` creates all topics")
 
 
 def _stop_signal() -> asyncio.Event:

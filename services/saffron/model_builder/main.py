@@ -8,13 +8,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from saffron.engine.models.event_model import EVENTS, EventModel
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.reader import AnyModel
-from saffron.errors import LogError
+from saffron.errors import DeniedError, LogError
 from saffron.model_builder.batch import Batches, Done, Policy
 from saffron.model_builder.job import Job, Source
 from saffron.model_builder.publisher import Publisher, newest_epoch
@@ -35,6 +36,7 @@ from saffron.runtime.metric_names import (
     RESTARTS,
 )
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.rights import require_readable
 from saffron.runtime.security import security_of
 from saffron.runtime.topics import Topics
 from saffron.spark import gateway, jars
@@ -72,16 +74,14 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
         jvm = gateway.submitted() or _own_jvm(settings, desk.health, Path(folder))
         try:
             store = Store(checkpoint)
-            epoch = store.open(int(time.time() * 1000), newest_epoch(log, topics.models))
+            observed = topics.observations_transitions, topics.observations_latency, topics.observations_features
+            check = partial(require_readable, log, settings.group("model-builder-rights"), observed)
+            epoch = store.open(int(time.time() * 1000), _newest_epoch(log, topics.models, check, desk.health))
             spark = open_session(jvm, session_settings(Path(folder), local=not jvm.submitted))
             source = Source(
                 bootstrap=settings.bootstrap,
                 security=security_of(settings),
-                topics=(
-                    topics.observations_transitions,
-                    topics.observations_latency,
-                    topics.observations_features,
-                ),
+                topics=observed,
                 group=settings.group("model-builder"),
                 checkpoint=checkpoint,
                 interval_ms=settings.model_interval_ms,
@@ -89,7 +89,7 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
             )
             job = Job(spark, source, Batches(store, epoch, publisher.publish, Policy()), desk.done)
             _on_signal(lambda *_: stop.set())
-            status = _run(job, desk, stop)
+            status = _run(job, check, desk, stop)
             spark.stop()
             return status
         except SystemExit:
@@ -98,6 +98,23 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
         finally:
             jvm.close()
             publisher.close()
+
+
+def _newest_epoch(log: Log, topic: str, check: Callable[[], None], health: Health) -> int:
+    """That of the models in the topic, once all can be read that is needed: the JVM that runs by now is worth the wait.
+    `check`: LogError where something else cannot be.
+    """
+    while True:
+        try:
+            newest = newest_epoch(log, topic)
+            check()
+            health.done("log")
+            return newest
+        except LogError as error:
+            _LOG.warning("model-builder: %s; trying again in %g s", error, _AGAIN_SECONDS)
+            health.waiting("log", str(error))
+            health.beat()
+            time.sleep(_AGAIN_SECONDS)
 
 
 def _own_jvm(settings: Settings, health: Health, folder: Path) -> gateway.Gateway:
@@ -116,8 +133,8 @@ def _leave(number: int, frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _run(job: Job, desk: Desk, stop: threading.Event) -> int:
-    """Keep the query running until told to stop."""
+def _run(job: Job, check: Callable[[], None], desk: Desk, stop: threading.Event) -> int:
+    """Keep the query running until told to stop. `check`: tells more of what Kafka denies than Spark does."""
     job.start()
     desk.health.done("start")
     while not stop.wait(_LOOK_SECONDS):
@@ -127,7 +144,8 @@ def _run(job: Job, desk: Desk, stop: threading.Event) -> int:
             continue
         if isinstance(failure, StoreError):
             raise failure
-        _LOG.warning("the streaming query ended, started again in %g s: %s", _AGAIN_SECONDS, _first_line(failure))
+        why = _denied(check) or _first_line(failure)
+        _LOG.warning("the streaming query ended, started again in %g s: %s", _AGAIN_SECONDS, why)
         desk.health.waiting("query", "the streaming query ended; waiting to start it again")
         desk.metrics.add(RESTARTS, 1)
         stop.wait(_AGAIN_SECONDS)
@@ -179,6 +197,16 @@ def _name(model: AnyModel) -> str:
     if isinstance(model, EventModel):
         return f"{model.query}/{EVENTS}"
     return model.query if isinstance(model, TransitionModel) else f"@{model.stream}"
+
+
+def _denied(check: Callable[[], None]) -> str | None:
+    try:
+        check()
+    except DeniedError as error:
+        return str(error)
+    except LogError:
+        pass
+    return None
 
 
 def _first_line(failure: BaseException) -> str:

@@ -27,10 +27,11 @@ Message = tuple[str, bytes, bytes]
 
 @dataclass(frozen=True)
 class Limits:
-    """Times in ms; `results`: most results in one transaction; `queue`: blocks held before the input is paused.
+    """Times in ms; `results`, `bytes`: the most in one transaction; `queue`: blocks held before the input is paused.
 
     `commit_ms`: between transactions with results; `position_ms`: between those that only move the position.
     `retry_ms`: after being fenced, until the group has said whose the partition is.
+    `result_bytes`: the largest result that is written; a dead letter stands in place of a larger one.
     """
 
     commit_ms: int = 20
@@ -39,7 +40,9 @@ class Limits:
     snapshot_ms: int = 10_000
     retry_ms: int = 3000
     results: int = 20_000
+    bytes: int = 64 << 20
     queue: int = 64
+    result_bytes: int = 16_000_000
 
 
 class Observer(Protocol):
@@ -55,10 +58,12 @@ class Observer(Protocol):
 @dataclass(frozen=True)
 class ChainPlan:
     """The parts of one chain. `headers`: those that all its results share; `encode`: a result's JSON as it is written,
-    None for the JSON itself. `commits`, `background`: where it ends its transactions, and writes its snapshots."""
+    None for the JSON itself. `letters`: where dead letters go. `commits`, `background`: where it ends its transactions,
+    and writes its snapshots."""
 
     where: TopicPartition
     output: TopicPartition
+    letters: TopicPartition
     transactional_id: str
     group: str
     directory: Path

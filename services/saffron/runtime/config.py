@@ -21,9 +21,15 @@ _NOT_SETTINGS = frozenset({"SAFFRON_CONFIG", "SAFFRON_CACHE"})
 
 
 def _setting(
-    default: Any, explain: str, low: int | None = None, one_of: tuple[str, ...] = (), *, secret: bool = False
+    default: Any,
+    explain: str,
+    low: int | None = None,
+    one_of: tuple[str, ...] = (),
+    *,
+    high: int | None = None,
+    secret: bool = False,
 ) -> Any:
-    metadata = {"explain": explain, "low": low, "one_of": one_of, "secret": secret}
+    metadata = {"explain": explain, "low": low, "high": high, "one_of": one_of, "secret": secret}
     return field(default=default, metadata=metadata, repr=not secret)
 
 
@@ -81,6 +87,13 @@ class Settings:
     partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
     replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
     commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)
+    result_bytes: int = _setting(
+        16_000_000,
+        "largest result that matcher and greta send; a dead letter says of a larger one what to do. No more than their"
+        " topics take (16 MiB), less what a message has around it",
+        1_000,
+        high=16_000_000,
+    )
     flush_ms: int = _setting(5, "longest wait before windowing sends a block that is not full", 0)
     block_events: int = _setting(
         0,
@@ -162,7 +175,7 @@ def load(
             raw, origin = file[one.name], f"{path}: {one.name}"
         else:
             raw, origin = one.default, "default"
-        values[one.name] = _convert(one.name, raw, one.default, one.metadata["low"], origin)
+        values[one.name] = _convert(one.name, raw, one.default, (one.metadata["low"], one.metadata["high"]), origin)
         if (allowed := one.metadata["one_of"]) and values[one.name] not in allowed:
             raise SettingsError(f"setting {one.name!r} is {raw!r} (from {origin}): it is one of {', '.join(allowed)}")
         origins[one.name] = origin
@@ -231,7 +244,7 @@ def _refuse_unknown(environ: Mapping[str, str], ignored: Collection[str]) -> Non
             raise SettingsError(f"{one.where}: {one.what}; {one.fix}")
 
 
-def _convert(name: str, raw: Any, default: Any, low: int | None, origin: str) -> Any:
+def _convert(name: str, raw: Any, default: Any, bounds: tuple[int | None, int | None], origin: str) -> Any:
     if isinstance(default, Path):
         if isinstance(raw, str | Path):
             return Path(raw)
@@ -241,8 +254,11 @@ def _convert(name: str, raw: Any, default: Any, low: int | None, origin: str) ->
         except ValueError:
             number = None
         if isinstance(number, int) and not isinstance(number, bool):
+            low, high = bounds
             if low is not None and number < low:
                 raise SettingsError(f"setting {name!r} is {number} (from {origin}): it must be at least {low}")
+            if high is not None and number > high:
+                raise SettingsError(f"setting {name!r} is {number} (from {origin}): it must be at most {high}")
             return number
         raise SettingsError(f"setting {name!r} is {raw!r} (from {origin}): a whole number is needed")
     elif isinstance(raw, str):

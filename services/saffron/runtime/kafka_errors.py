@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import AbortableError, DeniedError, FencedError, LogError, UnavailableError
+from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnavailableError
 
 _FENCED = frozenset(
     {
@@ -28,6 +28,7 @@ _DENIED = frozenset(
         KafkaError._AUTHENTICATION,
     }
 )
+_TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 _MOVING = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -48,6 +49,8 @@ def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
         text = f"{doing}: the user may write to no topic at all ({cause.name()})"
     if denies(cause):
         return DeniedError(text)
+    if cause.code() in _TOO_LARGE:
+        return TooLargeError(f"{text}; `saffron doctor` names topics whose max.message.bytes is too small")
     if cause.code() in _FENCED:
         return FencedError(text)
     if cause.txn_requires_abort():

@@ -10,7 +10,7 @@ from typing import Any
 import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import DeniedError, LogError, UnavailableError
+from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableError
 from saffron.runtime.kafka_consumer import offsets_of
 from saffron.runtime.kafka_errors import translate
 from saffron.runtime.kafka_patience import Patience
@@ -158,7 +158,7 @@ class KafkaProducer:
             except KafkaException as error:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
-                    if isinstance(self._failure, DeniedError):  # which is why
+                    if isinstance(self._failure, DeniedError | TooLargeError):  # which is why
                         self._check()
                     raise translate(error, doing) from error
 

@@ -96,6 +96,31 @@ EVENTS_IN = Counter(
 EVENTS_APPLIED = Counter(
     "saffron_events_applied", ("stream", "partition"), "events applied by an operator", "compare with saffron_events_in"
 )
+ROUTED_EVENTS = Counter(
+    "saffron_routed_events",
+    ("stream", "partition"),
+    "events that a stream made from another one was given, by partition of the source",
+    "0 while the source has events: see saffron_route_lag and saffron_routes_waiting",
+)
+ROUTE_LAG = Gauge(
+    "saffron_route_lag",
+    ("stream", "partition"),
+    "messages of the source's partition that are not yet routed to the stream made from it",
+    "growing: windowing is too slow (see saffron_busy_ratio), or the route waits (saffron_routes_waiting)",
+)
+ROUTE_WATERMARK = Gauge(
+    "saffron_route_watermark_seconds",
+    ("stream", "partition"),
+    "event time up to which the source's partition has been routed (seconds since 1970)",
+    "the one furthest behind holds the new stream's watermark; silent: an idle bound (`stream add --idle`)",
+)
+ROUTES_WAITING = Gauge(
+    "saffron_routes_waiting",
+    ("stream", "reason"),
+    "partitions of the source that wait: for a transaction of the last owner to be over (take-over), a schema registry"
+    " (registry), or a topic that is missing (topic)",
+    "take-over for more than some seconds: two members route the same; topic: `saffron stream add` again",
+)
 BLOCKS = Counter("saffron_blocks", ("topic",), "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")
 COMPLEX_EVENTS = Counter(
     "saffron_complex_events", ("query",), "complex events committed", "0: check the query with tail"
@@ -116,7 +141,10 @@ MISTYPED_VALUES = Counter(
     "give the stream a schema (`stream add --schema`)",
 )
 DEAD_LETTERS = Counter(
-    "saffron_dead_letters", ("reason",), "messages that were no usable event", "`saffron dlq list` shows them"
+    "saffron_dead_letters",
+    ("reason",),
+    "messages that were no usable event, and results too large to be sent",
+    "`saffron dlq list` shows them",
 )
 
 # ------------------------------------------------------------ overload

@@ -22,9 +22,10 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
-from saffron.errors import DeniedError, FencedError, GapError, LogError
+from saffron.errors import DeniedError, FencedError, GapError, LogError, TooLargeError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
+from saffron.runtime.large_results import LargeResult
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.snapshots import Snapshot, Snapshots
@@ -32,6 +33,9 @@ from saffron.runtime.tally import Tally
 from saffron.runtime.traces import Headers, trace_headers
 
 _DOUBT_MS = 50
+_FEW, _GROWTH = 16, 8
+"""Results are rendered so many at a time, or so many times as many as the last time, as long as they are small."""
+_SLICE_BYTES = 16 << 20
 
 
 class ResultChain:
@@ -58,7 +62,8 @@ class ResultChain:
         self._pending: Pending | None = None
         self._place = Place(0, 0, 0)
         self._open = False
-        self._sent = 0
+        self._sent = self._sent_bytes = 0
+        self._slice = _FEW
         self._committed_at = self._observed_at = self._snapshot_at = self._snapshot_position = 0
         self._commits = CommitTime()
         self._waited_ms = 0.0
@@ -145,7 +150,7 @@ class ResultChain:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
             self._restart(now_ms + self._limits.retry_ms)
-        except (GapError, DeniedError):
+        except (GapError, DeniedError, TooLargeError):
             raise
         except LogError:
             self._restart(now_ms + _DOUBT_MS)
@@ -171,7 +176,7 @@ class ResultChain:
             state = self._restore(self.operator, snapshot)
         self._reader = BlockReader(plan.decode, state)
         self._snapshot_position = self.position
-        self._sent = 0
+        self._sent = self._sent_bytes = 0
         self._committed_at = self._observed_at = self._snapshot_at = now_ms
         self._consumer.seek(plan.where, self.position)
         self._pause(False)
@@ -242,7 +247,7 @@ class ResultChain:
         assert self._producer is not None
         self._begin()
         start, results = pending.index, pending.results
-        stop = min(len(results), start + self._limits.results - self._sent)
+        stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
         detected = b',"detected_at":%d}' % now_ms
         topic, partition = self._plan.output.topic, self._plan.output.partition
         encode = self._plan.encode
@@ -251,20 +256,39 @@ class ResultChain:
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
         traced = pending.traced
         traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
-        for query, body, trace in zip(queries, bodies, traces, strict=False):
+        too_large = []
+        for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
+            form = body if encode is None else encode(body[:-1] + detected)
+            if len(form) > self._limits.result_bytes:
+                too_large.append(index)
+                self._send_letter(pending, index, body, len(form))
+                continue
+            value = body[:-1] + detected if encode is None else form
             headers = (*shared, ("ce_id", body[ID]), *trace)
-            value = body[:-1] + detected
-            if encode is not None:
-                value = encode(value)
             self._producer.send(topic, partition, value, key=names[query], headers=headers)
-        self.tally.wrote(results, start, stop)
-        self._sent += stop - start
+        self.tally.wrote(results, start, stop, too_large)
+        self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
         if pending.done:
             self._pending = None
             self.tally.finished(pending.applied_ms)
-        if self._sent >= self._limits.results:
+        if self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes:
             self._commit(now_ms, observe=False)
+
+    def _count(self, results: int, size: int) -> None:
+        """So many have been rendered: how many are at the next time, for those of one event may fill the memory."""
+        self._sent += results
+        self._sent_bytes += size
+        self._slice = max(1, min(max(_FEW, _GROWTH * results), _SLICE_BYTES * results // max(1, size)))
+
+    def _send_letter(self, pending: Pending, index: int, body: bytes, size: int) -> None:
+        """In place of a result that is too large (`size`: as it would be written): what is known but for its events."""
+        assert self._producer is not None
+        results = pending.results
+        query, time = results.names[results.query[index]], int(results.last_time[index])
+        found = LargeResult(self._plan.where, pending.offset, index, query, body[ID].decode(), time, size, body)
+        letters, letter = self._plan.letters, found.letter(self._limits.result_bytes)
+        self._producer.send(letters.topic, letters.partition, letter, key=found.key)
 
     # ------------------------------------------------------------ transactions
 
@@ -295,7 +319,7 @@ class ResultChain:
         self._commits.begin()
         membership = self._consumer.membership()
         self._ending = self._plan.commits(partial(self._end, self._producer, reached, membership))
-        self._open, self._sent = False, 0
+        self._open, self._sent, self._sent_bytes = False, 0, 0
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
 

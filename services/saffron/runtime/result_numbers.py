@@ -10,9 +10,11 @@ import numpy as np
 from saffron.runtime.config import Settings
 from saffron.runtime.digest import Digest
 from saffron.runtime.histogram import Buckets
+from saffron.runtime.large_results import REASON as TOO_LARGE
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import (
+    DEAD_LETTERS,
     DETECTION_LATENCY,
     EVENTS_APPLIED,
     LATENCY_BOUND,
@@ -47,6 +49,7 @@ class ResultNumbers:
         self._metrics = metrics
         self._shell = shell
         self._bound_ms = settings.latency_bound_ms
+        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins with its first letter shows no increase
         metrics.set(LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
         self._input = ShellNumbers(metrics, shell, settings.group(service))
         self._told: dict[tuple[TopicPartition, str], float] = {}
@@ -69,6 +72,7 @@ class ResultNumbers:
             events = self._grown(where, "events", chain.tally.events)
             self._metrics.add(EVENTS_APPLIED, events, *labels)
             self._metrics.add(TRANSACTION_ABORTS, self._grown(where, "aborts", chain.tally.aborts))
+            self._metrics.add(DEAD_LETTERS, self._grown(where, "too large", chain.tally.too_large), TOO_LARGE)
             digests.append(
                 Digest(
                     service=self._service,

@@ -99,13 +99,17 @@ class ResultService:
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
+        self._letters = log.partitions(self._topics.dead_letters) or 1
         self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
         self._told: dict[TopicPartition, Told] = {}
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
         self._form = ResultForm(settings, kind.output, self._output, health, self._background)
         limits = Limits(
-            commit_ms=settings.commit_ms, snapshot_ms=settings.snapshot_ms, retry_ms=settings.session_ms // 2
+            commit_ms=settings.commit_ms,
+            snapshot_ms=settings.snapshot_ms,
+            retry_ms=settings.session_ms // 2,
+            result_bytes=settings.result_bytes,
         )
         self.shell: LastHop[ResultChain] = LastHop(
             log,
@@ -155,6 +159,7 @@ class ResultService:
         return ChainPlan(
             where=where,
             output=TopicPartition(self._output, where.partition % self._outputs),
+            letters=TopicPartition(self._topics.dead_letters, where.partition % self._letters),
             transactional_id=f"{self._settings.prefix}{kind.service}.{stream}.{where.partition}",
             group=self._settings.group(kind.service),
             commits=self._background,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,11 +19,12 @@ class Tally:
 
     `stages`: by stage, ms of each block: "apply" from its record's time in the log until it is applied, "commit" (of
     blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long
-    each snapshot held the chain up.
+    each snapshot held the chain up. `too_large`: results in whose place a dead letter stands.
     """
 
     events: int = 0
     results: int = 0
+    too_large: int = 0
     processing_ns: int = 0
     commits: int = 0
     aborts: int = 0
@@ -32,14 +34,19 @@ class Tally:
     snapshot_ms: list[float] = field(default_factory=list)
     _written: list[tuple[str, NDArray[np.int64]]] = field(default_factory=list)
     _finished: list[float] = field(default_factory=list)
+    _left_out: int = 0
 
     def applied(self, appended_ms: float, now_ms: float) -> None:
         """A block has been applied whose record has stood in the log since `appended_ms`."""
         self._stage("apply", now_ms - appended_ms)
 
-    def wrote(self, results: Results, start: int, stop: int) -> None:
-        """Results start..stop-1 are in the open transaction (no loop over results)."""
+    def wrote(self, results: Results, start: int, stop: int, too_large: Sequence[int] = ()) -> None:
+        """Results start..stop-1 are in the open transaction (no loop over results), but for those `too_large`."""
         queries, times = results.query[start:stop], results.last_time[start:stop]
+        if too_large:
+            left_out = np.array(too_large) - start
+            queries, times = np.delete(queries, left_out), np.delete(times, left_out)
+            self._left_out += len(too_large)
         for index, name in enumerate(results.names):
             mine = times[queries == index]
             if len(mine):
@@ -52,6 +59,7 @@ class Tally:
     def committed(self, now_ms: float) -> None:
         """The open transaction stands."""
         self.commits += 1
+        self.too_large += self._left_out
         for name, times in self._written:
             self.results += len(times)
             self.latencies.setdefault(name, []).append(now_ms - times.astype(np.float64))
@@ -63,6 +71,7 @@ class Tally:
         """The open transaction will never stand."""
         self._written.clear()
         self._finished.clear()
+        self._left_out = 0
 
     def drain_latencies(self) -> dict[str, Milliseconds]:
         """Detection latencies by query, since the last call."""

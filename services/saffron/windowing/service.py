@@ -59,7 +59,7 @@ class WindowingService:
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
         self._now = 0
         self._formats = Formats(settings.registry_auth, health, lambda: self._now, background)
-        self._router = Router(log, settings, self._desk, self._formats, background)
+        self._router = Router(log, settings, metrics, self._desk, self._formats, background)
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
         self._letters = log.partitions(self._topics.dead_letters) or 1
@@ -185,6 +185,7 @@ class WindowingService:
 
         for digest in self._numbers.report(now_ms, interval, silent):
             send(self._producer, self._topics, digest)
+        self._router.report()
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 
 

@@ -55,6 +55,7 @@ def test_windowing_may_make_streams_from_others_but_write_no_event_into_the_defa
 def test_a_user_may_do_what_its_service_does_and_no_more() -> None:
     assert allowed("saffron-greta") == {
         "topic saffron.admitted": ["Read"],
+        "topic saffron.dead-letters": ["Write"],
         "topic saffron.health": ["Write"],
         "topic saffron.load": ["Write"],
         "topic saffron.queries": ["Read"],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
 
+from saffron.cli.checks.finding import OK, Finding
 from saffron.cli.checks.look import Digest, Look
 from saffron.cli.standing import Standing
 from saffron.runtime.config import Settings
@@ -27,6 +28,11 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["type", "symbol", "price"],
 }
 TEXT = "PATTERN SEQ(Quote a, Quote b) WHERE [symbol] AND a.price > b.price WITHIN 1 hour"
+
+
+def bad(findings: Iterator[Finding]) -> list[Finding]:
+    """Those that are not well."""
+    return [one for one in findings if one.state != OK]
 
 
 def topics() -> dict[str, TopicFacts]:

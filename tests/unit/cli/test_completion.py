@@ -1,7 +1,9 @@
-"""Completion, in bash itself; and what may not be imported while somebody waits for a key."""
+"""Completion, in the shells that are installed; and what may not be imported while somebody waits for a key."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 import typer
 
 from saffron.cli import completion_tree, main
+from saffron.cli.completion import SHELLS
 from saffron.cli.completion_shells import script
 from saffron.cli.completion_tree import Command, commands, known_names
 from saffron.cli.live_names import live_names
@@ -33,33 +36,54 @@ def names() -> dict[str, tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def bash(tree: list[Command], names: dict[str, tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the completion, and a `saffron` whose system has two queries and a stream."""
-    folder = tmp_path_factory.mktemp("bash")
-    (folder / "completion.bash").write_text(script("bash", tree, names), "utf-8")
+def folder(tree: list[Command], names: dict[str, tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the completions, and a `saffron` whose system has two queries and a stream."""
+    folder = tmp_path_factory.mktemp("shells")
+    for shell in SHELLS:
+        (folder / f"completion.{shell}").write_text(script(shell, tree, names), "utf-8")
+    (folder / "fpath").mkdir()
+    (folder / "fpath" / "_saffron").write_text(script("zsh", tree, names), "utf-8")
     program = folder / "saffron"
     program.write_text('#!/bin/sh\n[ "$2" = queries ] && echo rally && echo rise || echo trades\n', "utf-8")
     program.chmod(0o755)
+    (folder / "empty").mkdir()
     return folder
 
 
-def completed(folder: Path, line: str) -> list[str]:
-    """What bash offers at the end of a line."""
-    words = line.split(" ")
-    asked = " ".join(f"'{one}'" for one in [str(folder / "saffron"), *words[1:]])
-    driver = f"""set -eu
+def completed(folder: Path, shell: str, line: str) -> list[str]:
+    """What a shell offers at the end of a line, in a folder without files."""
+    words = " ".join(f"'{one}'" for one in line.split(" "))
+    driver = DRIVERS[shell].format(folder=folder, line=line, words=words, last=line.count(" "))
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder)}
+    command = [shell.partition(" ")[0], *FLAGS[shell], "-c", driver]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder / "empty")
+    assert (done.returncode, done.stderr) == (0, "")
+    return [one.partition("\t")[0] for one in done.stdout.splitlines() if one]
+
+
+# zsh's completion needs a terminal: `compadd`, which ends every completion, is asked what it was given.
+ZSH = """
+compdef() {{ :; }}; _files() {{ :; }}
+compadd() {{ shift; for one in "$@"; do case $one in ${{words[CURRENT]}}*) print -r -- $one ;; esac; done }}
+{ready}
+words=({words}); CURRENT=$#words; _saffron
+"""
+DRIVERS = {
+    "bash": """set -eu
 source {folder}/completion.bash
-COMP_WORDS=({asked}); COMP_CWORD={len(words) - 1}; COMPREPLY=()
+COMP_WORDS=({words}); COMP_CWORD={last}; COMPREPLY=()
 _saffron || true
 printf '%s\\n' "${{COMPREPLY[@]-}}"
-complete -p saffron >&2
-"""
-    done = subprocess.run(["bash", "-c", driver], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "-F _saffron saffron" in done.stderr
-    return done.stdout.split()
+[[ $(complete -p saffron) = *"-F _saffron saffron" ]]
+""",
+    "fish": "source {folder}/completion.fish; complete -C '{line}'",
+    "zsh": ZSH.replace("{ready}", "source {folder}/completion.zsh"),
+    "zsh by fpath": ZSH.replace("{ready}", "fpath=({folder}/fpath); autoload -Uz _saffron"),
+}
+FLAGS = {"bash": [], "fish": ["--no-config"], "zsh": ["-f"], "zsh by fpath": ["-f"]}
 
 
+@pytest.mark.parametrize("shell", DRIVERS)
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -70,7 +94,8 @@ complete -p saffron >&2
         ("saffron query show ra", ["rally"]),
         ("saffron query show rally --ver", ["--versions"]),
         ("saffron query add --shed gspice", ["gspice-h", "gspice-tree", "gspice-forest"]),
-        ("saffron produce x.ndjson --stream ", ["trades"]),
+        ("saffron produce query --stream ", ["trades"]),
+        ("saffron query pause list ", ["rally", "rise"]),
         ("saffron top --in", ["--interval"]),
         ("saffron run win", ["windowing"]),
         ("saffron up --without gr", ["greta"]),
@@ -79,14 +104,16 @@ complete -p saffron >&2
         ("saffron query add --timeout ", []),
     ],
 )
-def test_bash_completes(bash: Path, line: str, offered: list[str]) -> None:
-    assert completed(bash, line) == offered
+def test_a_shell_completes(folder: Path, shell: str, line: str, offered: list[str]) -> None:
+    if shutil.which(shell.partition(" ")[0]) is None:
+        pytest.skip(f"{shell.partition(' ')[0]} is not installed")
+    assert sorted(completed(folder, shell, line)) == sorted(offered)
 
 
 def test_every_command_option_and_shedder_is_in_every_script(
     tree: list[Command], names: dict[str, tuple[str, ...]]
 ) -> None:
-    for shell in ("bash", "zsh", "fish"):
+    for shell in SHELLS:
         text = script(shell, tree, names)
         for one in tree:
             assert all(word in text for word in one.path.split())

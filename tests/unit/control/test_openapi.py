@@ -18,9 +18,10 @@ from saffron.engine.windows.operator import REASONS
 from saffron.errors import UnavailableError
 from saffron.language.shedding import SHEDDERS
 from saffron.runtime.health import Health
+from saffron.runtime.large_results import REASON as TOO_LARGE
 from tests.unit.control.described import operations
 from tests.unit.control.world import TEXT, TOPICS, Ask, World, add
-from tests.unit.runtime.written import write_block, write_letter
+from tests.unit.runtime.written import write_block, write_letter, write_result_letter
 
 OPERATIONS = {one["operationId"]: (method.upper(), path, one) for method, path, one in operations()}
 GUARDED = {name: parts for name, parts in OPERATIONS.items() if parts[1].startswith("/api/")}
@@ -41,7 +42,7 @@ def test_it_has_every_route_and_no_other() -> None:
 
 def test_lists_in_it_are_those_of_the_code() -> None:
     schemas = document()["components"]["schemas"]
-    assert set(schemas["Reason"]["enum"]) == set(REASONS)
+    assert set(schemas["Reason"]["enum"]) == {*REASONS, TOO_LARGE}
     assert set(schemas["Shed"]["enum"]) == set(SHEDDERS)
 
 
@@ -63,6 +64,10 @@ def with_events(world: World) -> None:
 
 def with_letter(world: World) -> None:
     write_letter(world.log, TOPICS, 0, EVENT, "schema", "attribute 'price' of type Stock should be text, and is 2")
+
+
+def with_result(world: World) -> None:
+    write_result_letter(world.log, TOPICS, 0, "rally")
 
 
 def with_letter_of_nobody(world: World) -> None:
@@ -140,12 +145,14 @@ CASES = [
     Case("listDeadLetters", 400, LETTERS + "?stream=nowhere"),
     Case("listDeadLetters", 503, setup=without_broker),
     Case("showDeadLetter", 200, LETTERS + "/events/0/0", setup=with_letter),
+    Case("showDeadLetter", 200, LETTERS + "/admitted/0/4.1", setup=with_result),
     Case("showDeadLetter", 404, LETTERS + "/events/0/0"),
     Case("showDeadLetter", 503, LETTERS + "/events/0/0", setup=without_broker),
     Case("sendDeadLetterAgain", 200, LETTERS + "/events/0/0/send-again", {"set": {"price": 3}}, with_letter),
     Case("sendDeadLetterAgain", 400, LETTERS + "/events/0/0/send-again", {"value": 3}, with_letter),
     Case("sendDeadLetterAgain", 404, LETTERS + "/events/0/0/send-again", {}),
     Case("sendDeadLetterAgain", 409, LETTERS + "/events/0/0/send-again", {}, with_letter_of_nobody),
+    Case("sendDeadLetterAgain", 409, LETTERS + "/admitted/0/4.1/send-again", {}, with_result),
     Case("sendDeadLetterAgain", 503, LETTERS + "/events/0/0/send-again", {}, without_broker),
     *(Case(name, 200) for name in ("listStreams", "listModels", "listLoad", "listResults", "live")),
     Case("listResults", 400, "/api/results?count=x"),

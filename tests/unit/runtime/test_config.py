@@ -39,6 +39,7 @@ def test_data_and_snapshots_follow_the_users_directories() -> None:
         ({"SAFFRON_COMIT_MS": "5"}, r"^variable SAFFRON_COMIT_MS: there is no such setting; did you mean 'commit_ms'"),
         ({"SAFFRON_COMMIT_MS": "soon"}, r"^setting 'commit_ms' is 'soon' \(from SAFFRON_COMMIT_MS\): a whole number"),
         ({"SAFFRON_COMMIT_MS": "0"}, r"^setting 'commit_ms' is 0 \(from SAFFRON_COMMIT_MS\): it must be at least 1$"),
+        ({"SAFFRON_RESULT_BYTES": "99000000"}, r"^setting 'result_bytes' is 99000000 .*: it must be at most 16000000$"),
         ({"SAFFRON_CONFIG": "/no/such.toml"}, r"^settings file /no/such.toml \(from SAFFRON_CONFIG\) does not exist$"),
     ],
 )

@@ -7,7 +7,7 @@ import threading
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import AbortableError, DeniedError, FencedError, LogError, UnavailableError
+from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnavailableError
 from saffron.runtime.kafka_errors import passing, translate
 from saffron.runtime.kafka_patience import Patience
 from saffron.runtime.kafka_producer import _not_queued
@@ -25,7 +25,9 @@ from saffron.runtime.kafka_producer import _not_queued
         (KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED, "x", False, False, True), DeniedError),
         (KafkaError(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "x", True, False, False), DeniedError),
         (KafkaError(KafkaError._AUTHENTICATION), DeniedError),
-        (KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), LogError),
+        (KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), TooLargeError),
+        (KafkaError(KafkaError.RECORD_LIST_TOO_LARGE, "x", False, False, True), TooLargeError),
+        (KafkaError(KafkaError.INVALID_MSG), LogError),
     ],
 )
 def test_errors_are_told_apart_by_their_flags(error: KafkaError, kind: type[LogError]) -> None:

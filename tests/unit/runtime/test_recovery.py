@@ -100,6 +100,7 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
         return ChainPlan(
             where=where,
             output=TopicPartition("complex-events", where.partition),
+            letters=TopicPartition("dead-letters", where.partition),
             transactional_id=f"matcher.{where.partition}",
             group="matcher",
             directory=world.snapshots / str(where.partition),

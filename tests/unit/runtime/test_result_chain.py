@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import orjson
 import pytest
 
 from saffron.engine.events.block import Block
-from saffron.errors import AbortableError, FencedError, GapError, LogError
+from saffron.errors import AbortableError, FencedError, GapError, LogError, TooLargeError
 from saffron.runtime.background import Background, at_once
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Place
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
@@ -26,7 +27,7 @@ from tests.unit.runtime.some_time import Later
 
 T = TypeVar("T")
 
-WHERE, OUTPUT = TopicPartition("admitted", 0), TopicPartition("results", 0)
+WHERE, OUTPUT, LETTERS = (TopicPartition(topic, 0) for topic in ("admitted", "results", "letters"))
 LIMITS = Limits(commit_ms=10, position_ms=50, observe_ms=20, snapshot_ms=1_000, retry_ms=500, results=4, queue=8)
 
 
@@ -41,7 +42,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: self.now, session_timeout=10_000)
-        for name in ("admitted", "results", "observations.latency"):
+        for name in ("admitted", "results", "letters", "observations.latency"):
             self.broker.create(TopicSpec(name, 1, {}))
         self._producer = MemoryLog(self.broker).producer()
         self._producer.send("admitted", 0, b"", headers=ClaimTag("0" * 32).headers())
@@ -60,7 +61,9 @@ class Bench:
         consumer = log.consumer("matcher", committed_only=True)
         consumer.assign({WHERE: 0})
         consumer.pause([WHERE])
-        plan = ChainPlan(WHERE, OUTPUT, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode)
+        plan = ChainPlan(
+            WHERE, OUTPUT, LETTERS, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode
+        )
         plan = replace(plan, background=background, commits=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
@@ -120,6 +123,41 @@ def test_an_event_with_very_many_results_is_cut_into_transactions(bench: Bench) 
     again, _ = bench.chain()
     bench.drive(again, bench.now + 200)
     assert bench.results() == bench.expected()
+
+
+def test_large_results_are_cut_into_transactions_by_their_bytes(bench: Bench) -> None:
+    bench.block(0, 100, 1)
+    size = len(bench.expected()[0])
+    chain, _ = bench.chain(replace(LIMITS, commit_ms=10_000, results=10_000, bytes=10 * size))
+    bench.drive(chain, 1)
+    assert bench.results() == bench.expected()
+    assert chain.tally.commits == 2, "a few at first, whose size is not known, then as many as that allows"
+
+
+def test_in_place_of_a_result_that_is_too_large_stands_a_dead_letter(bench: Bench) -> None:
+    bench.block(1, 0, 12)
+    *small, first, second = bench.expected()
+    limits = replace(LIMITS, result_bytes=len(small[-1]))
+    chain, log = bench.chain(limits)
+    log.inject("commit", AbortableError("x"), after=False)
+    bench.drive(chain, 200)
+    again, _ = bench.chain(limits)
+    bench.drive(again, bench.now + 200)
+    assert bench.results() == small
+    records = bench.broker.partition(LETTERS).read(0, 100, True)[0]
+    assert [record.key for record in records] == [b"admitted/0/1.11", b"admitted/0/1.12"]
+    letters = [orjson.loads(record.value or b"") for record in records]
+    assert [one["result"]["id"] for one in letters] == [orjson.loads(one)["id"] for one in (first, second)]
+    assert (chain.tally.results, chain.tally.too_large) == (11, 2)
+    assert bench.place.offset == 2
+
+
+def test_what_the_topic_does_not_take_all_the_same_is_told(bench: Bench) -> None:
+    bench.block(1)
+    chain, log = bench.chain()
+    log.inject("commit", TooLargeError("x"), after=False)
+    with pytest.raises(TooLargeError):
+        bench.drive(chain, 200)
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -27,10 +27,18 @@ def test_results_count_when_they_are_committed() -> None:
     assert (tally.drain_latencies(), tally.drain_stages()) == ({}, {})
 
 
+def test_results_that_are_too_large_are_counted_apart() -> None:
+    tally = Tally()
+    tally.wrote(RESULTS, 1, 3, [2])
+    tally.committed(70.0)
+    assert (tally.results, tally.too_large) == (1, 1)
+    assert {query: times.tolist() for query, times in tally.drain_latencies().items()} == {"fake": [70.0]}
+
+
 def test_what_is_aborted_never_counts() -> None:
     tally = Tally()
-    tally.wrote(RESULTS, 0, 3)
+    tally.wrote(RESULTS, 0, 3, [0])
     tally.finished(50.0)
     tally.forget()
     tally.committed(70.0)
-    assert (tally.results, tally.drain_latencies(), tally.drain_stages()) == (0, {}, {})
+    assert (tally.results, tally.too_large, tally.drain_latencies(), tally.drain_stages()) == (0, 0, {}, {})

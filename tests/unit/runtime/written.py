@@ -10,6 +10,7 @@ import orjson
 from saffron.engine.events.codec import encode_block
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.operator import WindowingOperator
+from saffron.runtime.large_results import LargeResult
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.tags import BlockTag
 from saffron.runtime.topics import Topics
@@ -43,6 +44,18 @@ def write_letter(
     producer.send(topics.dead_letters, partition, orjson.dumps(row), key=name.encode())
     producer.flush(1.0)
     return name
+
+
+def write_result_letter(log: Log, topics: Topics, partition: int, query: str) -> str:
+    """The dead letter of a result that was too large, as the matcher writes it; its id."""
+    body = b'{"id":"%s","key":{},"start":5,"end":9,"window":null,"events":{}}' % (b"0" * 32)
+    where = TopicPartition(topics.admitted, partition)
+    found = LargeResult(where, 4, 1, query, "0" * 32, 5_000, len(body), body)
+    producer = log.producer("matcher.0")
+    producer.begin()
+    producer.send(topics.dead_letters, partition, found.letter(20), key=found.key)
+    producer.commit()
+    return found.key.decode()
 
 
 def _high(log: Log, topic: str, partition: int) -> int:

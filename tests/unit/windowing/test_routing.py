@@ -11,11 +11,19 @@ import orjson
 import pytest
 
 from saffron.engine.events.codec import decode_block
+from saffron.errors import AbortableError
 from saffron.runtime.block_reader import BlockReader
 from saffron.runtime.config import Settings
 from saffron.runtime.health import Health
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.metric_names import (
+    ROUTE_LAG,
+    ROUTE_WATERMARK,
+    ROUTED_EVENTS,
+    ROUTES_WAITING,
+    TRANSACTION_ABORTS,
+)
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.murmur2 import partition_of
 from saffron.runtime.topics import Topics, stream_topics, topic_files, topic_specs
@@ -32,13 +40,15 @@ DISORDER = 500
 
 @dataclass
 class System:
-    """Two members of `windowing` over a source of three partitions, and a stream made from it, of two."""
+    """Members of `windowing` over a source of three partitions, and a stream made from it, of two."""
 
     seed: int
     directory: Path
     chaos: Chaos = field(default_factory=Chaos)
     idle: int | None = None
+    members: int = 2
     sent: list[bytes] = field(default_factory=list)
+    metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
         self.world = World(self.seed, self.directory, self.chaos)
@@ -60,10 +70,10 @@ class System:
             block_events=16,
         )
         beside = SomeTime(self.world.random)
-        for member in range(2):
+        for member in range(self.members):
             self.world.add(
                 f"windowing-{member}",
-                lambda log: WindowingService(log, settings, Metrics(), Health("test"), background=beside),
+                lambda log: WindowingService(log, settings, self.metrics, Health("test"), background=beside),
             )
 
     def send(self, source: int, ts: int, sector: str | None) -> None:
@@ -95,6 +105,14 @@ class System:
         return [
             pair for one in columns for pair in zip(one.ts.tolist(), one.attributes["n"].data.tolist(), strict=True)
         ]
+
+    def tell(self) -> None:
+        """Everybody's next digest."""
+        for _ in range(30):
+            self.world.now += 50
+            for process in self.world.processes:
+                assert process.service is not None
+                process.service.step(self.world.now)
 
     def ended(self) -> bool:
         reader = [BlockReader(decode_block) for _ in range(TARGETS)]
@@ -162,3 +180,33 @@ def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
     reader = BlockReader(decode_block)
     blocks = map(reader.accept, system.world.broker.partition(partition).read(0, 1000, False)[0])
     assert sum(len(block.columns) for block in blocks if block is not None) == 1
+
+
+def test_it_is_counted_what_was_routed_and_how_far_each_source_is(tmp_path: Path) -> None:
+    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0), members=1)
+    for number in range(10):
+        system.send(number % SOURCES, 1_000_000 + number, "tech")
+    system.world.settle(lambda: len(system.routed()) == 10)
+    (log,) = (process.log for process in system.world.processes)
+    assert log is not None
+    log.inject("commit", AbortableError("x"), after=False)
+    system.send(0, 1_000_100, "food")
+    system.world.run(100)
+    system.world.settle(lambda: len(system.routed()) == 11)
+    system.tell()
+    metrics, labels = system.metrics, [(NAME, str(source)) for source in range(SOURCES)]
+    assert [metrics.value(ROUTED_EVENTS, *one) for one in labels] == [5, 3, 3]
+    assert [metrics.value(ROUTE_LAG, *one) for one in labels] == [0, 0, 0]
+    reached = [round(1_000 * metrics.value(ROUTE_WATERMARK, *one)) + DISORDER for one in labels]
+    assert reached == [1_000_100, 1_000_007, 1_000_008]
+    assert (metrics.total(TRANSACTION_ABORTS), metrics.total(ROUTES_WAITING)) == (1, 0)
+
+
+def test_a_route_whose_topic_is_missing_waits_for_it(tmp_path: Path) -> None:
+    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0), members=1)
+    row = {"name": "lost", "topic": "t.lost", "key": "sector", "schema": None, "from": "events"}
+    system.producer.send(TOPICS.streams, 0, orjson.dumps(row), key=b"lost")
+    system.producer.flush(1)
+    system.world.settle(lambda: True)
+    system.tell()
+    assert system.metrics.value(ROUTES_WAITING, "lost", "topic") == 1

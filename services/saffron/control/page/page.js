@@ -313,7 +313,7 @@ function fillLetter(row, one) {
   return row;
 }
 
-const letterPath = (one) => `/api/dead-letters/${encodeURIComponent(one.topic)}/${one.partition}/${one.offset}`;
+const letterPath = (one) => `/api/dead-letters/${one.id}`;
 
 async function readLetter(row, one) {
   const inside = row.querySelector(".inside");
@@ -327,6 +327,7 @@ async function readLetter(row, one) {
 }
 
 function letterParts(whole) {
+  if (whole.result) return resultParts(whole);
   const bytes = element("pre", { textContent: whole.hex, hidden: true, className: "hex" });
   const text = element("textarea", { value: whole.encoding === "utf-8" ? whole.value ?? "" : "", rows: 4, spellcheck: false, ariaLabel: "The message, to be mended" });
   const answer = element("pre", { className: "answer", role: "status" });
@@ -341,6 +342,12 @@ function letterParts(whole) {
       element("button", { textContent: "Try", className: "try", title: "Say what would be sent, and send nothing", onclick: () => send(true) }),
       element("button", { textContent: "Send again", className: "main send", onclick: () => send(false) })),
   ];
+}
+
+// A result that was too large has no bytes to look at, and cannot be sent again.
+function resultParts(whole) {
+  const about = `${whole.id}, stream ${whole.stream ?? "none"}, ${whole.bytes} bytes, query ${whole.result.query}: a result, which cannot be sent again`;
+  return [element("p", { className: "dim", textContent: about }), element("pre", { className: "shown", textContent: whole.shown })];
 }
 
 async function sendAgain(whole, text, dry, answer, again = false) {

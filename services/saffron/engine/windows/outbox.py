@@ -11,10 +11,13 @@ import numpy as np
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
-from saffron.engine.events.tables import empty_columns, prune_columns
+from saffron.engine.events.tables import bytes_at_most, empty_columns, prune_columns, slice_columns
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, joined, lowest_from
 from saffron.engine.windows.in_force import InForce
+
+_BLOCK_BYTES = 8 << 20
+"""A block's events are cut to fit: half of what a message may have, for controls and what the shedder writes in."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +113,10 @@ class Outbox:
         stop = 0
         done = False
         while not done:
-            piece = self._piece(stop, pending, watermark, limit)
+            columns = _fitting(pending.part(stop, stop + limit).columns)
+            piece = self._piece(stop, pending, watermark, len(columns))
             stop, done = piece.stop, piece.last
-            block = self._block(piece, pending, checkpoint_every)
+            block = self._block(piece, pending, columns, checkpoint_every)
             if block is None:
                 return
             left = int(lowest[stop]) if stop < len(lowest) else None
@@ -150,7 +154,8 @@ class Outbox:
             return Piece(start, stop, min(watermark, int(pending.columns.ts[stop])), None, last=False)
         return Piece(start, stop, watermark, None, last=True)
 
-    def _block(self, piece: Piece, pending: Arrivals, checkpoint_every: int) -> Block | None:
+    def _block(self, piece: Piece, pending: Arrivals, columns: Columns, checkpoint_every: int) -> Block | None:
+        """`columns`: of the piece's events, and perhaps of some behind them."""
         next_seq = self.written_seq + piece.stop - piece.start
         controls = self._take_controls(piece, next_seq)
         if piece.start == piece.stop and not controls and piece.cut is None and piece.watermark <= self.watermark:
@@ -163,7 +168,7 @@ class Outbox:
         if piece.cut is not None and piece.cut.offset is not None:
             self.ended = piece.cut.offset
         return Block(
-            columns=prune_columns(pending.part(piece.start, piece.stop).columns),
+            columns=_first(columns, piece.stop - piece.start),
             first_seq=self.written_seq,
             next_seq=next_seq,
             watermark=max(piece.watermark, self.watermark),
@@ -198,3 +203,15 @@ class Outbox:
             else:
                 del self._opened[name]
         return taken
+
+
+def _fitting(columns: Columns) -> Columns:
+    """The first of these events, as many as surely fit into a message; one does, by the limit on an event."""
+    found = prune_columns(columns)
+    while len(found) > 1 and bytes_at_most(found) > _BLOCK_BYTES:
+        found = _first(found, len(found) // 2)
+    return found
+
+
+def _first(columns: Columns, count: int) -> Columns:
+    return columns if count == len(columns) else prune_columns(slice_columns(columns, 0, count))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import orjson
 
@@ -28,6 +29,7 @@ class Letter:
     """A message that was no event of its stream. `at`: when it was put aside, `timestamp`: its own time (ms both).
 
     `value`: its original bytes, None where it had none. `body`: the dead letter's own message.
+    `result`: of a result that was too large to be sent what is known of it; the place is that of its block then.
     """
 
     topic: str
@@ -38,13 +40,15 @@ class Letter:
     detail: str
     value: bytes | None
     at: int
+    result: Mapping[str, Any] | None = None
     attempts: tuple[Attempt, ...] = ()
     body: bytes = field(default=b"", repr=False)
 
     @property
     def id(self) -> str:
-        """TOPIC/PARTITION/OFFSET of the original message: the key of its dead letter."""
-        return f"{self.topic}/{self.partition}/{self.offset}"
+        """TOPIC/PARTITION/OFFSET of the original message, of a result with .INDEX: the key of its dead letter."""
+        index = "" if self.result is None else f".{self.result['index']}"
+        return f"{self.topic}/{self.partition}/{self.offset}{index}"
 
 
 def gather(records: Iterable[Record]) -> dict[str, Letter]:
@@ -71,7 +75,7 @@ def _read(record: Record) -> Letter:
     if value is not None:
         value = base64.b64decode(value) if row["encoding"] == "base64" else value.encode()
     parts = {name: row[name] for name in ("topic", "partition", "offset", "timestamp", "reason", "detail")}
-    return Letter(**parts, value=value, at=record.timestamp, body=body)
+    return Letter(**parts, value=value, at=record.timestamp, result=row.get("result"), body=body)
 
 
 def _with(attempts: tuple[Attempt, ...], record: Record) -> tuple[Attempt, ...]:

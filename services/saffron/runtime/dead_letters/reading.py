@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -23,15 +23,15 @@ _PATIENCE = 100_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which letters: all, or those of a reason, or of a topic (full name)."""
+    """Which letters: all, or those of a reason, or of some topics (full names)."""
 
     reason: str | None = None
-    topic: str | None = None
+    topics: Collection[str] | None = None
 
 
 @dataclass(frozen=True)
 class Found:
-    """`letters`: the newest first. `reasons`: how many of each reason there are on the wanted topic.
+    """`letters`: the newest first. `reasons`: how many of each reason there are of the wanted topics.
 
     `looked_at`: letters that were looked at; `whole`: these were all that there are.
     """
@@ -57,7 +57,7 @@ class DeadLetters:
             ends = {place: consumer.watermarks(place) for place in places}
             starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
             letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else {}
-        there = [one for one in letters.values() if wanted.topic in (None, one.topic)]
+        there = [one for one in letters.values() if wanted.topics is None or one.topic in wanted.topics]
         chosen = [one for one in there if wanted.reason in (None, one.reason)]
         chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
         whole = all(starts[place] == ends[place][0] for place in starts)
@@ -74,8 +74,23 @@ class DeadLetters:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
         return next(iter(letters.values()))
 
+    def stream_of(self, letter: Letter, names: Mapping[str, str]) -> str | None:
+        """The stream of a letter; None: there is none any more. `names`: of the streams, by their topics."""
+        if letter.result is None:
+            return names.get(letter.topic)
+        stream = self.topics.stream_of(letter.topic)
+        return stream if stream in names.values() else None
+
+    def topics_of(self, stream: str, topic: str) -> list[str]:
+        """What letters of a stream are about: its topic, and the blocks that results come from."""
+        return [topic, self.topics.admitted_of(stream)]
+
     def original(self, letter: Letter) -> Record | None:
-        """The message itself, with key and headers; None: it is no longer in its topic. UnavailableError."""
+        """The message itself, with key and headers; None: it is no longer in its topic, or is a result, which never was
+        in any. UnavailableError.
+        """
+        if letter.result is not None:
+            return None
         place = TopicPartition(letter.topic, letter.partition)
         with self._consumer() as consumer:
             low, high = consumer.watermarks(place) if self.log.partitions(letter.topic) else (0, 0)
@@ -92,17 +107,18 @@ class DeadLetters:
 
     def _place(self, name: str) -> tuple[tuple[bytes, bytes], TopicPartition]:
         topic, partition, offset = (["", "", "", *name.rsplit("/", 2)])[-3:]
-        if not (topic and partition.isdecimal() and offset.isdecimal()):
+        if not (topic and partition.isdecimal() and all(part.isdecimal() for part in offset.split(".", 1))):
             raise InputError(
-                f"{name!r} is no dead letter: name it by the place of its message, TOPIC/PARTITION/OFFSET, as "
-                "`saffron dlq list` does"
+                f"{name!r} is no dead letter: name it by the place of its message, TOPIC/PARTITION/OFFSET (of a result "
+                "TOPIC/PARTITION/OFFSET.INDEX), as `saffron dlq list` does"
             )
         where = TopicPartition(self.topics.dead_letters, int(partition) % max(1, self.partitions))
         return (name.encode(), (self.topics.prefix + name).encode()), where
 
     @contextmanager
     def _consumer(self) -> Iterator[Consumer]:
-        consumer = self.log.consumer(self._group, committed_only=False, client_id="dead-letters")
+        # Of results they stand in transactions: what was aborted never happened.
+        consumer = self.log.consumer(self._group, committed_only=True, client_id="dead-letters")
         try:
             yield consumer
         finally:

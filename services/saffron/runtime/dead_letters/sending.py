@@ -34,11 +34,15 @@ _LATE = (
     "for events to come, let the stream wait longer: `saffron stream add {stream} --disorder 5s` (with its --key and "
     "--schema)"
 )
-_Why = Literal["sent", "late", "refused"]
+_NO_MESSAGE = (
+    "is a result, and no message of a stream: it cannot be sent again. Change query {query} as the letter says, for "
+    "results to come; `saffron replay` finds those of the past, of any size"
+)
+_Why = Literal["sent", "late", "refused", "stream", "result"]
 
 
 class NotAgain(InputError):
-    """It is better not sent: `kind` says why (sent already, late, refused by the stream)."""
+    """It is better not sent: `kind` says why (sent already, late, refused by the stream, of no stream, a result)."""
 
     def __init__(self, kind: _Why, message: str) -> None:
         super().__init__(message)
@@ -81,8 +85,16 @@ class Sender:
         self._group = group
         self._max_future_ms = max_future_ms
 
-    def prepare(self, letter: Letter, source: Source, mending: Mending, now_ms: int, *, again: bool) -> Sending:
-        """What would be sent. NotAgain: it was sent already (unless `again`), or would be a dead letter once more."""
+    def prepare(
+        self, letter: Letter, known: Mapping[str, Source], mending: Mending, now_ms: int, *, again: bool
+    ) -> Sending:
+        """What would be sent. `known`: the streams by their topics. NotAgain: it was sent already (unless `again`),
+        would be a dead letter once more, or is no message of a stream.
+        """
+        require_message(letter)
+        source = known.get(letter.topic)
+        if source is None:
+            raise NotAgain("stream", f"no stream reads {letter.topic} any more; `saffron stream add` makes one")
         if letter.attempts and not again:
             raise NotAgain("sent", f"{letter.id} {already(letter)}")
         value = mend(letter.value, mending)
@@ -132,6 +144,12 @@ class Sender:
             raise NotAgain("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
         mend_it = "mend it before it is sent" if value == letter.value else "it is not mended yet"
         raise NotAgain("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
+
+
+def require_message(letter: Letter) -> None:
+    """NotAgain: it is no message."""
+    if letter.result is not None:
+        raise NotAgain("result", f"{letter.id} {_NO_MESSAGE.format(query=letter.result['query'])}")
 
 
 def described(sending: Sending) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def row_of(letter: Letter, stream: str | None) -> dict[str, Any]:
         "timestamp": letter.timestamp,
         "reason": letter.reason,
         "detail": letter.detail,
-        "bytes": len(letter.value or b""),
+        "bytes": len(letter.value or b"") if letter.result is None else letter.result["bytes"],
         "preview": (letter.value or b"")[:_PREVIEW].decode("utf-8", "replace"),
         "sent": [{"at": one.at, "done": one.done} for one in letter.attempts],
     }
@@ -50,6 +50,7 @@ def whole(letter: Letter, stream: str | None, original: Record | None) -> dict[s
         "key": None if original is None or original.key is None else original.key.decode("utf-8", "replace"),
         "headers": {name: one.decode("utf-8", "replace") for name, one in (original.headers if original else ())},
         "original": original is not None,
+        "result": letter.result,
     }
 
 

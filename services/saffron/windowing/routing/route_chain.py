@@ -21,7 +21,7 @@ import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.errors import DeniedError, FencedError, LogError
+from saffron.errors import DeniedError, FencedError, LogError, TooLargeError
 from saffron.runtime.background import Background
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.windowing.formats import Translation
@@ -32,6 +32,8 @@ _QUEUE = 10_000
 """Records held before the input is paused."""
 _SLICE = 2_000
 """Records routed in one step, so that the other work of the process goes on."""
+WAITS = _TAKE_OVER, _REGISTRY = "take-over", "registry"
+"""What a chain may wait for: that its predecessor's transaction is over, or an answer of a schema registry."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,14 @@ class RoutePlan:
     max_future: int
 
 
+@dataclass
+class Routed:
+    """Since the chain was assigned: events that stand in the new stream, and transactions that were begun anew."""
+
+    events: int = 0
+    aborts: int = 0
+
+
 class RouteChain:
     """See the module. A `Chain` of `runtime.last_hop`."""
 
@@ -79,6 +89,20 @@ class RouteChain:
         self._told = NO_WATERMARK
         self._retry_at = self._committed_at = self._heard_at = 0
         self._waited_ms = 0.0
+        self._sent = self._sent_last = 0
+        self._held_up = False
+        self.routed = Routed()
+
+    @property
+    def watermark(self) -> int | None:
+        """No event below it comes from this source but late ones (ms); None before the first."""
+        watermark = self._rekeying.watermark
+        return None if watermark == NO_WATERMARK else watermark
+
+    @property
+    def waits_for(self) -> str | None:
+        """One of `WAITS`, or nothing but events."""
+        return _TAKE_OVER if self._producer is None else _REGISTRY if self._held_up else None
 
     @property
     def waited_ms(self) -> float:
@@ -113,7 +137,8 @@ class RouteChain:
             self._producer.close()
         self._producer, self._ending = None, None
         self._queue.clear()
-        self._open = self._silent = False
+        self._open = self._silent = self._held_up = False
+        self._sent = self._sent_last = 0
 
     # ------------------------------------------------------------ take-over
 
@@ -122,13 +147,14 @@ class RouteChain:
             return act(now_ms)
         except FencedError:
             self._restart(now_ms + self._plan.retry_ms)
-        except DeniedError:
+        except (DeniedError, TooLargeError):
             raise
         except LogError:
             self._restart(now_ms + _DOUBT_MS)
         return True
 
     def _restart(self, at: int) -> None:
+        self.routed.aborts += 1
         self.drop()
         self._pause(True)
         self._retry_at = at
@@ -171,6 +197,7 @@ class RouteChain:
         records = [self._queue[index] for index in range(min(_SLICE, len(self._queue)))]
         raw = _batch(records)
         batch = raw if self._plan.translate is None else self._plan.translate(raw)
+        self._held_up = batch is None
         if batch is None:
             return False
         assert self._producer is not None
@@ -188,6 +215,7 @@ class RouteChain:
             key = record.key if move.key is None else move.key
             time = record.timestamp if record.timestamp >= 0 else None
             send(target, move.partition, record.value, key=key, headers=record.headers, timestamp=time)
+            self._sent += 1
         for _ in records:
             self._queue.popleft()
         self._position = records[-1].offset + 1
@@ -232,6 +260,7 @@ class RouteChain:
         reached = Committed(self._position, metadata)
         self._ending = self._plan.commits(partial(self._end, self._producer, reached, self._consumer.membership()))
         self._open, self._committed, self._committed_at = False, self._position, now_ms
+        self._sent, self._sent_last = 0, self._sent
 
     def _end(self, producer: Producer, reached: Committed, membership: Any) -> None:
         """On any thread, so that it may not ask the consumer."""
@@ -243,6 +272,7 @@ class RouteChain:
         if self._ending is not None:
             ending, self._ending = self._ending, None
             ending.result()
+            self.routed.events += self._sent_last
 
     def _pause(self, pause: bool) -> None:
         if pause != self._paused:

@@ -13,8 +13,10 @@ from saffron.runtime.config import Settings
 from saffron.runtime.digest import Every
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.runtime.metrics import Metrics
 from saffron.windowing.desk import Desk
 from saffron.windowing.formats import Formats
+from saffron.windowing.routing.numbers import RoutingNumbers
 from saffron.windowing.routing.route_chain import Bounds, RouteChain, RoutePlan
 
 _LOG = logging.getLogger(__name__)
@@ -28,17 +30,24 @@ class Router:
     """Follows the streams on the desk. `background`: where transactions are ended (threads of its own, if None)."""
 
     def __init__(
-        self, log: Log, settings: Settings, desk: Desk, formats: Formats, background: Background | None = None
+        self,
+        log: Log,
+        settings: Settings,
+        metrics: Metrics,
+        desk: Desk,
+        formats: Formats,
+        background: Background | None = None,
     ) -> None:
         self._log = log
         self._settings = settings
         self._desk = desk
         self._formats = formats
         self._background = background
+        self._numbers = RoutingNumbers(metrics)
         self._threads = ExitStack()
         self._hops: dict[str, LastHop[RouteChain]] = {}
         self._looked = -1
-        self._missing = False
+        self._missing: set[str] = set()
         self._look = Every(_LOOK_MS)
 
     def step(self, now_ms: int) -> bool:
@@ -50,6 +59,10 @@ class Router:
         for hop in self._hops.values():
             moved |= hop.step(now_ms)
         return moved
+
+    def report(self) -> None:
+        """Say how far all of them are."""
+        self._numbers.report(self._hops, self._missing)
 
     def close(self, now_ms: int) -> None:
         """Finish transactions and leave the groups."""
@@ -64,7 +77,7 @@ class Router:
         wanted = {name: row for name, row in self._desk.streams.items() if row.get("from")}
         for name in self._hops.keys() - wanted.keys():
             self._hops.pop(name).close(now_ms)
-        self._missing = False
+        self._missing.clear()
         for name, row in wanted.items():
             if name not in self._hops:
                 self._open(name, row)
@@ -72,7 +85,7 @@ class Router:
     def _open(self, name: str, row: Mapping[str, Any]) -> None:
         source = self._desk.topic_of(row["from"])
         if source is None or self._log.partitions(source) is None or self._log.partitions(row["topic"]) is None:
-            self._missing = True
+            self._missing.add(name)
             _LOG.error("stream %s: its topic, or that of %s, is missing; `saffron stream add` again", name, row["from"])
             return
         self._hops[name] = LastHop(

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.codec import encode_block
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
@@ -60,6 +62,22 @@ def test_blocks_are_dense_and_bounded() -> None:
         (8, 10, 9, 9),
     ]
     assert operator.flush() == []
+
+
+@pytest.mark.parametrize(
+    ("count", "text", "attributes"),
+    [(20, "é" * 500_000, {}), (4_000, "x" * 4_000, {}), (4_000, "", {f"a{number}": 1 for number in range(300)})],
+    ids=["a few long ones", "many long ones", "many wide ones"],
+)
+def test_no_block_is_larger_than_a_message(count: int, text: str, attributes: dict[str, int]) -> None:
+    operator = WindowingOperator(0, "events", max_block_events=8192)
+    bodies = ({"type": "A", "ts": ts, **attributes, "text": f"{ts}{text}"} for ts in range(count))
+    operator.ingest(batch_of_values(list(map(orjson.dumps, bodies))))
+    blocks = operator.flush()
+    assert [block.first_seq for block in blocks[1:]] == [block.next_seq for block in blocks[:-1]]
+    assert blocks[-1].next_seq == count
+    assert 1 < len(blocks) < 30
+    assert max(len(encode_block(block)) for block in blocks) < 9 << 20
 
 
 def test_dead_letters_carry_the_original() -> None:

@@ -18,7 +18,7 @@ from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import Killed, MemoryLog
 from saffron.runtime.murmur2 import partition_of
 from saffron.runtime.topics import Topics, topic_specs
-from tests.unit.runtime.written import write_block, write_letter
+from tests.unit.runtime.written import write_block, write_letter, write_result_letter
 
 TOPICS = Topics("p.")
 SCHEMA = {
@@ -41,7 +41,7 @@ class World:
         self.log = MemoryLog(self.broker)
         self.log.create_topics(topic_specs("p.", 4))
         row = {"name": "events", "topic": TOPICS.events, "key": "symbol", "schema": SCHEMA}
-        self.source = sources([row])[TOPICS.events]
+        self.sources = sources([row])
 
     @property
     def desk(self) -> DeadLetters:
@@ -55,7 +55,7 @@ class World:
         return Sender(DeadLetters(log or self.log, TOPICS, "desk"), "desk", HOUR)
 
     def prepare(self, name: str, mending: Mending = AS_IT_WAS, *, again: bool = False) -> Sending:
-        return self.sender().prepare(self.desk.find(name), self.source, mending, self.now, again=again)
+        return self.sender().prepare(self.desk.find(name), self.sources, mending, self.now, again=again)
 
     def send(self, name: str, mending: Mending = AS_IT_WAS, *, again: bool = False) -> Record:
         """Send it; the message as it then stands in the stream."""
@@ -83,7 +83,7 @@ def test_the_newest_come_first_and_are_counted_by_reason(world: World) -> None:
     assert [one.id for one in found.letters] == [third, second]
     assert (dict(found.reasons), found.looked_at, found.whole) == ({"schema": 2, "not-json": 1}, 3, True)
     assert [one.id for one in world.desk.newest(Wanted("schema"), 9).letters] == [third, first]
-    assert world.desk.newest(Wanted(topic="p.other"), 9).letters == []
+    assert world.desk.newest(Wanted(topics=["p.other"]), 9).letters == []
     part = world.desk.newest(Wanted(), 9, look=1)
     assert ([one.id for one in part.letters], part.whole) == ([third, second], False)
 
@@ -96,6 +96,32 @@ def test_a_letter_is_found_by_the_place_of_its_message(world: World) -> None:
     for wrong in ("p.events/1/99", "p.events/99/0", "events", "p.events/1/x"):
         with pytest.raises(InputError, match="saffron dlq list"):
             world.desk.find(wrong)
+
+
+def test_a_result_has_a_letter_but_no_message_that_could_be_sent(world: World) -> None:
+    other, name = world.bury(), write_result_letter(world.log, TOPICS, 1, "rises")
+    assert name == "p.admitted/1/4.1"
+    letter = world.desk.find("admitted/1/4.1")
+    assert (letter.id, letter.value, world.desk.original(letter)) == (name, None, None)
+    assert world.desk.stream_of(letter, {"p.events": "events"}) == "events"
+    assert world.desk.stream_of(letter, {}) is None
+    found = world.desk.newest(Wanted(topics=world.desk.topics_of("events", TOPICS.events)), 9)
+    assert {one.id for one in found.letters} == {name, other}
+    with pytest.raises(NotAgain, match=r"is a result, .*: it cannot be sent again\. Change query rises") as refused:
+        world.prepare(name)
+    assert refused.value.kind == "result"
+    with pytest.raises(NotAgain, match=r"no stream reads p\.events any more") as refused:
+        world.sender().prepare(world.desk.find(other), {}, AS_IT_WAS, world.now, again=False)
+    assert refused.value.kind == "stream"
+
+
+def test_a_letter_of_a_transaction_that_was_aborted_never_was(world: World) -> None:
+    producer = world.log.producer("matcher.0")
+    producer.begin()
+    producer.send(TOPICS.dead_letters, 1, b"{}", key=b"p.admitted/1/4.1")
+    producer.flush(1)
+    producer.abort()
+    assert world.desk.newest(Wanted(), 9).letters == []
 
 
 STRANGERS = (
@@ -209,7 +235,7 @@ def test_whoever_dies_while_sending_leaves_a_note_before_the_message(world: Worl
         dying = MemoryLog(world.broker)
         before = len(world.records(TOPICS.events, 1))
         sender = world.sender(dying)
-        sending = sender.prepare(world.desk.find(name), world.source, MENDED, world.now, again=False)
+        sending = sender.prepare(world.desk.find(name), world.sources, MENDED, world.now, again=False)
         dying.kill_at(operation)
         died = raises(lambda: sender.send(sending))  # noqa: B023
         arrived = len(world.records(TOPICS.events, 1)) - before

@@ -1,0 +1,66 @@
+"""The doctor's way to Kafka: what the listener speaks beside what we do, name and password, the address."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import replace
+
+import pytest
+
+from saffron.cli.checks import listener
+from saffron.cli.checks.finding import ERROR
+from saffron.errors import UnavailableError
+from saffron.runtime.inspect import RefusedError
+from saffron.runtime.listener import Listener, probe
+from tests.unit.cli.sound import (
+    SETTINGS,
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "security", "what", "fix"),
+    [
+        (Listener("silent", why="refused"), "plaintext", "nothing answers: refused", "saffron up"),
+        (Listener("else"), "plaintext", "what listens there is no Kafka", "--brokers"),
+        (
+            Listener("kafka", encrypted=True, named=True), "plaintext",
+            "the listener speaks TLS and wants a name, we are set to plaintext",
+            "SAFFRON_SECURITY=sasl_ssl SAFFRON_CA=FILE SAFFRON_USERNAME=NAME SAFFRON_PASSWORD=...",
+        ),
+        (Listener("kafka"), "ssl", "speaks in the clear, we are set to ssl", "SAFFRON_SECURITY=plaintext"),
+        (
+            Listener("kafka", encrypted=True, untrusted="self-signed certificate"), "ssl",
+            "certificate is not believed: self-signed certificate", "SAFFRON_CA",
+        ),
+        (Listener("kafka"), "plaintext", "a client gets no metadata", "advertised.listeners"),
+    ],
+)  # fmt: skip
+def test_a_wrong_way_to_kafka_is_named(there: Listener, security: str, what: str, fix: str) -> None:
+    mine = replace(SETTINGS, security=security)
+    (one,) = listener.check_listener(mine, UnavailableError("timed out"), lambda *_: there)
+    assert (one.state, one.where) == (ERROR, "kafka:9092")
+    assert what in one.what
+    assert fix in one.fix
+
+
+def test_a_wrong_password_and_a_wrong_address_are_named() -> None:
+    (one,) = listener.check_listener(replace(SETTINGS, username="me"), RefusedError("no"), lambda *_: Listener("else"))
+    assert (one.what, "SAFFRON_PASSWORD" in one.fix) == ("wrong name or password for 'me'", True)
+    (one,) = listener.check_listener(replace(SETTINGS, bootstrap="kafka"), UnavailableError("x"))
+    assert one.what == "'kafka' is no HOST:PORT"
+
+
+def test_what_closes_the_line_at_once_is_no_kafka() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def close() -> None:
+            for _ in range(3):
+                server.accept()[0].close()
+
+        closing = threading.Thread(target=close)
+        closing.start()
+        assert probe("127.0.0.1", port) == Listener("else")
+        closing.join()
+    assert probe("127.0.0.1", port).found == "silent"
