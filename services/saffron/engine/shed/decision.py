@@ -22,8 +22,8 @@ _UNTOUCHED = 0.25
 """Of the safety buffer: no more is given once only this is left, so that it is there for what nobody foresees."""
 _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
-
-
+_NOTHING_MS = 1e-6
+"""Where events are to save all that must be, rounding leaves no part of it to partial matches."""
 _MOST_BUFFER = 0.5
 """Of the bound."""
 
@@ -122,7 +122,7 @@ class Decider:
 
     def _keep(self, at: Situation, detector: Detector, share: float, budget: float) -> int | None:
         staying = at.events * (1 - share)
-        if staying <= 0 or staying * detector.processing(at.alive) <= budget:
+        if staying * detector.processing(at.alive) <= budget + _NOTHING_MS:
             return None
         kept = detector.affordable((budget - detector.shedding(at.alive)) / staying, at.alive)
         keep = max(0, kept - (at.alive - at.droppable))
