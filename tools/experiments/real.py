@@ -43,7 +43,7 @@ LEADING, FLOOD = 0.6, 1.5
 _DIGEST_S = 2.0
 """Services tell their numbers once a second."""
 _SILENCE_S = 8.0
-"""Seconds without a result after which none comes any more."""
+"""Seconds without a word from the matcher after which it says no more."""
 
 
 def both(load: Load, shedder: str, seed: int, seconds: float, folder: Path) -> tuple[Outcome, Outcome]:
@@ -120,9 +120,9 @@ def _run(
         before = _lost(running, load)
         for path, rate in rest:
             running.command("produce", str(path), "--rate", str(round(rate)))
-        records = running.read("complex-events", 10**9, _SILENCE_S)
         sources = running.read("events", 10**9, 1.0)
         done = _done(running, len(sources))
+        records = running.read("complex-events", 10**9, _DIGEST_S)
         after, dropped = _lost(running, load), page(port).total(f"{SHED_PARTIAL_MATCHES.name}_total")
         masked = scrape(read_state(running.data), "shedder").total(f"{SHED_EVENTS.name}_total")
     told = [(Found.of(record.value or b""), record.timestamp) for record in records]
