@@ -7,6 +7,7 @@ import math
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -30,7 +31,7 @@ from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.metric_names import METRICS, MODEL_BATCHES, Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.topics import topic_specs
-from tests.e2e.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, close, makers, settings
+from tests.e2e.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
 from tests.unit.runtime.world import Chaos, World
 from tests.unit.windowing.test_routing import System
 
@@ -123,7 +124,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metrics]:
     metrics = {name: Metrics() for name in ("windowing", "shedder", "matcher", "greta")}
     world = World(5, folder / "snapshots", Chaos(*([0] * 7)))
     world.topics(*topic_specs("t.", 1))
-    for name, make in makers(settings(folder, 1), metrics.__getitem__).items():
+    for name, make in makers(replace(settings(folder, 1), result_bytes=RESULT_BYTES), metrics.__getitem__).items():
         world.add(name, make)
     source = Source(world, 1, random.Random(5))
     for name, text in (("rally", RALLY), ("any", ANY), ("falls", FALLS)):

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.system import FALLS, RALLY, TOPICS, Source, at_rest, check, close, make_system
+from tests.e2e.system import FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, check, close, make_system
 
 PARTITIONS = 2
 CHUNKS, NIGHTLY = 6, 60
 """Of ten seeds each."""
+_DATED = 30
+"""Bytes that say when a result was detected, at most."""
 Turn = Callable[[int], None]
 
 
@@ -29,7 +31,7 @@ def live(seed: int, directory: Path, *, turns: int, each_turn: Turn = lambda _: 
 
     `each_turn`: does something more, by the turn's number. `changes`: of settings.
     """
-    world = make_system(seed, directory, partitions=PARTITIONS, **changes)
+    world = make_system(seed, directory, partitions=PARTITIONS, **{"result_bytes": RESULT_BYTES, **changes})
     source = Source(world, PARTITIONS, random.Random(seed + 1))
     counter = itertools.count()
     source.query("rally", RALLY)
@@ -47,6 +49,10 @@ def live(seed: int, directory: Path, *, turns: int, each_turn: Turn = lambda _: 
         world.run(turns, each)
         close(world, PARTITIONS)
         world.settle(lambda: at_rest(world, PARTITIONS))
+        for topic in (TOPICS.complex_events, TOPICS.trends):
+            for partition in range(PARTITIONS):
+                records = world.read(topic, partition, committed_only=True)
+                assert all(len(one.value or b"") <= RESULT_BYTES + _DATED for one in records)
         return sum((check(world, partition) for partition in range(PARTITIONS)), Counter())
     except BaseException as error:
         raise AssertionError(f"seed {seed}: {error!r}\n" + "\n".join(world.history[-40:])) from error

@@ -10,8 +10,10 @@ import pytest
 from saffron.control.checks import MOST_CHARACTERS
 from saffron.engine.events.scan import MAX_EVENT_BYTES
 from saffron.engine.events.schema import MAX_INSTANTS
+from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind, clauses, cursor, patterns, plan, references, tokens
+from saffron.runtime.config import Settings
 from saffron.runtime.kafka_settings import _MESSAGE_BYTES
 from tests.unit.language.samples import LETTERS
 
@@ -35,7 +37,8 @@ LIMITS = {
     "an event": MAX_EVENT_BYTES,
     "instants of an imprecise time": MAX_INSTANTS,
     "a request's body": 1024**2,  # aiohttp's; tests/unit/control/test_openapi.py
-    "a message between services, and a result": _MESSAGE_BYTES,
+    "a result": Settings().result_bytes,
+    "queries in force on a stream, with their schema, as JSON": _MESSAGE_BYTES - _BLOCK_BYTES,
 }
 BEYOND = {
     "text of a query": "PATTERN A" + " " * 65_536 + HOUR,
