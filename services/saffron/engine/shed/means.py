@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,11 +41,14 @@ class Means:
         """Models have changed."""
         self._known.clear()
 
-    def split(self, share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
-        """`share`: of the time, to be saved."""
+    def split(
+        self, share: float, queries: Callable[[], tuple[Mapping[str, Candidate], Mapping[str, Droppable]]]
+    ) -> float:
+        """`share`: of the time, to be saved. `queries`: those that may lose events, and those that may lose partial
+        matches; asked for where the split at this share is not known yet."""
         place = max(1, round(share * _GRAIN))
         if place not in self._known:
-            self._known[place] = best_split(place / _GRAIN, events, partial) * _GRAIN / place
+            self._known[place] = best_split(place / _GRAIN, *queries()) * _GRAIN / place
         return self._known[place]
 
 

@@ -147,7 +147,11 @@ class Shedding:
     def _split(self, queries: Queries, share: float) -> float:
         """Where both may go: the part of what is to be saved that dropping events saves best."""
         self._use(queries)
-        partial = {
+        share = max(_LEAST_SHARE, share)
+        return self._means.split(share, lambda: (self._candidates(queries), self._droppable(queries)))
+
+    def _droppable(self, queries: Queries) -> dict[str, Droppable]:
+        return {
             name: Droppable(
                 self._worths.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
@@ -155,7 +159,6 @@ class Shedding:
             )
             for name in queries.by_partial
         }
-        return self._means.split(max(_LEAST_SHARE, share), self._candidates(queries), partial)
 
     def _gone(self, alive: int, done: int, position: int) -> int:
         """Of the partial matches that were alive at `done`, those that orders behind it, in flight, let go, less those

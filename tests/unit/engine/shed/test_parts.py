@@ -223,9 +223,9 @@ def test_what_is_saved_is_split_so_that_the_least_is_lost(share: float, events: 
 
 def test_a_split_follows_what_is_known_now() -> None:
     means = Means()
-    assert means.split(0.5, {"q": candidate(8.0)}, {"q": droppable(0.1)}) > 0.8
+    assert means.split(0.5, lambda: ({"q": candidate(8.0)}, {"q": droppable(0.1)})) > 0.8
     means.forget()
-    assert means.split(0.5, {"q": candidate(0.1)}, {"q": droppable(8.0)}) < 0.01
+    assert means.split(0.5, lambda: ({"q": candidate(0.1)}, {"q": droppable(8.0)})) < 0.01
 
 
 # ------------------------------------------------------------ queries
