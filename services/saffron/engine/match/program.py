@@ -66,6 +66,10 @@ class Program:
         """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
         return not self.tables
 
+    def may_begin(self, component: int) -> bool:
+        """Whether an event may begin a run by being bound to this component."""
+        return bool(self.begins & (begin_bit(component) if self.flat else 1 << component))
+
     @property
     def defers(self) -> bool:
         """Whether matches of merged runs are read off the chain that these share."""

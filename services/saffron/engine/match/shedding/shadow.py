@@ -6,8 +6,8 @@ the true matches those that begin so; which of them the query itself does not re
 whatever was dropped, and whatever it found instead: by the same ids by which `replay --truth` compares. All that comes
 of one first event counts as one observation.
 
-The share is high until enough has been seen and low after, so that in the long run it costs little. Only patterns whose
-matches arise from their first events without regard to each other can be sampled so (see `can_shadow`).
+The share is high until enough has been seen and low after, and is halved where it costs more than it may, so that what
+is measured is of all the time in which something is dropped. Only patterns whose matches arise from their first events without regard to each other can be sampled so (see `can_shadow`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.match.kinds import Runs, fired, unreported
-from saffron.engine.match.layout import FOUND, begin_bit
+from saffron.engine.match.layout import FOUND
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.scan.runs import ScanRuns
@@ -29,7 +29,7 @@ from saffron.engine.match.shedding.removal import remove
 from saffron.engine.match.shedding.spared import drawn
 from saffron.engine.match.snapshot import restore, save
 from saffron.engine.match.stream import NO_SLOT, Range
-from saffron.language.plan import MatchPlan, Output
+from saffron.language.plan import Output
 
 Ids = NDArray[np.uint64]
 
@@ -38,6 +38,8 @@ ENOUGH = 1024
 """First events that true matches came of, beyond which the share falls as 1 / n."""
 BUDGET = 0.005
 """Of a query's own checks (events, and partial matches that they meet), what its shadow may take."""
+MOST_HALVINGS, _PATIENCE = 8, 0.125
+"""How often the share is halved, each time when the shadow has taken by so much more than it may."""
 _DRAW = "shadow"
 
 
@@ -46,11 +48,8 @@ def can_shadow(runs: QueryRuns) -> bool:
     no events are consumed but first ones."""
     plan = runs.plan
     plain = plan.output is Output.ALL and not plan.timeouts and plan.into is None and not runs.composed
-    return plain and type(runs) in (QueryRuns, ScanRuns) and all(_begins(plan, runs, one) for one in plan.consume)
-
-
-def _begins(plan: MatchPlan, runs: QueryRuns, component: int) -> bool:
-    return not plan.components[component].closure and bool(runs.program.begins & begin_bit(component))
+    first = (not plan.components[one].closure and runs.program.may_begin(one) for one in plan.consume)
+    return plain and type(runs) in (QueryRuns, ScanRuns) and all(first)
 
 
 @dataclass
@@ -60,7 +59,7 @@ class Sampled:
     `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
     `missed` of them the query did not report. `begun`: first events that any came of; `squares`: the same, times
     squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and partial matches of its own that
-    they met.
+    they met. `halvings`: of the share, since it cost too much.
     """
 
     true: float = 0.0
@@ -70,6 +69,7 @@ class Sampled:
     firsts: int = 0
     events: int = 0
     met: float = 0.0
+    halvings: int = 0
 
     @property
     def checks(self) -> float:
@@ -79,7 +79,7 @@ class Sampled:
     @property
     def share(self) -> float:
         """Of first events, to be sampled."""
-        return max(LEAST_SHARE, SHARE * min(1.0, ENOUGH / max(1, self.firsts)))
+        return max(LEAST_SHARE, SHARE * min(1.0, ENOUGH / max(1, self.firsts))) / 2.0**self.halvings
 
     def add(self, true: int, missed: int, firsts: int) -> None:
         """What was seen in a block."""
@@ -175,7 +175,7 @@ class Shadows:
         """Something is about to be dropped for a query, before event `position` or up to the one at this position and
         time."""
         if name not in self._of:
-            if not can_shadow(runs) or not self._affords(name, BUDGET / 2):
+            if not can_shadow(runs) or not self._affords(name):
                 self._unclean.add(name)
                 return
             sums = self._sums.setdefault(name, Sampled())
@@ -213,12 +213,20 @@ class Shadows:
         shadow.compare(name, partition, block, reported)
         if shadow.runs.clock > shadow.until:
             self._end(name)
-        elif not self._affords(name, BUDGET):
+        elif not self._affords(name):
             self._end(name)
             self._unclean.add(name)
 
-    def _affords(self, name: str, share: float) -> bool:
-        return self._sums.get(name, Sampled()).checks <= share * self._work.get(name, 0.0)
+    def _affords(self, name: str) -> bool:
+        """Whether a query can have a shadow: of half as many first events, where it has taken too much."""
+        sums = self._sums.get(name, Sampled())
+        most = BUDGET * (1 + _PATIENCE * sums.halvings)
+        if sums.checks <= most * self._work.get(name, 0.0):
+            return True
+        if sums.halvings == MOST_HALVINGS:
+            return False
+        sums.halvings += 1
+        return True
 
     def _is_clean(self, name: str) -> bool:
         """Whether nothing has been dropped, while it had no shadow, that still matters."""
