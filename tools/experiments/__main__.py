@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from bench._table import report
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
-from experiments.run import BOUND_MS, Load, Outcome, outcome
-from experiments.sets import leading
+from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
+from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
 from saffron.cli.progress import bar
@@ -58,37 +57,56 @@ def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[s
     shedders = chosen.only.split(",") if chosen.only else experiment.shedders
     values = [float(value) for value in chosen.at.split(",")] if chosen.at else [one.value for one in experiment.points]
     points = [one for one in experiment.points if one.value in values]
-    named = (NONE, *shedders) if chosen.real else tuple(shedders)
+    made = (
+        _real(experiment, points, shedders, chosen) if chosen.real else _virtual(experiment, points, shedders, chosen)
+    )
+    for row in made:
+        console.say(_line(experiment, row))
+        yield row
+
+
+def _virtual(
+    experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """The rows of each point once all its seeds are done."""
+    tasks = [
+        Task(experiment.name, point.value, seed, tuple(shedders), chosen.events)
+        for point in points
+        for seed in range(chosen.seeds)
+    ]
+    done: dict[float, list[Done]] = {point.value: [] for point in points}
+    console.progress(f"{bar(0, len(tasks))}  {experiment.name}: {len(tasks)} runs of {len(shedders)} shedders")
+    for number, one in enumerate(run_all(tasks), 1):
+        here = done[one.task.value]
+        here.append(one)
+        console.progress(f"{bar(number, len(tasks))}  {experiment.varied} {one.task.value:g}")
+        if len(here) == chosen.seeds:
+            best = {"oracle misses %": 100 * statistics.median(each.at_best for each in here)}
+            for shedder in shedders:
+                yield _row(experiment, one.task.value, shedder, [each.found[shedder] for each in here]) | best
+
+
+def _real(
+    experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """On the real pipeline, one run after the other, each beside its virtual twin; without shedding first. Each event
+    costs the pipeline something that no shedder can save: fewer of them, each more expensive to match, and that does
+    not count."""
+    named = (NONE, *shedders)
     done, total = 0, len(points) * len(named)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for point in points:
-            console.progress(f"{bar(done, total)}  {experiment.varied} {point.value:g}: the truth, and the oracle")
-            loads = [_load(point, seed, chosen, folder) for seed in range(chosen.seeds)]
-            different = {load.key: load for load in loads}
-            best = statistics.median(missed_at_best(load) for load in different.values())
+            count = chosen.events or _REAL_EVENTS
+            loads = [point.load(seed, folder).leading(count, folder) for seed in range(chosen.seeds)]
+            best = statistics.median(missed_at_best(load) for load in {load.key: load for load in loads}.values())
             for shedder in named:
                 console.progress(f"{bar(done, total)}  {experiment.varied} {point.value:g}: {shedder}")
-                if chosen.real:
-                    pairs = [both(load, shedder, seed, chosen.seconds, folder) for seed, load in enumerate(loads)]
-                    row = _row(experiment, point, shedder, [real for _, real in pairs])
-                    row |= {"virtual missed %": 100 * _middle([virtual for virtual, _ in pairs], "missed")}
-                else:
-                    row = _row(
-                        experiment, point, shedder, [outcome(load, shedder, seed) for seed, load in enumerate(loads)]
-                    )
-                row |= {"oracle misses %": 100 * best}
+                pairs = [both(load, shedder, seed, chosen.seconds, folder) for seed, load in enumerate(loads)]
+                row = _row(experiment, point.value, shedder, [real for _, real in pairs])
+                row |= {"virtual missed %": 100 * _middle([virtual for virtual, _ in pairs], "missed")}
                 done += 1
-                console.say(_line(experiment, row))
-                yield row
-
-
-def _load(point: Point, seed: int, chosen: argparse.Namespace, folder: Path) -> Load:
-    """Each event costs the real pipeline something that no shedder can save: fewer of them, each more expensive to
-    match, and that does not count."""
-    load = point.load(seed, folder)
-    count = chosen.events or (_REAL_EVENTS if chosen.real else 0)
-    return replace(load, events=leading(load.events, count, folder)) if count else load
+                yield row | {"oracle misses %": 100 * best}
 
 
 def _line(experiment: Experiment, row: dict[str, Any]) -> str:
@@ -101,15 +119,15 @@ def _middle(found: list[Outcome], name: str) -> float:
     return statistics.median(getattr(one, name) for one in found)
 
 
-def _row(experiment: Experiment, point: Point, shedder: str, found: list[Outcome]) -> dict[str, Any]:
+def _row(experiment: Experiment, value: float, shedder: str, found: list[Outcome]) -> dict[str, Any]:
     return {
-        experiment.varied: point.value,
+        experiment.varied: value,
         "shedder": shedder,
         "missed %": 100 * _middle(found, "missed"),
         "+-": 100 * _middle(found, "error"),
         "estimated %": 100 * _middle(found, "estimated"),
         "false %": 100 * _middle(found, "false"),
-        "paper %": experiment.paper.get(shedder, {}).get(point.value, "-"),
+        "paper %": experiment.paper.get(shedder, {}).get(value, "-"),
         "p99.9 ms": _middle(found, "p999"),
         "dropped events": round(_middle(found, "dropped_events")),
         "dropped partial matches": round(_middle(found, "dropped_partial_matches")),

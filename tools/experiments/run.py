@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from experiments.sets import leading
+
 from saffron.engine.events.files import read_events
 from saffron.engine.shed.settings import Overload
-from saffron.runtime.fused import Query
+from saffron.language.shedding import AUTO, NONE
+from saffron.runtime.fused import Merged, Query
 from saffron.runtime.virtual import VirtualReplay, VirtualRun
 from saffron.runtime.virtual_pace import Rate
+from saffron.runtime.virtual_truth import Found
 
 BOUND_MS = 1000.0
 TRAIN = 0.3
@@ -38,6 +42,10 @@ class Load:
         """Loads that are alike but for their rates have the same."""
         return tuple(self.queries.items()), self.events, tuple(self.costs.items()), self.seconds
 
+    def leading(self, count: int | None, folder: Path) -> Load:
+        """The same over so many leading events, or all."""
+        return replace(self, events=leading(self.events, count, folder)) if count else self
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -57,9 +65,21 @@ class Outcome:
     seconds: float
 
 
-def outcome(load: Load, shedder: str, seed: int) -> Outcome:
-    """The figures of one run on the virtual clock."""
-    return outcome_of(replayed(load, shedder, seed, stated(load)).figures())
+class Runs:
+    """Runs of one load and seed on the virtual clock: models are trained, and the truth is found, once for all."""
+
+    def __init__(self, load: Load, seed: int) -> None:
+        self._load, self._seed = load, seed
+        self._costs = stated(load)
+        first = _replay(load, VirtualRun(_overload(seed), load.rate, AUTO, TRAIN, truth=True, stated=self._costs))
+        next(_results(load, first), None)  # which is behind both
+        assert first.truth is not None
+        self._models, self._truth = first.models(), first.truth
+
+    def outcome(self, shedder: str) -> Outcome:
+        """The figures of one run."""
+        run = replayed(self._load, shedder, self._seed, self._costs, truth=self._truth, models=self._models)
+        return outcome_of(run.figures())
 
 
 def outcome_of(figures: Mapping[str, Any]) -> Outcome:
@@ -94,16 +114,36 @@ _units: dict[tuple[Any, ...], float] = {}
 def stated(load: Load, seconds: float = LASTS_S) -> Mapping[str, float]:
     """ns a check by query, such that the engine alone is busy for as long as the load says, or for so many seconds."""
     if load.key not in _units:
-        figures = replayed(load, "none", 0, load.costs, truth=False).figures()
+        figures = replayed(load, NONE, 0, load.costs, truth=False).figures()
         _units[load.key] = figures["capacity"] / ((1 - TRAIN) * figures["events"])
     lasts = load.seconds or seconds
     return {name: lasts * _units[load.key] * cost for name, cost in load.costs.items()}
 
 
-def replayed(load: Load, shedder: str, seed: int, costs: Mapping[str, float], *, truth: bool = True) -> VirtualReplay:
+def replayed(
+    load: Load,
+    shedder: str,
+    seed: int,
+    costs: Mapping[str, float],
+    *,
+    truth: bool | Found = True,
+    models: Sequence[tuple[bytes, bytes]] = (),
+) -> VirtualReplay:
     """A replay that is over."""
-    run = VirtualRun(Overload(BOUND_MS, seed=seed), load.rate, shedder=shedder, train=TRAIN, truth=truth, stated=costs)
-    replay = VirtualReplay([Query(name, text) for name, text in load.queries.items()], run)
-    for _ in replay.results(chunk.batch for chunk in read_events([str(load.events)])):
+    run = VirtualRun(_overload(seed), load.rate, shedder, train=TRAIN, truth=truth, stated=costs, models=models)
+    replay = _replay(load, run)
+    for _ in _results(load, replay):
         pass
     return replay
+
+
+def _replay(load: Load, run: VirtualRun) -> VirtualReplay:
+    return VirtualReplay([Query(name, text) for name, text in load.queries.items()], run)
+
+
+def _results(load: Load, replay: VirtualReplay) -> Iterator[Merged]:
+    return replay.results(chunk.batch for chunk in read_events([str(load.events)]))
+
+
+def _overload(seed: int) -> Overload:
+    return Overload(BOUND_MS, seed=seed)

@@ -25,6 +25,9 @@ def experiment(
     only: Annotated[str, typer.Option(metavar="NAMES", help="These shedders, comma separated, not the paper's.")] = "",
     at: Annotated[str, typer.Option(metavar="VALUES", help="At these values of what is varied, not at all.")] = "",
     real: Annotated[bool, typer.Option("--real", help="Also on Kafka and the services, in real time.")] = False,
+    events: Annotated[
+        int | None, typer.Option(min=1, help="So many leading ones of the stream: all, with --real 150,000.")
+    ] = None,
     seconds: Annotated[float, typer.Option(help="With --real: the engine's work behind the training share.")] = 20.0,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw them into this file (SVG), the paper's dashed.")] = None,
@@ -48,7 +51,8 @@ def experiment(
     """
     if not (_TOOLS / "experiments").is_dir():
         raise InputError(f"there are no experiments at {_TOOLS}: run this command from a checkout of the project")
-    options = {"--json": json, "--plot": plot, "--only": only or None, "--at": at or None, "--seeds": str(seeds)}
+    options = {"--json": json, "--plot": plot, "--only": only or None, "--at": at or None, "--seeds": seeds}
+    options["--events"] = events
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     command += ["--real", "--seconds", str(seconds)] if real else []

@@ -14,6 +14,7 @@ from typing import Any
 from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.tables import concat_columns
+from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.models.choosing import SAMPLE, choose_features
 from saffron.engine.models.reader import records
 from saffron.engine.shed import ShedderOperator
@@ -41,14 +42,14 @@ Records = Sequence[tuple[bytes, bytes]]
 class VirtualRun:
     """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every match query;
     aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`: compare with
-    the same run without shedding. `stated`: ns a check, for all queries (""), or by name; None: measured.
-    `models`: records of the `models` topic to use instead of models trained here."""
+    the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries (""), or by
+    name; None: measured. `models`: records of the `models` topic to use instead of models trained here."""
 
     overload: Overload
     rate: Rate
     shedder: str = AUTO
     train: float = 0.3
-    truth: bool = False
+    truth: bool | Found = False
     aggregates: bool = False
     stated: Mapping[str, float] | None = None
     models: Records = field(default_factory=list)
@@ -57,7 +58,7 @@ class VirtualRun:
 class VirtualReplay(Replay):
     """A replay under a latency bound. Its results are those behind the training share.
 
-    `trained`, once training is over. The whole stream is held in memory, as columns.
+    `trained`, once training is over; `truth`, where it is asked for. The whole stream is held in memory, as columns.
     """
 
     def __init__(self, queries: Sequence[Query], run: VirtualRun, **settings: Any) -> None:
@@ -67,9 +68,11 @@ class VirtualReplay(Replay):
         if self.partitions > 1:
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
-        self._one_in = 1  # every block tells of its transitions and features
+        if not run.models:
+            self._one_in = 1  # every block tells of its transitions and features
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None
+        self.truth: Found | None = None
 
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results behind the training share, as the shed run finds them."""
@@ -84,7 +87,8 @@ class VirtualReplay(Replay):
         trained = self.trained = self._train(chain, server, [one for one in pieces if one.next_seq <= share])
         arrivals = self._run.rate.arrivals(total - share, trained.capacity)
         rest = list(recut((one for one in pieces if one.next_seq > share), (cuts(arrivals) + share).tolist()))
-        truth = self._truth(chain, rest) if self._run.truth else None
+        chain.engines.matcher.watch(ONE_IN)
+        truth = self.truth = self._true(chain, rest)
         loop = Loop(server, self._shedder(chain, rest), trained.cost)
         found = Found(self.names)
         for merged in loop.run(rest, arrivals):
@@ -141,8 +145,12 @@ class VirtualReplay(Replay):
             raise InputError(f"no cost is stated for {', '.join(missing)}: give one for all (--cost NS)")
         return {name: stated.get(name, stated.get("", 0.0)) for name in self.names}
 
-    def _truth(self, chain: Chain, rest: Sequence[Block]) -> Found:
+    def _true(self, chain: Chain, rest: Sequence[Block]) -> Found | None:
         """What the same engines find in the rest without shedding."""
+        if isinstance(self._run.truth, Found):
+            return self._run.truth
+        if not self._run.truth:
+            return None
         engines = Engines(self._compile)
         engines.matcher.restore(chain.engines.matcher.snapshot())
         engines.trends.restore(chain.engines.trends.snapshot())

@@ -96,6 +96,13 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         }
         return {topic: rows for topic, rows in found.items() if rows}
 
+    def watch(self, one_in: int) -> None:
+        """From the next block on, observe one in so many."""
+        self._one_in = self._features.one_in = one_in
+        for standing in self._standing.values():
+            if isinstance(standing.runs, QueryRuns) and standing.runs.watch is not None:
+                standing.runs.watch.share(one_in)
+
     @property
     def made(self) -> Sequence[tuple[str, Made]]:
         """What results of the last block are as events to other queries (INTO), by the query that made them."""

@@ -111,6 +111,21 @@ def _power(matrix: Matrix, exponent: int) -> Matrix:
     return result
 
 
+def steps(matrix: Matrix) -> int:
+    """Of transitions that change the state, the least that lead from the first to the last; states - 1 where none do.
+
+    Of the first, in which nothing is bound, nothing may have been seen: it is followed by the second.
+    """
+    states = len(matrix)
+    reached, frontier = {1}, {1}
+    for number in range(1, states):
+        if states - 1 in frontier:
+            return number
+        frontier = {int(place) for one in frontier for place in np.flatnonzero(matrix[one])} - reached
+        reached |= frontier
+    return states - 1
+
+
 def lookup(table: Matrix, bin_size: int, state: int, remaining: float) -> float:
     """The value for `remaining` events left: linear between bins, from 0 below the first, the last one beyond."""
     position = remaining / bin_size

@@ -63,6 +63,11 @@ class TransitionModel:
         return self.matches if len(self.matches) else self.completion
 
     @property
+    def length(self) -> int:
+        """Events of a match, at least."""
+        return markov.steps(self.matrix)
+
+    @property
     def per_ms(self) -> float:
         """Turns the ms left of a window in time into expected events left; 0 for windows in events."""
         return 0.0 if self.window_events else self.expected_events / self.window_size

@@ -22,7 +22,7 @@ class Candidate:
 
     def lost(self, share: float) -> float:
         """The share of matches lost where this share of events is dropped."""
-        return min(1.0, self.ratio * self.curve.at(share))
+        return float(1.0 - (1.0 - self.curve.at(share)) ** self.ratio)
 
     def left(self, share: float) -> float:
         """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that

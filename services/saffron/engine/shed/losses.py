@@ -1,8 +1,9 @@
 """What dropping has lost so far, as expected: the loss promised at each share, weighted by the matches that were found.
 
-A match is lost when any of its events is (what is found in its stead is another match). Of those that end in a stretch
-of the stream a share L was expected to be lost, as promised for the blocks that hold their events; so each match that
-was found there stands for 1 / (1 - L) (Horvitz and Thompson). Matches come in clumps, and more of them where there is
+A match is lost when any of its events is (what is found in its stead is another match). Its k events lie in any blocks
+of a stretch of the stream: where blocks promise l each, an event is kept by the mean of (1 - l)^(1 / k), and of matches
+that end there a share L is lost, 1 - L being that to the power of k; so each match that was found there stands for
+1 / (1 - L) (Horvitz and Thompson). Matches come in clumps, and more of them where there is
 less to drop: the promise of all blocks, however weighted, would not do. Where nearly all is dropped little is found,
 and matches are expected as elsewhere: by events times the partial matches that wait for them (and one, which every
 event may begin).
@@ -13,24 +14,41 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import exp, log1p, log2
+from math import hypot, log2
 from typing import Any
 
 import numpy as np
 
+from saffron.engine.shed.event_drops import EVENTS_A_MATCH
+
 _MOST = 0.999
-_WRONG = 0.5
-"""By how much, relative, a promised loss is off."""
-_LEAST_SHARE = 0.002
+_WRONG_EVENTS, _WRONG_PARTIAL = 0.5, 0.25
+"""By how much, relative, a promised loss is off: that of events, and that of partial matches, of which some are spared
+to tell."""
+_SURE = 2.0
+"""Standard errors of a sample beyond which it is not chance by which it differs."""
+_CLUMPED = 3.0
+"""First events of a sample that stand or fall together, and count as one."""
+_BESIDE = 0.02
+"""Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
 _TRUST = 4
 """What is found counts by 1 - L to this power."""
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How many events a match of a query has, and over how many events of the stream it extends."""
+
+    length: float = EVENTS_A_MATCH
+    reach: float = 1.0
+
+
 @dataclass
 class _Query:
-    """`marks`: (end of a block, and up to there sums over events of log(1 - L) and of what was due). Sums of what has
-    been heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts. `at`: due when heard."""
+    """`marks`: (end of a block, and up to there sums over events of how likely each is kept, and of what was due). Sums
+    of what has been heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts. `at`: due when
+    heard."""
 
     marks: deque[tuple[int, float, float]] = field(default_factory=deque)
     promised: float = 0.0
@@ -40,22 +58,22 @@ class _Query:
     due: float = 0.0
     at: float = 0.0
 
-    def add(self, begin: int, end: int, due: float, lost: float) -> None:
+    def add(self, begin: int, end: int, due: float, lost: float, length: float) -> None:
         if not self.marks:
             self.marks.append((begin, 0.0, 0.0))
-        _, logs, before = self.marks[-1]
-        self.marks.append((end, logs + (end - begin) * log1p(-min(lost, _MOST)), before + due))
+        _, kept, before = self.marks[-1]
+        self.marks.append((end, kept + (end - begin) * (1.0 - min(lost, _MOST)) ** (1.0 / length), before + due))
         self.promised += due * lost
 
-    def heard(self, position: int, count: float, reach: float) -> None:
+    def heard(self, position: int, count: float, extent: Extent) -> None:
         """All events before `position` have been applied, and so many matches found by now."""
         new = count - self.counted if count >= self.counted else count
         self.counted = count
         if not self.marks or position <= self.marks[0][0]:
             return
-        logs, due = self._at(position)
-        begin = max(float(self.marks[0][0]), position - max(1.0, reach))
-        share = 1.0 - exp((logs - self._at(begin)[0]) / (position - begin))
+        kept, due = self._at(position)
+        begin = max(float(self.marks[0][0]), position - max(1.0, extent.reach))
+        share = 1.0 - ((kept - self._at(begin)[0]) / (position - begin)) ** extent.length
         known = 1.0 - share**_TRUST
         rate = (self.found + self.lost + new) / (self.due + due - self.at) if self.due + due > self.at else 0.0
         self.lost += share * (known * new / (1.0 - share) + (1.0 - known) * rate * (due - self.at))
@@ -67,8 +85,8 @@ class _Query:
 
     def _at(self, position: float) -> tuple[float, float]:
         """The sums up to a position, linear within a block."""
-        ends, logs, dues = zip(*self.marks, strict=True)
-        return float(np.interp(position, ends, logs)), float(np.interp(position, ends, dues))
+        ends, kept, dues = zip(*self.marks, strict=True)
+        return float(np.interp(position, ends, kept)), float(np.interp(position, ends, dues))
 
     @property
     def share(self) -> float:
@@ -95,20 +113,23 @@ class _Measured:
         self.sums = tuple(one + more for one, more in zip(self.sums, grown, strict=True))
         self.told = numbers
 
-    def corrected(self, promised: float, found: float) -> float:
-        """The share missed: both weighted by the inverse of their variance. A sample that covers only some of the time
-        (`found`: matches in all of it) is mostly of times when much was dropped, and counts for less."""
+    def corrected(self, promised: float, found: float, wrong: float) -> float:
+        """The share missed: both weighted by the inverse of their variance. What is promised may be off by `wrong`,
+        relative, or by what it must be where chance alone would hardly have the two so far apart. A sample that covers
+        only some of the time (`found`: matches in all of it) is mostly of times when much was dropped, and counts for
+        less."""
         true, missed, begun, squares = self.sums
         if true <= 0 or squares <= 0:
             return promised
         covered = min(1.0, true / max(1.0, found / (1.0 - min(promised, _MOST))))
-        seen = covered**2 * begun**2 / squares
+        seen = covered**2 * begun**2 / squares / _CLUMPED
         share = missed / true
         middle = (share + promised) / 2
         if middle <= 0:
             return 0.0
-        trust = seen / (seen + (1.0 - middle) / (_WRONG**2 * middle))
-        return promised + trust * (share - promised)
+        drawn = middle * (1.0 - middle) / seen
+        off = max((wrong * middle) ** 2, (share - promised) ** 2 - _SURE**2 * drawn)
+        return promised + off / (off + drawn) * (share - promised)
 
 
 @dataclass
@@ -116,7 +137,7 @@ class Losses:
     """By query."""
 
     _queries: dict[str, _Query] = field(default_factory=dict)
-    _reach: dict[str, float] = field(default_factory=dict)
+    _extents: dict[str, Extent] = field(default_factory=dict)
     _results: dict[str, tuple[float, float]] = field(default_factory=dict)
     _measured: dict[str, _Measured] = field(default_factory=dict)
     _ratios: dict[str, float] = field(default_factory=dict)
@@ -127,15 +148,16 @@ class Losses:
         queries: Iterable[str],
         alive: Mapping[str, int],
         lost: Mapping[str, float],
-        reach: Mapping[str, float],
+        extents: Mapping[str, Extent],
     ) -> None:
-        """A block of events [begin, end); `lost`: share of the matches of a query, none where it is not named; `reach`:
-        over how many events a match of a query extends, 1 where that is not known."""
+        """A block of events [begin, end); `lost`: share of the matches of a query, none where it is not named;
+        `extents`: of a query's matches, where they are known."""
         begin, end = block
-        self._reach.update(reach)
+        self._extents.update(extents)
         for query in queries if end > begin else ():
             own = self._queries.setdefault(query, _Query())
-            own.add(begin, end, (end - begin) * (1.0 + alive.get(query, 0)), lost.get(query, 0.0))
+            due = (end - begin) * (1.0 + alive.get(query, 0))
+            own.add(begin, end, due, lost.get(query, 0.0), self._extents.get(query, Extent()).length)
 
     def share(self, query: str) -> float:
         """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""
@@ -155,20 +177,24 @@ class Losses:
             name = str(query)
             self._results[name] = float(count), float(loss.get(query, 0.0))
             if name in self._queries and type(position) is int:
-                self._queries[name].heard(position, float(count), self._reach.get(name, 1.0))
+                self._queries[name].heard(position, float(count), self._extents.get(name, Extent()))
 
     def missed(self, query: str) -> float:
         """Of its matches, the share that dropped events and dropped partial matches together are expected to lose."""
-        promised = 1.0 - (1.0 - min(1.0, self.share(query))) * self._kept(query)
+        events, partial = min(1.0, self.share(query)), 1.0 - self._kept(query)
+        promised = 1.0 - (1.0 - events) * (1.0 - partial)
+        off = hypot(_WRONG_EVENTS * events, _WRONG_PARTIAL * partial)
+        wrong = off / (events + partial) if promised > 0 else _WRONG_EVENTS
         found, _ = self._results.get(query, (0.0, 0.0))
-        return self._measured.get(query, _Measured()).corrected(promised, found)
+        return self._measured.get(query, _Measured()).corrected(promised, found, wrong)
 
     def ratios(self, query: str) -> tuple[float, float]:
         """Matches that dropping lost for each one that models promised: of events, and of partial matches."""
         share, kept = self.share(query), self._kept(query)
         by_events = 1.0
-        if share > _LEAST_SHARE and kept > 0:
-            by_events = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept) / share
+        if kept > 0:
+            lost = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept)
+            by_events = (lost + _BESIDE) / (share + _BESIDE)
         return _steps(by_events), _steps(self._ratios.get(query, 1.0))
 
     def _kept(self, query: str) -> float:

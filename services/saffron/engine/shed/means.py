@@ -25,7 +25,8 @@ class Droppable:
 
     def lost(self, saved: float) -> float:
         """The share of matches lost where this share of the time is saved."""
-        return saved if self.curve is None else min(1.0, self.ratio * self.curve.at(saved))
+        promised = saved if self.curve is None else self.curve.at(saved)
+        return float(1.0 - (1.0 - promised) ** self.ratio)
 
 
 @dataclass
@@ -48,21 +49,25 @@ class Means:
         matches; asked for where the split at this share is not known yet."""
         place = max(1, round(share * _GRAIN))
         if place not in self._known:
-            self._known[place] = best_split(place / _GRAIN, *queries()) * _GRAIN / place
+            self._known[place] = self._best(place / _GRAIN, *queries())
         return self._known[place]
+
+    def _best(self, share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
+        """Where events lead to so many fewer partial matches that none need to be dropped, these are still there now:
+        events save it all, for what is dropped of the others does not come back."""
+        by_events = best_split(share, events, partial)
+        return by_events / share if missing(share, allocate(events, by_events), events) > 0 else 1.0
 
 
 def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
-    """The share to be saved by events that loses least of all matches, by weight; of equals the least.
+    """The share to be saved by events that loses least of all matches, by weight; of equals the greatest.
 
     What partial matches save, they save of what events have left: left by events * (1 - partial) = 1 - share.
     """
     best = (np.inf, 0.0)
-    total = sum(one.cost for one in events.values())
-    for by_events in np.linspace(0.0, share, _STEPS + 1).tolist():
+    for by_events in np.linspace(share, 0.0, _STEPS + 1).tolist():
         shares = allocate(events, by_events)
-        left = sum(one.cost * one.left(shares[name]) for name, one in events.items()) / total
-        rest = max(0.0, 1 - (1 - share) / left) if left > 0 else 0.0
+        rest = missing(share, shares, events)
         loss = 0.0
         for name in {**events, **partial}:
             kept = 1 - events[name].lost(shares[name]) if name in events else 1.0
@@ -72,3 +77,9 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
         if loss < best[0] - 1e-12:
             best = (loss, by_events)
     return best[1]
+
+
+def missing(share: float, shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
+    """What partial matches are to save, of what is left where these shares of events are dropped."""
+    left = sum(one.cost * one.left(shares[name]) for name, one in events.items())
+    return max(0.0, 1 - (1 - share) * sum(one.cost for one in events.values()) / left) if left > 0 else 0.0

@@ -23,7 +23,7 @@ from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.forced import NO_UTILITY, Forced
-from saffron.engine.shed.losses import Losses
+from saffron.engine.shed.losses import Extent, Losses
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.settings import Overload
@@ -243,9 +243,9 @@ class ShedderOperator:
             {name: self._losses.ratios(name) for name in running},
         )
         decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
-        reach = {query: model.expected_events / 2 for query, model in models.items()}
+        extents = {query: Extent(model.length, model.expected_events / 2) for query, model in models.items()}
         ends = block.first_seq, block.next_seq
-        self._losses.add(ends, running, self._detector.by_query(), decided.lost, reach)
+        self._losses.add(ends, running, self._detector.by_query(), decided.lost, extents)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

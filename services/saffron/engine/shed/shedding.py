@@ -141,7 +141,11 @@ class Shedding:
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
         return self._decider.decide(
-            at, self.detector, events=events, partial=partial, split=lambda share: self._split(queries, share)
+            at,
+            self.detector,
+            events=events,
+            partial=partial,
+            split=lambda share: self._split(queries, share),
         )
 
     def _split(self, queries: Queries, share: float) -> float:
@@ -229,7 +233,7 @@ class Shedding:
                 self.events.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
                 self.detector.time(name),
-                queries.models[name].states - 1.0 if name in queries.models else EVENTS_A_MATCH,
+                float(queries.models[name].length) if name in queries.models else EVENTS_A_MATCH,
                 queries.ratios.get(name, _AS_PROMISED)[0],
             )
             for name in queries.by_events

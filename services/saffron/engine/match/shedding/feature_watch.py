@@ -25,13 +25,12 @@ class FeatureWatch:
     """The features of one partition's stream, as its blocks tell of them: keys beside events, the vectors behind keys.
 
     `announced`: the specification of the features and its identity, from the record "features" or a checkpoint; empty
-    where none was. `one_in`: of so
-    many blocks one is watched, by the hash of its first position.
+    where none was. `one_in`: of so many blocks one is watched, by the hash of its first position.
     """
 
     def __init__(self, one_in: int = ONE_IN) -> None:
         self.announced: Mapping[str, Any] = {}
-        self._one_in = one_in
+        self.one_in = one_in
         self._on = False
         self._events = 0
         self._vectors: dict[int, tuple[int, ...]] = {}
@@ -47,7 +46,7 @@ class FeatureWatch:
         if len(self._vectors) > MOST_VECTORS:
             self._vectors.clear()
         self._vectors.update(block.features)
-        sampled = is_sampled(block.first_seq, self._one_in)
+        sampled = is_sampled(block.first_seq, self.one_in)
         self._on = sampled and block.columns.key is not None and self._events < MOST_EVENTS
         self._events += len(block.columns) if self._on else 0
 

@@ -7,7 +7,8 @@ whatever was dropped, and whatever it found instead: by the same ids by which `r
 of one first event counts as one observation.
 
 The share is high until enough has been seen and low after, and is halved where it costs more than it may, so that what
-is measured is of all the time in which something is dropped. Only patterns whose matches arise from their first events without regard to each other can be sampled so (see `can_shadow`).
+is measured is of all the time in which something is dropped. Only patterns whose matches arise from their first events
+without regard to each other can be sampled so (see `can_shadow`).
 """
 
 from __future__ import annotations

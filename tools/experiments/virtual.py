@@ -1,0 +1,62 @@
+"""Runs of an experiment on the virtual clock, on all cores: it counts costs, not time, so that they disturb nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.catalogue import Experiment
+from experiments.oracle import missed_at_best
+from experiments.run import Outcome, Runs
+
+
+@dataclass(frozen=True)
+class Task:
+    """One point of an experiment under one seed, shed by all `shedders` in turn; `events`: so many leading ones, or
+    all."""
+
+    name: str
+    value: float
+    seed: int
+    shedders: Sequence[str]
+    events: int | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """`at_best`: the share that the oracle misses; `found`: outcomes by shedder."""
+
+    task: Task
+    at_best: float
+    found: Mapping[str, Outcome]
+
+
+def run(experiment: Experiment, task: Task) -> Done:
+    """One task, in this process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (point,) = (one for one in experiment.points if one.value == task.value)
+        load = point.load(task.seed, folder).leading(task.events, folder)
+        runs = Runs(load, task.seed)
+        return Done(task, missed_at_best(load), {shedder: runs.outcome(shedder) for shedder in task.shedders})
+
+
+def run_all(tasks: Sequence[Task]) -> Iterator[Done]:
+    """All tasks, as they are done."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), mp_context=context) as pool:
+        for future in as_completed([pool.submit(_run_named, task) for task in tasks]):
+            yield future.result()
+
+
+def _run_named(task: Task) -> Done:
+    """Loads are made of closures, which do not travel."""
+    from experiments.catalogue import EXPERIMENTS
+
+    (experiment,) = (one for one in EXPERIMENTS if one.name == task.name)
+    return run(experiment, task)
