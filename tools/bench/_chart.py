@@ -37,3 +37,25 @@ def chart(
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     figure.savefig(path, bbox_inches="tight")
     pyplot.close(figure)
+
+
+def charts(path: Path, up: str, parts: Sequence[tuple[str, str, Series]], columns: int = 4) -> None:
+    """Small ones side by side, of (title, across, series) each, whose names are coloured alike in all."""
+    names = list(dict.fromkeys(name for _, _, series in parts for name in series))
+    colours = {name: f"C{number}" for number, name in enumerate(names)}
+    lines = -(-len(parts) // columns)
+    figure, axes = pyplot.subplots(lines, columns, figsize=(3.2 * columns, 2.5 * lines), squeeze=False)
+    for place, (title, across, series) in zip(axes.flat, parts, strict=False):
+        for name, points in series.items():
+            place.plot(*zip(*sorted(points), strict=True), "o-", markersize=3, color=colours[name], label=name)
+        place.set(title=title, xlabel=across)
+        place.set_ylim(bottom=0)
+        place.grid(alpha=0.3)
+    for place in axes.flat[len(parts) :]:
+        place.set_axis_off()
+    figure.supylabel(up)
+    known = {text: line for place in axes.flat for line, text in zip(*place.get_legend_handles_labels(), strict=True)}
+    figure.legend(known.values(), known.keys(), loc="upper center", ncols=len(known), frameon=False)
+    figure.tight_layout(rect=(0.01, 0, 1, 0.97))
+    figure.savefig(path)
+    pyplot.close(figure)

@@ -206,3 +206,17 @@ def test_results_that_begin_alike_tell_no_more_than_one() -> None:
     clumped = [(number, 1.0, number % 4 > 0) for number in range(400) for _ in range(9)]
     assert recall_error(clumped) == recall_error(alone)
     assert recall_error([(1, 1.0, True), (2, 1.0, True)]) == recall_error([]) == 0.0
+
+
+def test_what_is_known_of_the_truth_and_of_models_need_not_be_found_again() -> None:
+    first = shed("auto")
+    next(first.results([stream(9_000)]))
+    assert first.truth is not None
+    known = VirtualRun(
+        Overload(1000.0), Rate.of("2x"), "auto", truth=first.truth, stated={"": 150_000.0}, models=first.models()
+    )
+    again, whole = VirtualReplay([Query("q0", ABC)], known), shed("auto")
+    assert ids(again) == ids(whole)
+    figures = [{key: one for key, one in run.figures().items() if "seconds" not in key} for run in (again, whole)]
+    assert {**figures[0], "events_per_second": 0} == {**figures[1], "events_per_second": 0}
+    assert again.figures()["virtual_seconds"] == whole.figures()["virtual_seconds"]

@@ -107,3 +107,10 @@ def test_a_state_never_seen_stays_and_a_death_completes_nothing() -> None:
     matrix: Any = markov.transition_matrix({(0, -1): 1, (0, 2): 1}, 3)
     assert matrix.tolist() == [[0.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     assert markov.completion_table(matrix, 5, 1)[0].tolist() == [0.5, 0.0, 1.0]
+
+
+def test_the_shortest_way_to_a_match_counts_its_events() -> None:
+    assert markov.steps(markov.transition_matrix(PAPER, 4)) == 3
+    either = {(0, 0): 1, (1, 1): 5, (1, 2): 1, (2, 5): 1, (1, 3): 1, (3, 4): 1, (4, 5): 1}
+    assert markov.steps(markov.transition_matrix(either, 6)) == 3, "the shorter alternative"
+    assert markov.steps(markov.transition_matrix({(1, 1): 1}, 4)) == 3, "nothing was ever seen to match"

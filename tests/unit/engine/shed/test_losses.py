@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.shed.losses import Losses
+from saffron.engine.shed.losses import Extent, Losses
 
 
 def heard(found: int, promised_lost: int, *, true: float, missed: float, firsts: float) -> float:
@@ -24,3 +24,36 @@ def test_a_sample_of_all_the_time_outweighs_the_promise() -> None:
 def test_a_sample_of_the_worst_time_does_not_speak_for_the_rest() -> None:
     share = heard(90_000, 10_000, true=3_000, missed=1_500, firsts=2_500)
     assert share == pytest.approx(0.1, abs=0.002)
+
+
+def test_a_sample_that_chance_may_have_drawn_leaves_the_promise() -> None:
+    share = heard(90_000, 10_000, true=100_000, missed=20_000, firsts=3_000)
+    assert share == pytest.approx(0.1, abs=0.02)
+
+
+def promised(shares: list[float], length: float) -> float:
+    """Of blocks of a hundred events with these promised losses by turns, over which matches of so many events extend;
+    ten matches a block were found."""
+    losses, extents = Losses(), {"q": Extent(length, 10_000.0)}
+    for number in range(400):
+        lost = {"q": shares[number % len(shares)]}
+        losses.add((100 * number, 100 * number + 100), ["q"], {}, lost, extents)
+    losses.heard({"found": {"q": 4_000}, "loss": {}, "position": 40_000})
+    return losses.share("q")
+
+
+def test_events_of_a_match_lie_in_any_blocks() -> None:
+    assert promised([0.3], 3.0) == pytest.approx(0.3, abs=0.001)
+    kept = (1 + 0.5 ** (1 / 3)) / 2
+    assert promised([0.0, 0.5], 3.0) == pytest.approx(1 - kept**3, abs=0.005)
+    assert promised([0.0, 0.5], 1.0) == pytest.approx(0.25, abs=0.005)
+
+
+def test_how_far_small_losses_are_off_cannot_be_told() -> None:
+    losses = Losses()
+    losses.add((0, 1000), ["q"], {}, {"q": 0.001}, {})
+    losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
+    sampled = [1000.0, 10.0, 1e6, 1e6]
+    losses.heard({"sampled": {"q": sampled}, "found": {"q": 990}, "loss": {"q": 0.0}, "position": 1000})
+    assert losses.missed("q") == pytest.approx(0.01, abs=0.001), "ten times as much as was promised"
+    assert losses.ratios("q")[0] < 2.0

@@ -221,6 +221,12 @@ def test_what_is_saved_is_split_so_that_the_least_is_lost(share: float, events: 
     assert lost(split) <= min(lost(one) for one in np.linspace(0, share, 17).tolist()) + 0.02
 
 
+def test_partial_matches_stay_where_fewer_events_make_fewer_of_them() -> None:
+    alone = Means().split(0.5, lambda: ({"q": candidate(3.0)}, {"q": droppable(1.0)}))
+    assert best_split(0.5, {"q": candidate(3.0)}, {"q": droppable(1.0)}) < 0.5
+    assert alone == 1.0, "those that are there now would have to go"
+
+
 def test_a_split_follows_what_is_known_now() -> None:
     means = Means()
     assert means.split(0.5, lambda: ({"q": candidate(8.0)}, {"q": droppable(0.1)})) > 0.8

@@ -9,9 +9,12 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Control
+from saffron.engine.match.fastest import fastest
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.match.shedding import shadow
 from saffron.engine.match.shedding.shadow import Sampled
+from saffron.engine.strings import Strings
+from saffron.language import bind
 from saffron.language.plan import MatchPlan
 from tests.unit.engine.match import cases
 
@@ -79,3 +82,39 @@ def test_few_first_events_stand_for_all_where_much_has_been_seen() -> None:
     assert (sampled.true, sampled.missed, sampled.begun) == (400, 100, 200)
     sampled.add(0, 0, 100 * shadow.ENOUGH)
     assert sampled.share == shadow.LEAST_SHARE
+
+
+def test_a_shadow_that_costs_too_much_goes_on_with_fewer_first_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow, "SHARE", 1.0)
+    monkeypatch.setattr(shadow, "LEAST_SHARE", 1.0)
+    rng = random.Random(5)
+    made, events = cases.plan(rng), cases.stream(rng, 18)
+    masks = [4 if event["seq"] % 2 else 0 for event in events]
+    cuts = [*range(1, len(events))]
+    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    _, free = run(made, events, cuts, (), masks)
+    monkeypatch.setattr(shadow, "BUDGET", 1e-6)
+    _, dear = run(made, events, cuts, (), masks)
+    assert free is not None
+    assert dear is not None
+    assert (free.halvings, free.share) == (0, 1.0)
+    assert dear.halvings == shadow.MOST_HALVINGS
+    assert dear.share == 2.0**-shadow.MOST_HALVINGS
+    assert dear.events < free.events, "and in the end not at all"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "consumed", "can"),
+    [
+        ("SEQ(A a, B b) OR SEQ(C c, B d)", "a, c", True),
+        ("SEQ(A a, B b) OR SEQ(C c, B d)", "a, d", False),
+        ("SEQ(A a, B b)", "a", True),
+        ("SEQ(A a, B b)", "b", False),
+    ],
+)
+def test_first_events_may_be_consumed_in_all_alternatives(pattern: str, consumed: str, can: bool) -> None:
+    text = f"QUERY q PATTERN {pattern} WHERE skip-till-next-match {{ }} WITHIN 9 EVENTS CONSUME {consumed}"
+    made = bind(text, None, name="q").plan
+    assert isinstance(made, MatchPlan)
+    runs = fastest(made, cases.SCHEMA, Strings(), slot=0, compiled=False, shed="auto", merges=True)
+    assert shadow.can_shadow(runs) is can

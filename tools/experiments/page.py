@@ -1,0 +1,95 @@
+"""The page of all experiments from what `saffron experiment NAME --json FOLDER/NAME.json` wrote.
+
+    python -m experiments.page FOLDER docs/experiments.md
+
+A table of each experiment, one line of each in a table of all, and the same as small charts beside the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench._chart import charts
+from experiments.catalogue import EXPERIMENTS, Experiment
+from experiments.summary import summary
+
+Row = Mapping[str, Any]
+Found = Sequence[tuple[Experiment, Sequence[Row]]]
+
+_OPENING = """# The papers' experiments
+
+Complex events missed under overload, per cent, and in brackets what the system itself says it missed; latency bound one
+second, on a virtual clock. The truth is the same run without shedding. Checks have a stated cost, since the engine is
+too fast for the data. "paper" is the published figure, from other data: shapes and ratios compare. `auto` is what a
+query gets that names no shedder; `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines.
+
+```
+mkdir -p out && saffron experiment p-q1 --json out/p-q1.json     # and so on: `saffron experiment` lists them
+PYTHONPATH=tools:services .venv/bin/python -m experiments.page out docs/experiments.md
+```
+
+The oracle knows which events and partial matches will complete, and drops all else: what it misses is the least that
+can be missed. In the last two columns: how many estimates lie within a fifth of the truth and half a point, and how
+many do with two standard errors allowed for (few matches tell little).
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="with one JSON file of each experiment")
+    parser.add_argument("page", type=Path, help="Markdown to write; the charts go beside it, as .svg")
+    chosen = parser.parse_args()
+    found = list(_read(chosen.folder))
+    picture = chosen.page.with_suffix(".svg")
+    charts(picture, "complex events missed, %", [_drawn(*one) for one in found])
+    parts = [_OPENING, f"![Complex events missed, by experiment and shedder]({picture.name})\n", _together(found)]
+    chosen.page.write_text("\n".join([*parts, *(_section(*one) for one in found)]), "utf-8")
+
+
+def _read(folder: Path) -> Iterator[tuple[Experiment, Sequence[Row]]]:
+    for one in EXPERIMENTS:
+        path = folder / f"{one.name}.json"
+        if path.exists():
+            yield one, json.loads(path.read_text("utf-8"))["rows"]
+
+
+def _drawn(experiment: Experiment, rows: Sequence[Row]) -> tuple[str, str, dict[str, list[tuple[float, float]]]]:
+    missed: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        missed.setdefault(row["shedder"], []).append((row[experiment.varied], row["missed %"]))
+    return experiment.name, experiment.varied, missed
+
+
+def _together(found: Found) -> str:
+    lines = [{"experiment": one.name} | summary(one.varied, rows) for one, rows in found]
+    return _table(list(lines[0]), [[_text(value) for value in line.values()] for line in lines])
+
+
+def _section(experiment: Experiment, rows: Sequence[Row]) -> str:
+    shedders = list(dict.fromkeys(row["shedder"] for row in rows))
+    values = sorted({row[experiment.varied] for row in rows})
+    cells = {(row[experiment.varied], row["shedder"]): row for row in rows}
+    body = [[f"{value:g}", *(_cell(cells[value, shedder]) for shedder in shedders)] for value in values]
+    return f"## `{experiment.name}`: {experiment.about}\n\n{_table([experiment.varied, *shedders], body)}"
+
+
+def _cell(row: Row) -> str:
+    paper = "" if row["paper %"] == "-" else f", paper {row['paper %']:g}"
+    return f"{_text(row['missed %'])} ({_text(row['estimated %'])}){paper}"
+
+
+def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()
