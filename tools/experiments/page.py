@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,16 @@ from experiments.catalogue import EXPERIMENTS, Experiment
 from experiments.summary import summary
 
 Row = Mapping[str, Any]
-Found = Sequence[tuple[Experiment, Sequence[Row]]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was written of one experiment; `title` says of how many seeds."""
+
+    experiment: Experiment
+    title: str
+    rows: Sequence[Row]
+
 
 _OPENING = """# The papers' experiments
 
@@ -45,36 +55,39 @@ def main() -> None:
     chosen = parser.parse_args()
     found = list(_read(chosen.folder))
     picture = chosen.page.with_suffix(".svg")
-    charts(picture, "complex events missed, %", [_drawn(*one) for one in found])
+    charts(picture, "complex events missed, %", [_drawn(one) for one in found])
     parts = [_OPENING, f"![Complex events missed, by experiment and shedder]({picture.name})\n", _together(found)]
-    chosen.page.write_text("\n".join([*parts, *(_section(*one) for one in found)]), "utf-8")
+    chosen.page.write_text("\n".join([*parts, *map(_section, found)]), "utf-8")
 
 
-def _read(folder: Path) -> Iterator[tuple[Experiment, Sequence[Row]]]:
+def _read(folder: Path) -> Iterator[Found]:
     for one in EXPERIMENTS:
         path = folder / f"{one.name}.json"
         if path.exists():
-            yield one, json.loads(path.read_text("utf-8"))["rows"]
+            written = json.loads(path.read_text("utf-8"))
+            yield Found(one, written["benchmark"], written["rows"])
 
 
-def _drawn(experiment: Experiment, rows: Sequence[Row]) -> tuple[str, str, dict[str, list[tuple[float, float]]]]:
+def _drawn(one: Found) -> tuple[str, str, dict[str, list[tuple[float, float]]]]:
+    varied = one.experiment.varied
     missed: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        missed.setdefault(row["shedder"], []).append((row[experiment.varied], row["missed %"]))
-    return experiment.name, experiment.varied, missed
+    for row in one.rows:
+        missed.setdefault(row["shedder"], []).append((row[varied], row["missed %"]))
+    return one.experiment.name, varied, missed
 
 
-def _together(found: Found) -> str:
-    lines = [{"experiment": one.name} | summary(one.varied, rows) for one, rows in found]
+def _together(found: Sequence[Found]) -> str:
+    lines = [{"experiment": one.experiment.name} | summary(one.experiment.varied, one.rows) for one in found]
     return _table(list(lines[0]), [[_text(value) for value in line.values()] for line in lines])
 
 
-def _section(experiment: Experiment, rows: Sequence[Row]) -> str:
-    shedders = list(dict.fromkeys(row["shedder"] for row in rows))
-    values = sorted({row[experiment.varied] for row in rows})
-    cells = {(row[experiment.varied], row["shedder"]): row for row in rows}
+def _section(one: Found) -> str:
+    varied = one.experiment.varied
+    shedders = list(dict.fromkeys(row["shedder"] for row in one.rows))
+    values = sorted({row[varied] for row in one.rows})
+    cells = {(row[varied], row["shedder"]): row for row in one.rows}
     body = [[f"{value:g}", *(_cell(cells[value, shedder]) for shedder in shedders)] for value in values]
-    return f"## `{experiment.name}`: {experiment.about}\n\n{_table([experiment.varied, *shedders], body)}"
+    return f"## `{one.experiment.name}`\n\n{one.title}.\n\n{_table([varied, *shedders], body)}"
 
 
 def _cell(row: Row) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.catalogue import Experiment
+from experiments.catalogue import EXPERIMENTS
 from experiments.oracle import missed_at_best
 from experiments.run import Outcome, Runs
 
@@ -36,8 +36,9 @@ class Done:
     found: Mapping[str, Outcome]
 
 
-def run(experiment: Experiment, task: Task) -> Done:
-    """One task, in this process."""
+def run(task: Task) -> Done:
+    """One task, in this process. By its names: loads are made of closures, which do not travel."""
+    (experiment,) = (one for one in EXPERIMENTS if one.name == task.name)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (point,) = (one for one in experiment.points if one.value == task.value)
@@ -50,13 +51,5 @@ def run_all(tasks: Sequence[Task]) -> Iterator[Done]:
     """All tasks, as they are done."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), mp_context=context) as pool:
-        for future in as_completed([pool.submit(_run_named, task) for task in tasks]):
+        for future in as_completed([pool.submit(run, task) for task in tasks]):
             yield future.result()
-
-
-def _run_named(task: Task) -> Done:
-    """Loads are made of closures, which do not travel."""
-    from experiments.catalogue import EXPERIMENTS
-
-    (experiment,) = (one for one in EXPERIMENTS if one.name == task.name)
-    return run(experiment, task)

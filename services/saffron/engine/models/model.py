@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class TransitionModel:
         """[bins, m]: matches expected of a partial match, which are lost where it is dropped."""
         return self.matches if len(self.matches) else self.completion
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Events of a match, at least."""
         return markov.steps(self.matrix)

@@ -3,10 +3,9 @@
 A match is lost when any of its events is (what is found in its stead is another match). Its k events lie in any blocks
 of a stretch of the stream: where blocks promise l each, an event is kept by the mean of (1 - l)^(1 / k), and of matches
 that end there a share L is lost, 1 - L being that to the power of k; so each match that was found there stands for
-1 / (1 - L) (Horvitz and Thompson). Matches come in clumps, and more of them where there is
-less to drop: the promise of all blocks, however weighted, would not do. Where nearly all is dropped little is found,
-and matches are expected as elsewhere: by events times the partial matches that wait for them (and one, which every
-event may begin).
+1 / (1 - L) (Horvitz and Thompson). Matches come in clumps, and more of them where there is less to drop: the promise of
+all blocks, however weighted, would not do. Where nearly all is dropped little is found, and matches are expected as
+elsewhere: by events times the partial matches that wait for them (and one, which every event may begin).
 """
 
 from __future__ import annotations

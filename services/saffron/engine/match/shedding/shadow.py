@@ -176,7 +176,7 @@ class Shadows:
         """Something is about to be dropped for a query, before event `position` or up to the one at this position and
         time."""
         if name not in self._of:
-            if not can_shadow(runs) or not self._affords(name):
+            if not can_shadow(runs) or not self._may_go_on(name):
                 self._unclean.add(name)
                 return
             sums = self._sums.setdefault(name, Sampled())
@@ -214,12 +214,12 @@ class Shadows:
         shadow.compare(name, partition, block, reported)
         if shadow.runs.clock > shadow.until:
             self._end(name)
-        elif not self._affords(name):
+        elif not self._may_go_on(name):
             self._end(name)
             self._unclean.add(name)
 
-    def _affords(self, name: str) -> bool:
-        """Whether a query can have a shadow: of half as many first events, where it has taken too much."""
+    def _may_go_on(self, name: str) -> bool:
+        """Whether a query may have a shadow; where it has taken too much, of half as many first events from now on."""
         sums = self._sums.get(name, Sampled())
         most = BUDGET * (1 + _PATIENCE * sums.halvings)
         if sums.checks <= most * self._work.get(name, 0.0):
