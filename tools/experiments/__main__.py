@@ -47,7 +47,8 @@ def main() -> None:
     experiment = known[chosen.name]
     rows = list(_rows(experiment, chosen))
     console.done()
-    report(f"{experiment.about}; LB {BOUND_MS:g} ms, medians of {chosen.seeds} seeds", rows, chosen.json, width=120)
+    seeds = "one seed" if chosen.seeds == 1 else f"medians of {chosen.seeds} seeds"
+    report(f"{experiment.about}; LB {BOUND_MS:g} ms, {seeds}", rows, chosen.json, width=120)
     report("in one line", [summary(experiment.varied, rows)], None, width=120)
     if chosen.plot:
         _draw(chosen.plot, experiment, rows)
