@@ -38,7 +38,7 @@ too fast for the data. "paper" is the published figure, from other data: shapes 
 query gets that names no shedder; `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines.
 
 ```
-mkdir -p out mkdir -p out && saffron experiment p-q1 --json out/p-q1.json     #mkdir -p out && saffron experiment p-q1 --json out/p-q1.json     # .venv/bin/saffron experiment p-q1 --json out/p-q1.json   # and so on: `saffron experiment` lists them
+mkdir -p out && .venv/bin/saffron experiment p-q1 --json out/p-q1.json   # and so on: `saffron experiment` lists them
 PYTHONPATH=tools:services .venv/bin/python -m experiments.page out docs/experiments.md
 ```
 
