@@ -58,6 +58,9 @@ def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[s
     shedders = chosen.only.split(",") if chosen.only else experiment.shedders
     values = [float(value) for value in chosen.at.split(",")] if chosen.at else [one.value for one in experiment.points]
     points = [one for one in experiment.points if one.value in values]
+    if not points:
+        told = ", ".join(f"{one.value:g}" for one in experiment.points)
+        raise SystemExit(f"{experiment.name} has no {experiment.varied} {chosen.at}; there are {told}")
     made = (
         _real(experiment, points, shedders, chosen) if chosen.real else _virtual(experiment, points, shedders, chosen)
     )

@@ -7,9 +7,7 @@ known from the matches, so that this is more than any shedder keeps.
 from __future__ import annotations
 
 from experiments.found import true_results
-from experiments.run import BOUND_MS, TRAIN, Load, replayed, stated
-
-from saffron.language.shedding import NONE
+from experiments.run import BOUND_MS, Load, shed_events, stated
 
 _CHECKS = 2
 """Of an event that is kept."""
@@ -18,10 +16,8 @@ _CHECKS = 2
 def missed_at_best(load: Load) -> float:
     """The share of the true complex events that the oracle misses: 0 where all that complete can be paid for."""
     costs = stated(load)
-    figures = replayed(load, NONE, 0, costs, truth=False).figures()
-    share = int(figures["events"] * TRAIN)
-    arrivals = load.rate.arrivals(figures["events"] - share, figures["capacity"])
-    seconds = (arrivals[-1] + BOUND_MS) / 1000
+    share, behind, capacity = shed_events(load)
+    seconds = (load.rate.arrivals(behind, capacity)[-1] + BOUND_MS) / 1000
     true = [one for one in true_results(load) if one.last >= share]
     kept = {(one.query, event) for one in true for event in one.events if event >= share}
     needed = sum(_CHECKS * 1e-9 * costs[query] for query, _ in kept)

@@ -108,16 +108,29 @@ def share_of(lost: float, found: int) -> float:
     return lost / (lost + found) if lost + found else 0.0
 
 
-_units: dict[tuple[Any, ...], float] = {}
+_calibrations: dict[tuple[Any, ...], tuple[float, int]] = {}
+
+
+def _calibrated(load: Load) -> tuple[float, int]:
+    """Events a second that the engine alone does at one ns a check, and events in all."""
+    if load.key not in _calibrations:
+        figures = replayed(load, NONE, 0, load.costs, truth=False).figures()
+        _calibrations[load.key] = figures["capacity"], figures["events"]
+    return _calibrations[load.key]
 
 
 def stated(load: Load, seconds: float = LASTS_S) -> Mapping[str, float]:
     """ns a check by query, such that the engine alone is busy for as long as the load says, or for so many seconds."""
-    if load.key not in _units:
-        figures = replayed(load, NONE, 0, load.costs, truth=False).figures()
-        _units[load.key] = figures["capacity"] / ((1 - TRAIN) * figures["events"])
-    lasts = load.seconds or seconds
-    return {name: lasts * _units[load.key] * cost for name, cost in load.costs.items()}
+    capacity, events = _calibrated(load)
+    lasts, unit = load.seconds or seconds, capacity / ((1 - TRAIN) * events)
+    return {name: lasts * unit * cost for name, cost in load.costs.items()}
+
+
+def shed_events(load: Load) -> tuple[int, int, float]:
+    """Events that train, events behind them, and of these a second that the engine alone does at the stated costs."""
+    _, events = _calibrated(load)
+    share = int(events * TRAIN)
+    return share, events - share, (1 - TRAIN) * events / (load.seconds or LASTS_S)
 
 
 def replayed(

@@ -51,8 +51,8 @@ def experiment(
     """
     if not (_TOOLS / "experiments").is_dir():
         raise InputError(f"there are no experiments at {_TOOLS}: run this command from a checkout of the project")
-    options = {"--json": json, "--plot": plot, "--only": only or None, "--at": at or None, "--seeds": seeds}
-    options["--events"] = events
+    options: dict[str, Path | str | int | None] = {"--json": json, "--plot": plot, "--seeds": seeds, "--events": events}
+    options |= {"--only": only or None, "--at": at or None}
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     command += ["--real", "--seconds", str(seconds)] if real else []

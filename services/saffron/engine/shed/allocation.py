@@ -22,12 +22,18 @@ class Candidate:
 
     def lost(self, share: float) -> float:
         """The share of matches lost where this share of events is dropped."""
-        return float(1.0 - (1.0 - self.curve.at(share)) ** self.ratio)
+        return as_measured(self.curve.at(share), self.ratio)
 
     def left(self, share: float) -> float:
         """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
         meet them, since those that a match needs begin and advance them too."""
         return float((1 - share) * (1 - self.curve.at(share)) ** (1 / self.length))
+
+
+def as_measured(promised: float, ratio: float) -> float:
+    """The share of matches lost where this share was promised, and so many times as much is lost as promised: what is
+    kept to that power, so that of two that lose much it is still known which loses more."""
+    return float(1.0 - (1.0 - promised) ** ratio)
 
 
 def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]:

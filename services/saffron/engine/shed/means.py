@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from saffron.engine.shed.allocation import Candidate, allocate
+from saffron.engine.shed.allocation import Candidate, allocate, as_measured
 from saffron.engine.shed.partial_curve import PartialCurve
 
 _STEPS = 32
@@ -25,8 +25,7 @@ class Droppable:
 
     def lost(self, saved: float) -> float:
         """The share of matches lost where this share of the time is saved."""
-        promised = saved if self.curve is None else self.curve.at(saved)
-        return float(1.0 - (1.0 - promised) ** self.ratio)
+        return as_measured(saved if self.curve is None else self.curve.at(saved), self.ratio)
 
 
 @dataclass
@@ -56,7 +55,7 @@ class Means:
         """Where events lead to so many fewer partial matches that none need to be dropped, these are still there now:
         events save it all, for what is dropped of the others does not come back."""
         by_events = best_split(share, events, partial)
-        return by_events / share if missing(share, allocate(events, by_events), events) > 0 else 1.0
+        return by_events / share if _missing(share, allocate(events, by_events), events) > 0 else 1.0
 
 
 def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
@@ -67,7 +66,7 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
     best = (np.inf, 0.0)
     for by_events in np.linspace(share, 0.0, _STEPS + 1).tolist():
         shares = allocate(events, by_events)
-        rest = missing(share, shares, events)
+        rest = _missing(share, shares, events)
         loss = 0.0
         for name in {**events, **partial}:
             kept = 1 - events[name].lost(shares[name]) if name in events else 1.0
@@ -79,7 +78,7 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
     return best[1]
 
 
-def missing(share: float, shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
+def _missing(share: float, shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
     """What partial matches are to save, of what is left where these shares of events are dropped."""
     left = sum(one.cost * one.left(shares[name]) for name, one in events.items())
     return max(0.0, 1 - (1 - share) * sum(one.cost for one in events.values()) / left) if left > 0 else 0.0

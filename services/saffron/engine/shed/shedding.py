@@ -141,11 +141,7 @@ class Shedding:
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
         return self._decider.decide(
-            at,
-            self.detector,
-            events=events,
-            partial=partial,
-            split=lambda share: self._split(queries, share),
+            at, self.detector, events=events, partial=partial, split=lambda share: self._split(queries, share)
         )
 
     def _split(self, queries: Queries, share: float) -> float:
