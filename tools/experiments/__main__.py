@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--at", default="", help="these values of what is varied, comma separated, instead of all")
     parser.add_argument("--real", action="store_true", help="also on the real pipeline, in real time")
     parser.add_argument("--events", type=int, help="of the stream, so many leading ones; with --real 150000, else all")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of the engine's work behind the training share")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of the engine's work behind the training share")
     parser.add_argument("--json", type=Path, help="write the table's figures here, too")
     parser.add_argument("--plot", type=Path, help="write the plot here (SVG)")
     chosen = parser.parse_args()

@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 from bench._system import System, system
 from experiments.found import Found, true_results
-from experiments.run import BOUND_MS, TRAIN, Load, Outcome, missed_beside, outcome_of, replayed, share_of, stated
+from experiments.run import BOUND_MS, TRAIN, Load, Outcome, outcome_of, replayed, stated
 from numpy.typing import NDArray
 
 from saffron.cli.scrape import page, scrape
@@ -158,9 +158,9 @@ def _estimated(before: Mapping[str, float], after: Mapping[str, float], told: Se
     for name in after:
         early = sum(one.query == name and one.last < share for one in told)
         whole = sum(one.query == name for one in told)
-        lost += missed_beside(whole, after[name]) - missed_beside(early, before[name])
+        lost += _missed_beside(whole, after[name]) - _missed_beside(early, before[name])
         found += whole - early
-    return share_of(lost, found)
+    return _share_of(lost, found)
 
 
 @contextmanager
@@ -208,3 +208,13 @@ def _cut(events: Path, rate: Rate, folder: Path) -> tuple[Path, list[tuple[Path,
 def _written(path: Path, lines: Sequence[bytes]) -> Path:
     path.write_bytes(b"\n".join(lines) + b"\n")
     return path
+
+
+def _missed_beside(found: int, share: float) -> float:
+    """How many are missed, if so many that were found are the rest of all."""
+    return found * share / (1 - share) if share < 1 else 0.0
+
+
+def _share_of(lost: float, found: int) -> float:
+    """Of all, those lost."""
+    return lost / (lost + found) if lost + found else 0.0

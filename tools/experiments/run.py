@@ -84,28 +84,18 @@ class Runs:
 
 def outcome_of(figures: Mapping[str, Any]) -> Outcome:
     """What a replay's figures say."""
-    found = {name: figures["results"][name] for name in figures["estimated_loss"]}
-    lost = sum(missed_beside(found[name], share) for name, share in figures["estimated_loss"].items())
+    true = {name: figures["queries"][name]["true"] for name in figures["estimated_loss"]}
+    lost = sum(true[name] * share for name, share in figures["estimated_loss"].items())
     return Outcome(
         missed=1 - figures["recall"],
         error=figures["recall_error"],
         false=1 - figures["precision"],
-        estimated=share_of(lost, sum(found.values())),
+        estimated=lost / sum(true.values()) if any(true.values()) else 0.0,
         p999=figures["latency_ms"]["p999"] or 0.0,
         dropped_events=figures["dropped_events"],
         dropped_partial_matches=figures["dropped_partial_matches"],
         seconds=figures["virtual_seconds"],
     )
-
-
-def missed_beside(found: int, share: float) -> float:
-    """How many are missed, if so many that were found are the rest of all."""
-    return found * share / (1 - share) if share < 1 else 0.0
-
-
-def share_of(lost: float, found: int) -> float:
-    """Of all, those lost."""
-    return lost / (lost + found) if lost + found else 0.0
 
 
 _calibrations: dict[tuple[Any, ...], tuple[float, int]] = {}

@@ -28,7 +28,7 @@ def experiment(
     events: Annotated[
         int | None, typer.Option(min=1, help="So many leading ones of the stream: all, with --real 150,000.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="With --real: the engine's work behind the training share.")] = 20.0,
+    seconds: Annotated[float, typer.Option(help="With --real: the engine's work behind the training share.")] = 30.0,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw them into this file (SVG), the paper's dashed.")] = None,
 ) -> None:

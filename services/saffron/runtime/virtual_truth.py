@@ -35,9 +35,10 @@ class Found:
 
 
 def compared(shed: Found, truth: Found, weights: Mapping[str, float]) -> dict[str, Any]:
-    """{"recall", "precision", "queries": {name: both}}: recall is the share of true results that were found, precision
-    the share of found ones that are true, 1 of none; together by the queries' weights (P9, G10). Beside them
-    "recall_error": the standard error of the recall, as far as chance decided which clumps were lost."""
+    """{"recall", "precision", "queries": {name: both, and "true"}}: recall is the share of true results that were found
+    (`true`: how many there are), precision the share of found ones that are true, 1 of none; together by the queries'
+    weights (P9, G10). Beside them "recall_error": the standard error of the recall, as far as chance decided which
+    clumps were lost."""
     each = {
         name: (
             weights.get(name, 1.0),
@@ -60,7 +61,7 @@ def compared(shed: Found, truth: Found, weights: Mapping[str, float]) -> dict[st
             sum(w * right for w, right, _, _ in each.values()), sum(w * n for w, _, n, _ in each.values())
         ),
         "queries": {
-            name: {"recall": _share(right, true), "precision": _share(right, found)}
+            name: {"recall": _share(right, true), "precision": _share(right, found), "true": true}
             for name, (_, right, found, true) in each.items()
         },
     }

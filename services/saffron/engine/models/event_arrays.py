@@ -31,6 +31,7 @@ def arrays_of(model: EventModel) -> dict[str, Array]:
     parts: dict[str, tuple[object, tuple[str, ...]]] = {
         "keys": (model.keys, _TABLE),
         "contents": (model.contents, _TABLE),
+        "contributions": (model.contributions, _TABLE),
         "rates": (model.rates, _RATES),
         **{f"curves.{shedder}": (curve, _CURVE) for shedder, curve in sorted(model.curves.items())},
         **{f"trees.{name}": (trees, _FOREST) for name, trees in sorted(_trees(model).items())},
@@ -70,6 +71,7 @@ def model_of(content: Mapping[str, Any], version: Version, head: Mapping[str, An
         spec=spec,
         keys=_table(arrays, "keys"),
         contents=_table(arrays, "contents"),
+        contributions=_table(arrays, "contributions"),
         kinds=kinds,
         overall=float(head["overall"]),
         tree=trees.get(BY_TREE),

@@ -54,7 +54,8 @@ class Table:
 @dataclass(frozen=True)
 class EventModel:
     """Of one query. `keys`: utility by key; `contents`: by `content_keys`, without the pane; `kinds` [codes]: by kind,
-    NaN where none was seen; `overall`: of all events.
+    NaN where none was seen; `overall`: of all events. `contributions`: by content how often an event is part of a
+    match, the mean of all events being 1; utilities weigh them by the time that a drop saves.
 
     `tree`, `forest`: None where too little was seen. `positions` [codes, bins]: utility by kind and position, NaN where
     none was seen. `rates`: by kind. `curves`: shedder (but for those by kind) -> its thresholds. `matches`,
@@ -67,6 +68,7 @@ class EventModel:
     spec: FeatureSpec
     keys: Table
     contents: Table
+    contributions: Table
     kinds: Floats
     overall: float
     tree: Forest | None
@@ -92,6 +94,10 @@ class EventModel:
             found[unseen] = self.kinds[vectors[unseen, 0]]
             found[np.isnan(found)] = self.overall
         return found
+
+    def contributed(self, keys: Keys, vectors: Vectors) -> Floats:
+        """float64 [n]: how often events are parts of matches, the mean of all being 1, as where nothing is known."""
+        return np.nan_to_num(self.contributions.of(content_keys(self.spec, vectors)), nan=1.0)
 
     def by_position(self, kinds: NDArray[np.integer], bins: NDArray[np.integer]) -> Floats:
         """float64 [n]: utilities of eSPICE, by codes of kinds and bins of positions (the last one holds all beyond)."""

@@ -7,6 +7,7 @@ from numba import boolean, float64, int16, int32, int64, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import inlined, kernel
+from saffron.engine.models.by_slot import BySlot
 from saffron.engine.models.curve import Cut
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_KIND, BY_POSITION, BY_TREE, EventModel
 from saffron.engine.models.feature_keys import Features
@@ -17,15 +18,13 @@ Floats = NDArray[np.float64]
 
 
 class EventShedding:
-    """One query's model under one shedder. What a key is worth is computed once, and looked up by its slot after."""
+    """One query's model under one shedder."""
 
     def __init__(self, model: EventModel, shedder: str) -> None:
         self.model = model
         self.shedder = shedder
         self._table = key_table(model.keys.keys, model.keys.values) if shedder == BY_KEY else None
-        self._generation = -1
-        self._slots = 0
-        self._worth: Floats = np.empty(0)
+        self._worth = BySlot(self._computed)
 
     @staticmethod
     def serves(model: EventModel, shedder: str) -> bool:
@@ -48,7 +47,7 @@ class EventShedding:
         """float64 [n]: what each event is worth; `positions`: bins of positions in the window, which eSPICE needs."""
         if self.shedder == BY_POSITION:
             return self._by_position(features, positions)
-        return self._by_slot(features)[features.slots]
+        return self._worth.of(features)[features.slots]
 
     def dropped(
         self,
@@ -66,21 +65,9 @@ class EventShedding:
             places, worth = np.arange(len(seq), dtype=np.int32), self._by_position(features, positions)
             draw_by_utility(places, worth, cut.lower, cut.upper, cut.ties, seq, np.uint64(seed), found)
         else:
-            worth = self._by_slot(features)
+            worth = self._worth.of(features)
             draw_by_utility(features.slots, worth, cut.lower, cut.upper, cut.ties, seq, np.uint64(seed), found)
         return found
-
-    def _by_slot(self, features: Features) -> Floats:
-        """Utilities by slot, with room for more; those of new slots are computed now."""
-        if features.generation != self._generation:
-            self._generation, self._slots = features.generation, 0
-        known, distinct = self._slots, len(features.distinct)
-        if distinct > len(self._worth):
-            self._worth = np.concatenate([self._worth[:known], np.zeros(2 * distinct - known)])
-        if distinct > known:
-            self._worth[known:distinct] = self._computed(features.distinct[known:], features.vectors[known:])
-            self._slots = distinct
-        return self._worth
 
     def _computed(self, keys: NDArray[np.uint64], vectors: NDArray[np.int16]) -> Floats:
         forest = {BY_TREE: self.model.tree, BY_FOREST: self.model.forest}.get(self.shedder)

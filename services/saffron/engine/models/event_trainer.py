@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +38,7 @@ class Learned:
     spec: FeatureSpec
     keys: Table
     contents: Table
+    contributions: Table
     kinds: Floats
     overall: float
     tree: Forest | None
@@ -76,7 +77,7 @@ def train_events(
         curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
     positions = position_table(whole.positions, spec.codes)
     if positions.shape[1]:
-        curves[BY_POSITION] = position_curve(whole, learned.kinds, learned.overall, cost)
+        curves[BY_POSITION] = _curve_by_position(whole, halves, learned, taught, cost)
     return EventModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -84,6 +85,7 @@ def train_events(
         spec=spec,
         keys=learned.keys,
         contents=learned.contents,
+        contributions=learned.contributions,
         kinds=learned.kinds,
         overall=learned.overall,
         tree=learned.tree,
@@ -120,12 +122,14 @@ def learn(
     """
     keys = np.array(sorted(half.occurrences), dtype=np.uint64)
     occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)
-    parts = [half.contributions.get(key, 0) / saved.get(key, 1.0) for key in keys.tolist()]
-    contributions = np.array(parts) / WEIGHT
+    plain = np.array([half.contributions.get(key, 0) for key in keys.tolist()], dtype=np.float64) / WEIGHT
+    contributions = plain / np.array([saved.get(key, 1.0) for key in keys.tolist()])
     overall = float(contributions.sum() / occurrences.sum()) if len(keys) else 0.0
     seen = np.array([key in vectors for key in keys.tolist()], dtype=np.bool_)
     rows = np.array([vectors[key] for key in keys[seen].tolist()], dtype=np.int16).reshape(-1, len(spec.fields))
     contents, means = _contents(spec, rows, contributions[seen], occurrences[seen])
+    mean = float(plain.sum() / occurrences.sum()) if plain.any() else 1.0
+    parts, _ = _contents(spec, rows, plain[seen] / mean, occurrences[seen])
     codes = rows[:, 0].astype(np.int64)
     by_kind = np.bincount(codes, occurrences[seen], spec.codes)
     with np.errstate(invalid="ignore"):
@@ -135,9 +139,9 @@ def learn(
     utility = (contributions + prior * before) / (occurrences + prior)
     tree = forest = None
     if trees and len(rows) >= LEAST_KEYS:
-        plain, weight = contributions[seen] / occurrences[seen], occurrences[seen]
-        tree, forest = (train(rows, plain, weight, spec.seed) for train in (train_tree, train_forest))
-    return Learned(spec, Table(keys, utility), contents, kinds, overall, tree, forest)
+        each, weight = contributions[seen] / occurrences[seen], occurrences[seen]
+        tree, forest = (train(rows, each, weight, spec.seed) for train in (train_tree, train_forest))
+    return Learned(spec, Table(keys, utility), contents, parts, kinds, overall, tree, forest)
 
 
 def _contents(
@@ -208,7 +212,19 @@ def _tried(
     return curve_of(values, half.occurrences, matches, half.abandoned.lists()), sum(matches.values())
 
 
-def _with_losses(curve: Curve, others: list[tuple[Curve, int]]) -> Curve:
+def _curve_by_position(
+    whole: Half, halves: tuple[Half, ...], learned: Learned, taught: Sequence[Learned], cost: Floats
+) -> Curve:
+    """As with the others, one half's positions tried on the other's matches."""
+    tables = [position_table(half.positions, len(cost)) for half in (whole, *halves)]
+    others = [
+        (position_curve(half, table, other.kinds, other.overall, cost), sum(half.matches.lists().values()))
+        for half, table, other in zip(halves, tables[:0:-1], taught[::-1], strict=False)
+    ]
+    return _with_losses(position_curve(whole, tables[0], learned.kinds, learned.overall, cost), others)
+
+
+def _with_losses(curve: Curve, others: Sequence[tuple[Curve, int]]) -> Curve:
     """`curve` with losses between its own, of what it was fitted to, and the mean of others at equal shares, which were
     taught by half as much and lose more (the .632 estimator of Efron for samples that leave a third or half out)."""
     if not others:

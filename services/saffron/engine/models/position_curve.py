@@ -25,15 +25,16 @@ def position_table(positions: Mapping[tuple[int, int], Sequence[int]], codes: in
     return table
 
 
-def position_curve(half: Half, kinds: Floats, overall: float, cost: Floats) -> Curve:
-    """Thresholds of the table; `cost` [codes]: time of an event by kind.
+def position_curve(half: Half, table: Floats, kinds: Floats, overall: float, cost: Floats) -> Curve:
+    """Thresholds of a table, learned from these counts or from others, and what they lose of these; `kinds` [codes],
+    `overall`: utilities where it has none; `cost` [codes]: time of an event by kind.
 
     A match counts as events that fall independently, as often as contributions do:
     only sums by position are known, not the positions of one match's events.
     """
     cells = {place: sums for place, sums in half.positions.items() if 0 <= place[0] < len(kinds)}
     number = {place: index for index, place in enumerate(sorted(cells))}
-    utility = {number[place]: c / o if o else _mean(place, kinds, overall) for place, (c, o) in cells.items()}
+    utility = {index: _utility(place, table, kinds, overall) for place, index in number.items()}
     counts = {number[place]: occurrences for place, (_, occurrences) in cells.items()}
     single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
     costs = {number[place]: float(cost[place[0]]) for place in cells}
@@ -44,6 +45,7 @@ def position_curve(half: Half, kinds: Floats, overall: float, cost: Floats) -> C
     return replace(curve, lost=1.0 - (1.0 - curve.lost) ** length)
 
 
-def _mean(place: tuple[int, int], kinds: Floats, overall: float) -> float:
-    mean = float(kinds[place[0]])
-    return overall if np.isnan(mean) else mean
+def _utility(place: tuple[int, int], table: Floats, kinds: Floats, overall: float) -> float:
+    code, position = place
+    known = (table[code, position] if position < table.shape[1] else np.nan, kinds[code], overall)
+    return float(next(value for value in known if not np.isnan(value)))

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.match.shedding.positions import position_bins
-from saffron.engine.models.event_model import EventModel
+from saffron.engine.models.by_slot import BySlot
+from saffron.engine.models.event_model import BY_KIND, BY_POSITION, EventModel
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.feature_keys import FeatureKeys, Features
 from saffron.engine.models.features import FeatureError, FeatureSpec
@@ -35,6 +36,7 @@ EVENTS_A_MATCH = 3.0
 """Where neither a model says what a drop loses."""
 
 Marks = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass
@@ -48,6 +50,7 @@ class EventDrops:
     _features: dict[str, Features] = field(default_factory=dict)
     _shedding: dict[tuple[str, str], EventShedding] = field(default_factory=dict)
     _curves: dict[tuple[str, str], LossCurve] = field(default_factory=dict)
+    _contributed: dict[str, BySlot] = field(default_factory=dict)
 
     def use(self, models: Mapping[str, EventModel]) -> None:
         """The models in force by query."""
@@ -57,6 +60,7 @@ class EventDrops:
         self.models = dict(models)
         self._shedding = {place: one for place, one in self._shedding.items() if place[0] not in changed}
         self._curves.clear()
+        self._contributed = {query: BySlot(model.contributed) for query, model in models.items()}
         self._follow()
 
     def watch(self, spec: FeatureSpec) -> None:
@@ -90,6 +94,29 @@ class EventDrops:
             return None
         identity = self._watched.identity
         return self._features[identity].keys, self._keys[identity].news()
+
+    def worth(self, query: str, events: int) -> float:
+        """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
+        return float(self._contributions(query, events).sum())
+
+    def _contributions(self, query: str, events: int) -> Floats:
+        model = self.models.get(query)
+        features = None if model is None else self._features.get(model.spec.identity)
+        return np.ones(events) if features is None else self._contributed[query].of(features)[features.slots]
+
+    def parts(self, query: str, by: str, share: float, marks: Marks, length: float) -> float:
+        """Of what matches of so many events need of the block that was applied last, the part that goes with these
+        events, this share being wanted.
+
+        A block is not like all that thresholds of features were found from: where its events are worth more, fewer go,
+        and less is lost than promised. By kind and position they go whatever their features are.
+        """
+        shedding = self._of(query, by, share)
+        if shedding is None or shedding.shedder in (BY_POSITION, *BY_KIND):
+            return float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
+        contributed = self._contributions(query, len(marks))
+        whole = float(contributed.sum())
+        return float(contributed[marks].sum()) / whole if whole > 0 else 0.0
 
     def lost(self, query: str, by: str, share: float) -> float:
         """The share of matches lost where this share of events is dropped for a query."""

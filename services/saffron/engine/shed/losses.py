@@ -1,19 +1,20 @@
-"""What dropping has lost so far, as expected: the loss promised at each share, weighted by the matches that were found.
+"""What dropping has lost so far, as expected: what was dropped of what matches need, weighted by the matches found.
 
-A match is lost when any of its events is (what is found in its stead is another match). Its k events lie in any blocks
-of a stretch of the stream: where blocks promise l each, an event is kept by the mean of (1 - l)^(1 / k), and of matches
-that end there a share L is lost, 1 - L being that to the power of k; so each match that was found there stands for
-1 / (1 - L) (Horvitz and Thompson). Matches come in clumps, and more of them where there is less to drop: the promise of
-all blocks, however weighted, would not do. Where nearly all is dropped little is found, and matches are expected as
-elsewhere: by events times the partial matches that wait for them (and one, which every event may begin).
+A match is lost when any of its k events is (what is found in its stead is another match). They lie in any blocks of a
+stretch of the stream: where of what the stretch contributes to matches the part p goes, of matches that end there the
+share L = 1 - (1 - p)^k is lost, so that each that was found there stands for 1 / (1 - L) (Horvitz and Thompson). Where
+nearly all is dropped little is found, and what is found says little, since 1 - L is small and not known so well: the
+more matches are expected by what is due, which is what the features of events say that they contribute, times the root
+of the partial matches that wait (and one). Some of a match's events come to many partial matches, and some begin or are
+alone: of no power of them, the root, and all, the root goes best with the matches that there are.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import hypot, log2
+from math import hypot, log, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH
 
 _MOST = 0.999
-_WRONG_EVENTS, _WRONG_PARTIAL = 0.5, 0.25
+_WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
 """By how much, relative, a promised loss is off: that of events, and that of partial matches, of which some are spared
 to tell."""
 _SURE = 2.0
@@ -31,8 +32,8 @@ _CLUMPED = 3.0
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
-_TRUST = 4
-"""What is found counts by 1 - L to this power."""
+_OFF = 1.2
+"""How far the logarithm of the share that is kept is off, relative, where what is due is off by as much as itself."""
 
 
 @dataclass(frozen=True)
@@ -45,54 +46,59 @@ class Extent:
 
 @dataclass
 class _Query:
-    """`marks`: (end of a block, and up to there sums over events of how likely each is kept, and of what was due). Sums
-    of what has been heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts. `at`: due when
-    heard."""
+    """`marks`: (end of a block, and sums up to there of what was due, and of what went of it). Sums of what has been
+    heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts. `at`: due when heard."""
 
+    extent: Extent = Extent()
     marks: deque[tuple[int, float, float]] = field(default_factory=deque)
-    promised: float = 0.0
     counted: float = 0.0
     found: float = 0.0
     lost: float = 0.0
     due: float = 0.0
     at: float = 0.0
 
-    def add(self, begin: int, end: int, due: float, lost: float, length: float) -> None:
+    def add(self, begin: int, end: int, due: float, gone: float) -> None:
         if not self.marks:
             self.marks.append((begin, 0.0, 0.0))
-        _, kept, before = self.marks[-1]
-        self.marks.append((end, kept + (end - begin) * (1.0 - min(lost, _MOST)) ** (1.0 / length), before + due))
-        self.promised += due * lost
+        _, before, less = self.marks[-1]
+        self.marks.append((end, before + due, less + due * gone))
 
-    def heard(self, position: int, count: float, extent: Extent) -> None:
+    def heard(self, position: int, count: float) -> None:
         """All events before `position` have been applied, and so many matches found by now."""
         new = count - self.counted if count >= self.counted else count
         self.counted = count
         if not self.marks or position <= self.marks[0][0]:
             return
-        kept, due = self._at(position)
-        begin = max(float(self.marks[0][0]), position - max(1.0, extent.reach))
-        share = 1.0 - ((kept - self._at(begin)[0]) / (position - begin)) ** extent.length
-        known = 1.0 - share**_TRUST
-        rate = (self.found + self.lost + new) / (self.due + due - self.at) if self.due + due > self.at else 0.0
-        self.lost += share * (known * new / (1.0 - share) + (1.0 - known) * rate * (due - self.at))
+        begin = max(float(self.marks[0][0]), position - max(1.0, self.extent.reach))
+        (before, less), (due, gone) = self._at(begin), self._at(position)
+        share = self._lost(due - before, gone - less)
+        known = 1.0 / (1.0 + (_OFF * log(1.0 - share)) ** 2)
+        unseen = share * (1.0 - known) * (due - self.at)
         self.found += new
-        self.due += due - self.at
+        self.lost += share * known * new / (1.0 - share)
+        self.due += due - self.at - unseen
+        self.lost += unseen * (self.found + self.lost) / self.due if self.due > 0 else 0.0
+        self.due += unseen
         self.at = due
         while len(self.marks) > 2 and self.marks[1][0] <= begin:
             self.marks.popleft()
 
+    def _lost(self, due: float, gone: float) -> float:
+        """The share of matches lost, where so much goes of what is due."""
+        part = min(1.0, max(0.0, gone / due)) if due > 0 else 0.0
+        return min(_MOST, float(1.0 - (1.0 - part) ** self.extent.length))
+
     def _at(self, position: float) -> tuple[float, float]:
         """The sums up to a position, linear within a block."""
-        ends, kept, dues = zip(*self.marks, strict=True)
-        return float(np.interp(position, ends, kept)), float(np.interp(position, ends, dues))
+        ends, due, gone = zip(*self.marks, strict=True)
+        return float(np.interp(position, ends, due)), float(np.interp(position, ends, gone))
 
     @property
     def share(self) -> float:
         if self.found + self.lost > 0:
             return self.lost / (self.found + self.lost)
-        whole = self.marks[-1][2] if self.marks else 0.0
-        return self.promised / whole if whole > 0 else 0.0
+        _, due, gone = self.marks[-1] if self.marks else (0, 0.0, 0.0)
+        return self._lost(due, gone)
 
 
 @dataclass
@@ -136,7 +142,6 @@ class Losses:
     """By query."""
 
     _queries: dict[str, _Query] = field(default_factory=dict)
-    _extents: dict[str, Extent] = field(default_factory=dict)
     _results: dict[str, tuple[float, float]] = field(default_factory=dict)
     _measured: dict[str, _Measured] = field(default_factory=dict)
     _ratios: dict[str, float] = field(default_factory=dict)
@@ -144,19 +149,19 @@ class Losses:
     def add(
         self,
         block: tuple[int, int],
-        queries: Iterable[str],
+        worth: Mapping[str, float],
         alive: Mapping[str, int],
-        lost: Mapping[str, float],
+        gone: Mapping[str, float],
         extents: Mapping[str, Extent],
     ) -> None:
-        """A block of events [begin, end); `lost`: share of the matches of a query, none where it is not named;
-        `extents`: of a query's matches, where they are known."""
+        """A block of events [begin, end); `worth`: what they contribute to each query's matches, in means of all
+        events; `gone`: the part that goes, none where a query is not named; `extents`: of a query's matches, where they
+        are known."""
         begin, end = block
-        self._extents.update(extents)
-        for query in queries if end > begin else ():
+        for query in worth if end > begin else ():
             own = self._queries.setdefault(query, _Query())
-            due = (end - begin) * (1.0 + alive.get(query, 0))
-            own.add(begin, end, due, lost.get(query, 0.0), self._extents.get(query, Extent()).length)
+            own.extent = extents.get(query, own.extent)
+            own.add(begin, end, worth[query] * sqrt(1.0 + alive.get(query, 0)), gone.get(query, 0.0))
 
     def share(self, query: str) -> float:
         """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""
@@ -176,7 +181,7 @@ class Losses:
             name = str(query)
             self._results[name] = float(count), float(loss.get(query, 0.0))
             if name in self._queries and type(position) is int:
-                self._queries[name].heard(position, float(count), self._extents.get(name, Extent()))
+                self._queries[name].heard(position, float(count))
 
     def missed(self, query: str) -> float:
         """Of its matches, the share that dropped events and dropped partial matches together are expected to lose."""

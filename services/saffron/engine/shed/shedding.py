@@ -69,13 +69,13 @@ class Queries:
 @dataclass(frozen=True)
 class Shed:
     """What was decided of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of
-    "keep" records. `share`: of the work, planned to be saved by dropping events. `lost`: share of each query's matches
-    that dropping events at this share loses. `why`: for statistics."""
+    "keep" records. `share`: of the work, planned to be saved by dropping events. `gone`: of what each query's
+    matches need of the block, the part that goes. `why`: for statistics."""
 
     mask: Bits | None = None
     orders: tuple[Mapping[str, Any], ...] = ()
     share: float = 0.0
-    lost: Mapping[str, float] = field(default_factory=dict)
+    gone: Mapping[str, float] = field(default_factory=dict)
     why: str = "pass"
 
     @property
@@ -229,7 +229,7 @@ class Shedding:
                 self.events.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
                 self.detector.time(name),
-                float(queries.models[name].length) if name in queries.models else EVENTS_A_MATCH,
+                _length(name, queries),
                 queries.ratios.get(name, _AS_PROMISED)[0],
             )
             for name in queries.by_events
@@ -249,18 +249,24 @@ class Shedding:
         kept = np.zeros(len(seq), np.bool_)
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:  # spans are exempt while time allows it
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
-        mask, lost = np.zeros(len(seq), np.uint64), {}
+        mask, gone = np.zeros(len(seq), np.uint64), {}
         for name, share in allocate(self._candidates(queries), decision.share).items():
             traits = queries.traits[name]
-            marks = self.events.marks(block.columns, name, traits, share) & ~kept
-            mask[marks] |= np.uint64(1 << queries.slots[name])
-            lost[name] = self.events.lost(name, traits.by, share) * float(1 - kept.mean())
-        return Shed(mask if mask.any() else None, orders, decision.share, lost, "shed")
+            marks = self.events.marks(block.columns, name, traits, share)
+            mask[marks & ~kept] |= np.uint64(1 << queries.slots[name])
+            parts = self.events.parts(name, traits.by, share, marks, _length(name, queries))
+            gone[name] = parts * float(1 - kept.mean())
+        return Shed(mask if mask.any() else None, orders, decision.share, gone, "shed")
 
     def _drop_all(self, block: Block, queries: Queries) -> Shed:
         bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
         mask = np.full(len(block.columns), bits, np.uint64) if bits else None
-        return Shed(mask, share=1.0, lost=dict.fromkeys(queries.at_all, 1.0), why="outage")
+        return Shed(mask, share=1.0, gone=dict.fromkeys(queries.at_all, 1.0), why="outage")
+
+
+def _length(name: str, queries: Queries) -> float:
+    """Events of a match."""
+    return float(queries.models[name].length) if name in queries.models else EVENTS_A_MATCH
 
 
 def _unmasked(mask: Bits, slot: int) -> float:

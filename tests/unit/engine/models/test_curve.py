@@ -125,7 +125,17 @@ def test_positions_without_matches_go_first() -> None:
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 0, 10], [1, 1, 8, 80]], "matches": [[1, 2]] * 8})
     table = position_table(half.positions, 3)
     assert table[:2].ravel() == pytest.approx([0.8, 0.0, np.nan, 0.1], nan_ok=True)
-    curve = position_curve(half, np.full(3, np.nan), 0.2, np.ones(3))
+    curve = position_curve(half, table, np.full(3, np.nan), 0.2, np.ones(3))
     assert curve.at(0.1).lost == 0.0
     assert curve.at(0.9).lost == pytest.approx(1 - (1 - 0.5) ** 2)
     assert curve.at(1.0).lost == 1.0
+
+
+def test_of_positions_that_nothing_was_learned_of_the_kind_is_known() -> None:
+    """Learned elsewhere: there nothing had come at the second position, and the first kind was worth 0.3."""
+    half = Half()
+    half.add({"positions": [[0, 0, 8, 10], [0, 1, 8, 10]], "matches": [[1, 2]] * 8})
+    table = np.array([[0.1], [np.nan], [np.nan]])
+    curve = position_curve(half, table, np.array([0.3, np.nan, np.nan]), 0.2, np.ones(3))
+    assert curve.lower.tolist() == [0.1, 0.3]
+    assert curve.at(0.5).lost == pytest.approx(1 - (1 - 0.5) ** 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_keys import FeatureKeys
+from saffron.engine.models.feature_keys import FeatureKeys, content_keys
 from saffron.engine.models.forest import (
     LEAST_EVENTS,
     MOST_DEPTH,
@@ -113,3 +114,23 @@ def test_a_key_never_seen_is_worth_its_content_then_its_kind_then_the_mean() -> 
     nothing = type(model)(**{**vars(model), "contents": blank, "kinds": np.full(SPEC.codes, np.nan)})
     assert nothing.by_key(strange, rare).tolist() == [model.overall] * 3
     assert content in model.contents.keys
+
+
+def test_what_events_contribute_is_told_by_content_and_its_mean_is_one() -> None:
+    counts, _ = observed(4, 8, 200)
+    model = train_events(counts, SPEC, (1, 0), {}, trees=False)
+    whole = counts.whole()
+    keys = np.array(sorted(whole.occurrences), dtype=np.uint64)
+    vectors = np.array([counts.vectors[key] for key in keys.tolist()], dtype=np.int16)
+    occurred = np.array([whole.occurrences[key] for key in keys.tolist()])
+    contributed = np.array([whole.contributions.get(key, 0) for key in keys.tolist()])
+    found = model.contributed(keys, vectors)
+    assert np.average(found, weights=occurred) == pytest.approx(1.0)
+    contents = content_keys(SPEC, vectors)
+    for content in np.unique(contents):
+        same = contents == content
+        mean = contributed[same].sum() / occurred[same].sum() / (contributed.sum() / occurred.sum())
+        assert found[same] == pytest.approx(mean)
+    table = model.contributions
+    bare = replace(model, contributions=type(table)(table.keys[:0], table.values[:0]))
+    assert bare.contributed(keys, vectors).tolist() == [1.0] * len(keys)

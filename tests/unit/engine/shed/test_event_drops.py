@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import Kind
-from saffron.engine.events.tables import slice_columns
+from saffron.engine.events.tables import slice_columns, take_columns
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
@@ -67,6 +67,46 @@ def test_what_no_match_needs_goes_first(shedder: str, share: float) -> None:
     first, second = (gone[kinds(columns) == kind].mean() for kind in (0, 1))
     assert drops.lost("q", shedder, share) == pytest.approx(1 - (1 - first) * (1 - second), abs=0.05)
     assert drops.curve("q", shedder).at(share) == pytest.approx(drops.lost("q", shedder, share), abs=0.05)
+
+
+def test_each_event_of_a_match_may_be_one_of_a_kind_that_goes_at_random() -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.use({"q": model(columns)})
+    drops.apply(columns)
+    assert drops.worth("q", len(columns)) == pytest.approx(len(columns), rel=0.001), "the mean of an event is one"
+    gone = drops.marks(columns, "q", Traits("bl"), 0.8)
+    lost = 1 - np.prod([1 - gone[kinds(columns) == kind].mean() for kind in (0, 1)])
+    assert 1 - (1 - drops.parts("q", "bl", 0.8, gone, 2.0)) ** 2 == pytest.approx(lost, abs=0.05)
+
+
+def test_of_what_matches_need_that_goes_which_lies_below_a_threshold() -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.use({"q": model(columns)})
+    drops.apply(columns)
+    gone = drops.marks(columns, "q", Traits("gspice-h"), 0.8)
+    first, second = (float(gone[kinds(columns) == kind].mean()) for kind in (0, 1))
+    assert drops.parts("q", "gspice-h", 0.8, gone, 2.0) == pytest.approx((first + second) / 2, abs=0.02)
+
+
+def test_a_block_of_events_that_all_are_needed_loses_what_goes_of_them() -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.use({"q": model(columns)})
+    needed = take_columns(columns, np.flatnonzero(kinds(columns) < 2))
+    drops.apply(needed)
+    assert drops.worth("q", len(needed)) == pytest.approx(3 * len(needed), rel=0.05)
+    gone = drops.marks(needed, "q", Traits("gspice-h"), 0.5)
+    assert not gone.any()
+    assert drops.parts("q", "gspice-h", 0.5, gone, 2.0) == 0.0
+
+
+def test_without_a_model_each_event_is_worth_one() -> None:
+    drops = EventDrops(3)
+    drops.apply(stream(10))
+    assert drops.worth("q", 10) == 10
+    assert drops.parts("q", "gspice-h", 0.5, np.arange(10) < 5, 3.0) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("shedder", [*BY_EVENTS, "espice", "gspice-forest"])

@@ -1,4 +1,4 @@
-"""What a reader's sample says of the matches missed, beside what was promised."""
+"""What dropping events loses, by what they contribute, and what a reader's sample says of it."""
 
 from __future__ import annotations
 
@@ -31,27 +31,48 @@ def test_a_sample_that_chance_may_have_drawn_leaves_the_promise() -> None:
     assert share == pytest.approx(0.1, abs=0.02)
 
 
-def promised(shares: list[float], length: float) -> float:
-    """Of blocks of a hundred events with these promised losses by turns, over which matches of so many events extend;
-    ten matches a block were found."""
-    losses, extents = Losses(), {"q": Extent(length, 10_000.0)}
+def promised(blocks: list[tuple[float, float]], length: float, reach: float = 10_000.0) -> float:
+    """Of blocks of a hundred events by turns, each of so much worth of which a part goes, and matches of so many events
+    that extend so far; ten are found a block in all, heard of after each as often as they are left there."""
+    losses, extents = Losses(), {"q": Extent(length, reach)}
+    left = sum(worth * (1 - gone) ** length for worth, gone in blocks) / len(blocks)
+    found = 0.0
     for number in range(400):
-        lost = {"q": shares[number % len(shares)]}
-        losses.add((100 * number, 100 * number + 100), ["q"], {}, lost, extents)
-    losses.heard({"found": {"q": 4_000}, "loss": {}, "position": 40_000})
+        worth, gone = blocks[number % len(blocks)]
+        losses.add((100 * number, 100 * number + 100), {"q": worth}, {}, {"q": gone}, extents)
+        found += 10 * worth * (1 - gone) ** length / left
+        losses.heard({"found": {"q": found}, "loss": {}, "position": 100 * number + 100})
     return losses.share("q")
 
 
 def test_events_of_a_match_lie_in_any_blocks() -> None:
-    assert promised([0.3], 3.0) == pytest.approx(0.3, abs=0.001)
-    kept = (1 + 0.5 ** (1 / 3)) / 2
-    assert promised([0.0, 0.5], 3.0) == pytest.approx(1 - kept**3, abs=0.005)
-    assert promised([0.0, 0.5], 1.0) == pytest.approx(0.25, abs=0.005)
+    assert promised([(100, 0.3)], 1.0) == pytest.approx(0.3, abs=0.001)
+    assert promised([(100, 0.1)], 3.0) == pytest.approx(1 - 0.9**3, abs=0.001)
+    assert promised([(100, 0.0), (100, 0.5)], 3.0) == pytest.approx(1 - 0.75**3, abs=0.01)
+
+
+def test_blocks_weigh_as_much_as_their_events_contribute() -> None:
+    """Matches that lie in one block each, most of them where half goes."""
+    assert promised([(300, 0.5), (100, 0.0)], 1.0, 1.0) == pytest.approx(0.375, abs=0.01)
+    assert promised([(100, 0.5), (300, 0.0)], 1.0, 1.0) == pytest.approx(0.125, abs=0.01)
+
+
+def test_where_all_goes_as_many_are_lost_as_were_due() -> None:
+    assert promised([(100, 0.0), (300, 1.0)], 1.0, 1.0) == pytest.approx(0.75, abs=0.02)
+
+
+def test_due_grows_with_the_root_of_partial_matches() -> None:
+    losses = Losses()
+    for number in range(100):
+        block, all_goes = (100 * number, 100 * number + 100), number % 2
+        losses.add(block, {"q": 100.0}, {"q": 15 * all_goes}, {"q": float(all_goes)}, {"q": Extent(1.0, 1.0)})
+        losses.heard({"found": {"q": 10 * (number // 2 + 1)}, "loss": {}, "position": block[1]})
+    assert losses.share("q") == pytest.approx(4 / (4 + 1), abs=0.02)
 
 
 def test_how_far_small_losses_are_off_cannot_be_told() -> None:
     losses = Losses()
-    losses.add((0, 1000), ["q"], {}, {"q": 0.001}, {})
+    losses.add((0, 1000), {"q": 1000.0}, {}, {"q": 0.001 / 3}, {})
     losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
     sampled = [1000.0, 10.0, 1e6, 1e6]
     losses.heard({"sampled": {"q": sampled}, "found": {"q": 990}, "loss": {"q": 0.0}, "position": 1000})
