@@ -95,7 +95,7 @@ class EventDrops:
         identity = self._watched.identity
         return self._features[identity].keys, self._keys[identity].news()
 
-    def worth(self, query: str, events: int) -> float:
+    def contribution(self, query: str, events: int) -> float:
         """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
         return float(self._contributions(query, events).sum())
 

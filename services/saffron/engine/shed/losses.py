@@ -149,19 +149,19 @@ class Losses:
     def add(
         self,
         block: tuple[int, int],
-        worth: Mapping[str, float],
+        contributed: Mapping[str, float],
         alive: Mapping[str, int],
         gone: Mapping[str, float],
         extents: Mapping[str, Extent],
     ) -> None:
-        """A block of events [begin, end); `worth`: what they contribute to each query's matches, in means of all
+        """A block of events [begin, end); `contributed`: what they contribute to each query's matches, in means of all
         events; `gone`: the part that goes, none where a query is not named; `extents`: of a query's matches, where they
         are known."""
         begin, end = block
-        for query in worth if end > begin else ():
+        for query in contributed if end > begin else ():
             own = self._queries.setdefault(query, _Query())
             own.extent = extents.get(query, own.extent)
-            own.add(begin, end, worth[query] * sqrt(1.0 + alive.get(query, 0)), gone.get(query, 0.0))
+            own.add(begin, end, contributed[query] * sqrt(1.0 + alive.get(query, 0)), gone.get(query, 0.0))
 
     def share(self, query: str) -> float:
         """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""

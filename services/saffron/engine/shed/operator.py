@@ -244,9 +244,9 @@ class ShedderOperator:
         )
         decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
         extents = {query: Extent(model.length, model.expected_events / 2) for query, model in models.items()}
-        worth = {name: self._events.worth(name, len(block.columns)) for name in running}
+        contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
-        self._losses.add(ends, worth, self._detector.by_query(), decided.gone, extents)
+        self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

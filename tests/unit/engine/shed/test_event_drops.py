@@ -74,7 +74,9 @@ def test_each_event_of_a_match_may_be_one_of_a_kind_that_goes_at_random() -> Non
     drops = EventDrops(3)
     drops.use({"q": model(columns)})
     drops.apply(columns)
-    assert drops.worth("q", len(columns)) == pytest.approx(len(columns), rel=0.001), "the mean of an event is one"
+    assert drops.contribution("q", len(columns)) == pytest.approx(len(columns), rel=0.001), (
+        "the mean of an event is one"
+    )
     gone = drops.marks(columns, "q", Traits("bl"), 0.8)
     lost = 1 - np.prod([1 - gone[kinds(columns) == kind].mean() for kind in (0, 1)])
     assert 1 - (1 - drops.parts("q", "bl", 0.8, gone, 2.0)) ** 2 == pytest.approx(lost, abs=0.05)
@@ -96,7 +98,7 @@ def test_a_block_of_events_that_all_are_needed_loses_what_goes_of_them() -> None
     drops.use({"q": model(columns)})
     needed = take_columns(columns, np.flatnonzero(kinds(columns) < 2))
     drops.apply(needed)
-    assert drops.worth("q", len(needed)) == pytest.approx(3 * len(needed), rel=0.05)
+    assert drops.contribution("q", len(needed)) == pytest.approx(3 * len(needed), rel=0.05)
     gone = drops.marks(needed, "q", Traits("gspice-h"), 0.5)
     assert not gone.any()
     assert drops.parts("q", "gspice-h", 0.5, gone, 2.0) == 0.0
@@ -105,7 +107,7 @@ def test_a_block_of_events_that_all_are_needed_loses_what_goes_of_them() -> None
 def test_without_a_model_each_event_is_worth_one() -> None:
     drops = EventDrops(3)
     drops.apply(stream(10))
-    assert drops.worth("q", 10) == 10
+    assert drops.contribution("q", 10) == 10
     assert drops.parts("q", "gspice-h", 0.5, np.arange(10) < 5, 3.0) == pytest.approx(0.5)
 
 
