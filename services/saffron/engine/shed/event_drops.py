@@ -97,12 +97,14 @@ class EventDrops:
 
     def contribution(self, query: str, events: int) -> float:
         """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
-        return float(self._contributions(query, events).sum())
+        contributed = self._contributions(query)
+        return float(events) if contributed is None else float(contributed.sum())
 
-    def _contributions(self, query: str, events: int) -> Floats:
+    def _contributions(self, query: str) -> Floats | None:
+        """By event; None where nothing is known, and each is like any other."""
         model = self.models.get(query)
         features = None if model is None else self._features.get(model.spec.identity)
-        return np.ones(events) if features is None else self._contributed[query].of(features)[features.slots]
+        return None if features is None else self._contributed[query].of(features)[features.slots]
 
     def parts(self, query: str, by: str, share: float, marks: Marks, length: float) -> float:
         """Of what matches of so many events need of the block that was applied last, the part that goes with these
@@ -114,7 +116,9 @@ class EventDrops:
         shedding = self._of(query, by, share)
         if shedding is None or shedding.shedder in (BY_POSITION, *BY_KIND):
             return float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
-        contributed = self._contributions(query, len(marks))
+        contributed = self._contributions(query)
+        if contributed is None:
+            return float(marks.mean()) if len(marks) else 0.0
         whole = float(contributed.sum())
         return float(contributed[marks].sum()) / whole if whole > 0 else 0.0
 

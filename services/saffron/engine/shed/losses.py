@@ -47,7 +47,7 @@ class Extent:
 @dataclass
 class _Query:
     """`marks`: (end of a block, and sums up to there of what was due, and of what went of it). Sums of what has been
-    heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts. `at`: due when heard."""
+    heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts."""
 
     extent: Extent = Extent()
     marks: deque[tuple[int, float, float]] = field(default_factory=deque)
@@ -55,7 +55,6 @@ class _Query:
     found: float = 0.0
     lost: float = 0.0
     due: float = 0.0
-    at: float = 0.0
 
     def add(self, begin: int, end: int, due: float, gone: float) -> None:
         if not self.marks:
@@ -73,13 +72,11 @@ class _Query:
         (before, less), (due, gone) = self._at(begin), self._at(position)
         share = self._lost(due - before, gone - less)
         known = 1.0 / (1.0 + (_OFF * log(1.0 - share)) ** 2)
-        unseen = share * (1.0 - known) * (due - self.at)
+        unseen = share * (1.0 - known) * (due - self.due)
         self.found += new
         self.lost += share * known * new / (1.0 - share)
-        self.due += due - self.at - unseen
-        self.lost += unseen * (self.found + self.lost) / self.due if self.due > 0 else 0.0
-        self.due += unseen
-        self.at = due
+        self.lost += unseen * (self.found + self.lost) / (due - unseen) if due > unseen else 0.0
+        self.due = due
         while len(self.marks) > 2 and self.marks[1][0] <= begin:
             self.marks.popleft()
 
