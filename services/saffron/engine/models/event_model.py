@@ -54,8 +54,9 @@ class Table:
 @dataclass(frozen=True)
 class EventModel:
     """Of one query. `keys`: utility by key; `contents`: by `content_keys`, without the pane; `kinds` [codes]: by kind,
-    NaN where none was seen; `overall`: of all events. `contributions`: by content how often an event is part of a
-    match, the mean of all events being 1; utilities weigh them by the time that a drop saves.
+    NaN where none was seen; `overall`: of all events. `contributions`, `content_contributions`: by key, and by
+    content, how often an event is part of a match, the mean of all events being 1; utilities weigh this by the time
+    that a drop saves.
 
     `tree`, `forest`: None where too little was seen. `positions` [codes, bins]: utility by kind and position, NaN where
     none was seen. `rates`: by kind. `curves`: shedder (but for those by kind) -> its thresholds. `matches`,
@@ -69,6 +70,7 @@ class EventModel:
     keys: Table
     contents: Table
     contributions: Table
+    content_contributions: Table
     kinds: Floats
     overall: float
     tree: Forest | None
@@ -97,7 +99,10 @@ class EventModel:
 
     def contributed(self, keys: Keys, vectors: Vectors) -> Floats:
         """float64 [n]: how often events are parts of matches, the mean of all being 1, as where nothing is known."""
-        return np.nan_to_num(self.contributions.of(content_keys(self.spec, vectors)), nan=1.0)
+        found = self.contributions.of(keys)
+        unseen = np.flatnonzero(np.isnan(found))
+        found[unseen] = self.content_contributions.of(content_keys(self.spec, vectors[unseen]))
+        return np.nan_to_num(found, nan=1.0)
 
     def by_position(self, kinds: NDArray[np.integer], bins: NDArray[np.integer]) -> Floats:
         """float64 [n]: utilities of eSPICE, by codes of kinds and bins of positions (the last one holds all beyond)."""

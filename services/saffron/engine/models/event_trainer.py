@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.models.contributions import contributions
 from saffron.engine.models.curve import Curve, curve_of
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
@@ -20,13 +21,12 @@ from saffron.engine.models.forest import Forest, train_forest, train_tree
 from saffron.engine.models.kind_rates import kind_rates
 from saffron.engine.models.model import Offsets
 from saffron.engine.models.position_curve import position_curve, position_table
+from saffron.engine.models.validation import validated
 
 Floats = NDArray[np.float64]
 
 PRIOR = 16.0
 """Events of its content's mean utility that a key is seen with before its own: contributions come in clumps."""
-_UNSEEN = 0.632
-"""Weight of losses among matches that nothing was learned from."""
 LEAST_KEYS = 4
 """Different keys with vectors below which no tree is fitted."""
 
@@ -38,7 +38,6 @@ class Learned:
     spec: FeatureSpec
     keys: Table
     contents: Table
-    contributions: Table
     kinds: Floats
     overall: float
     tree: Forest | None
@@ -60,24 +59,25 @@ def train_events(
     """
     whole, vectors = with_refusals(counts.whole()), _fitting(counts.vectors, spec)
     halves = tuple(with_refusals(half) for half in counts.halves)
+    crossed = _crossed(halves)
     cost = _cost_by_kind(counts, spec.codes)
     kinds = {key: vector[0] for key, vector in vectors.items()}
     costs = {key: float(cost[kind]) for key, kind in kinds.items()}
     saved = _saved(whole, vectors, spec)
-    learned, *taught = (
-        learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *_crossed(halves))
-    )
-    curves = {}
+    learned, *taught = (learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *crossed))
+    parts, content_parts = contributions(whole, crossed, vectors, spec)
+    curves, length = {}, whole.matches.length
     for shedder, worth in _SHEDDERS.items():
         values = worth(learned, whole, vectors)
         if values is None:
             continue
         curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
-        others = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=False)]
-        curves[shedder] = _with_losses(curve, [other for other in others if other is not None])
+        tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=False)]
+        curves[shedder] = validated(curve, [one for one in tried if one is not None], length)
     positions = position_table(whole.positions, spec.codes)
     if positions.shape[1]:
-        curves[BY_POSITION] = _curve_by_position(whole, halves, learned, taught, cost)
+        own, others = _curves_by_position(whole, halves, learned, taught, cost)
+        curves[BY_POSITION] = validated(own, others, length)
     return EventModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -85,7 +85,8 @@ def train_events(
         spec=spec,
         keys=learned.keys,
         contents=learned.contents,
-        contributions=learned.contributions,
+        contributions=parts,
+        content_contributions=content_parts,
         kinds=learned.kinds,
         overall=learned.overall,
         tree=learned.tree,
@@ -122,26 +123,24 @@ def learn(
     """
     keys = np.array(sorted(half.occurrences), dtype=np.uint64)
     occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)
-    plain = np.array([half.contributions.get(key, 0) for key in keys.tolist()], dtype=np.float64) / WEIGHT
-    contributions = plain / np.array([saved.get(key, 1.0) for key in keys.tolist()])
-    overall = float(contributions.sum() / occurrences.sum()) if len(keys) else 0.0
+    contributed = np.array([half.contributions.get(key, 0) for key in keys.tolist()], dtype=np.float64) / WEIGHT
+    contributed /= np.array([saved.get(key, 1.0) for key in keys.tolist()])
+    overall = float(contributed.sum() / occurrences.sum()) if len(keys) else 0.0
     seen = np.array([key in vectors for key in keys.tolist()], dtype=np.bool_)
     rows = np.array([vectors[key] for key in keys[seen].tolist()], dtype=np.int16).reshape(-1, len(spec.fields))
-    contents, means = _contents(spec, rows, contributions[seen], occurrences[seen])
-    mean = float(plain.sum() / occurrences.sum()) if plain.any() else 1.0
-    parts, _ = _contents(spec, rows, plain[seen] / mean, occurrences[seen])
+    contents, means = _contents(spec, rows, contributed[seen], occurrences[seen])
     codes = rows[:, 0].astype(np.int64)
     by_kind = np.bincount(codes, occurrences[seen], spec.codes)
     with np.errstate(invalid="ignore"):
-        kinds = np.bincount(codes, contributions[seen], spec.codes) / by_kind
+        kinds = np.bincount(codes, contributed[seen], spec.codes) / by_kind
     before = np.full(len(keys), overall)
     before[seen] = means
-    utility = (contributions + prior * before) / (occurrences + prior)
+    utility = (contributed + prior * before) / (occurrences + prior)
     tree = forest = None
     if trees and len(rows) >= LEAST_KEYS:
-        each, weight = contributions[seen] / occurrences[seen], occurrences[seen]
+        each, weight = contributed[seen] / occurrences[seen], occurrences[seen]
         tree, forest = (train(rows, each, weight, spec.seed) for train in (train_tree, train_forest))
-    return Learned(spec, Table(keys, utility), contents, parts, kinds, overall, tree, forest)
+    return Learned(spec, Table(keys, utility), contents, kinds, overall, tree, forest)
 
 
 def _contents(
@@ -212,30 +211,16 @@ def _tried(
     return curve_of(values, half.occurrences, matches, half.abandoned.lists()), sum(matches.values())
 
 
-def _curve_by_position(
+def _curves_by_position(
     whole: Half, halves: tuple[Half, ...], learned: Learned, taught: Sequence[Learned], cost: Floats
-) -> Curve:
-    """As with the others, one half's positions tried on the other's matches."""
+) -> tuple[Curve, list[tuple[Curve, int]]]:
+    """As with the others: that of all, and of one half's positions tried on the other's matches."""
     tables = [position_table(half.positions, len(cost)) for half in (whole, *halves)]
     others = [
         (position_curve(half, table, other.kinds, other.overall, cost), sum(half.matches.lists().values()))
         for half, table, other in zip(halves, tables[:0:-1], taught[::-1], strict=False)
     ]
-    return _with_losses(position_curve(whole, tables[0], learned.kinds, learned.overall, cost), others)
-
-
-def _with_losses(curve: Curve, others: Sequence[tuple[Curve, int]]) -> Curve:
-    """`curve` with losses between its own, of what it was fitted to, and the mean of others at equal shares, which were
-    taught by half as much and lose more (the .632 estimator of Efron for samples that leave a third or half out)."""
-    if not others:
-        return curve
-    weights = np.array([weight for _, weight in others], dtype=np.float64)
-    weights /= weights.sum()
-    lost = sum(w * np.interp(curve.share, one.share, one.lost) for w, (one, _) in zip(weights, others, strict=True))
-    false = sum(w * np.interp(curve.share, one.share, one.false) for w, (one, _) in zip(weights, others, strict=True))
-    lost = _UNSEEN * lost + (1 - _UNSEEN) * curve.lost
-    false = _UNSEEN * false + (1 - _UNSEEN) * curve.false
-    return replace(curve, lost=np.asarray(lost), false=np.asarray(false))
+    return position_curve(whole, tables[0], learned.kinds, learned.overall, cost), others
 
 
 def _keys_of(half: Half) -> list[int]:

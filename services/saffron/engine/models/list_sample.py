@@ -39,6 +39,12 @@ class ListSample:
         """Weights as of all lists together."""
         return {keys: weight << self.level for keys, weight in self.held.items()}
 
+    @property
+    def length(self) -> float:
+        """Keys of a list, in the mean; 1 where there is none."""
+        weight = sum(self.held.values())
+        return sum(len(keys) * own for keys, own in self.held.items()) / weight if weight else 1.0
+
     @classmethod
     def together(cls, samples: Iterable[ListSample]) -> ListSample:
         """One sample of what several are of."""

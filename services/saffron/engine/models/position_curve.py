@@ -39,10 +39,7 @@ def position_curve(half: Half, table: Floats, kinds: Floats, overall: float, cos
     single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
     costs = {number[place]: float(cost[place[0]]) for place in cells}
     curve = curve_of(utility, counts, single, {}, costs)
-    lists = half.matches.held
-    matches = sum(lists.values())
-    length = sum(len(keys) * weight for keys, weight in lists.items()) / matches if matches else 1.0
-    return replace(curve, lost=1.0 - (1.0 - curve.lost) ** length)
+    return replace(curve, lost=1.0 - (1.0 - curve.lost) ** half.matches.length)
 
 
 def _utility(place: tuple[int, int], table: Floats, kinds: Floats, overall: float) -> float:

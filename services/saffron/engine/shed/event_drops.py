@@ -111,10 +111,10 @@ class EventDrops:
         events, this share being wanted.
 
         A block is not like all that thresholds of features were found from: where its events are worth more, fewer go,
-        and less is lost than promised. By kind and position they go whatever their features are.
+        and less is lost than promised. By kind and position they go whatever their features are; but of several
+        shedders the one that promises least has often promised too little.
         """
-        shedding = self._of(query, by, share)
-        if shedding is None or shedding.shedder in (BY_POSITION, *BY_KIND):
+        if by in (BY_POSITION, *BY_KIND) or self._of(query, by, share) is None:
             return float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
         contributed = self._contributions(query)
         if contributed is None:
