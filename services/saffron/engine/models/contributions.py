@@ -39,13 +39,13 @@ def contributions(
     all_contents, *by_content = (_grouped(counts, place, len(contents)) for counts in (all_keys, *by_key))
     mean = np.ones(len(contents))
     prior = _foretelling(by_content, [mean] * len(by_content))
-    behind = [shrunk(counts, mean, prior)[place] for counts in by_content]
-    rates = shrunk(all_contents, mean, prior)
-    own = shrunk(all_keys, rates[place], _foretelling(by_key, behind))
+    behind = [_shrunk(counts, mean, prior)[place] for counts in by_content]
+    rates = _shrunk(all_contents, mean, prior)
+    own = _shrunk(all_keys, rates[place], _foretelling(by_key, behind))
     return Table(np.array(keys, dtype=np.uint64), own), Table(contents, rates)
 
 
-def shrunk(counts: Counts, before: Floats, prior: float) -> Floats:
+def _shrunk(counts: Counts, before: Floats, prior: float) -> Floats:
     """Rates, where `prior` events of the rate `before` were seen before."""
     contributed, occurred = counts
     return (contributed + prior * before) / (occurred + prior)
@@ -69,7 +69,7 @@ def _foretelling(halves: Sequence[Counts], before: Sequence[Floats]) -> float:
         return _PRIOR
     pairs = [(halves[0], halves[1], before[0]), (halves[1], halves[0], before[1])]
     told = [
-        sum(_likelihood(shrunk(own, rates, prior), other) for own, other, rates in pairs) for prior in _TRIED.tolist()
+        sum(_likelihood(_shrunk(own, rates, prior), other) for own, other, rates in pairs) for prior in _TRIED.tolist()
     ]
     return float(_TRIED[int(np.argmax(told))])
 

@@ -61,23 +61,9 @@ def train_events(
     halves = tuple(with_refusals(half) for half in counts.halves)
     crossed = _crossed(halves)
     cost = _cost_by_kind(counts, spec.codes)
-    kinds = {key: vector[0] for key, vector in vectors.items()}
-    costs = {key: float(cost[kind]) for key, kind in kinds.items()}
     saved = _saved(whole, vectors, spec)
     learned, *taught = (learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *crossed))
     parts, content_parts = contributions(whole, crossed, vectors, spec)
-    curves, length = {}, whole.matches.length
-    for shedder, worth in _SHEDDERS.items():
-        values = worth(learned, whole, vectors)
-        if values is None:
-            continue
-        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
-        tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=False)]
-        curves[shedder] = validated(curve, [one for one in tried if one is not None], length)
-    positions = position_table(whole.positions, spec.codes)
-    if positions.shape[1]:
-        own, others = _curves_by_position(whole, halves, learned, taught, cost)
-        curves[BY_POSITION] = validated(own, others, length)
     return EventModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -91,9 +77,9 @@ def train_events(
         overall=learned.overall,
         tree=learned.tree,
         forest=learned.forest,
-        positions=positions,
-        rates=kind_rates(whole, kinds, cost),
-        curves=curves,
+        positions=position_table(whole.positions, spec.codes),
+        rates=kind_rates(whole, {key: vector[0] for key, vector in vectors.items()}, cost),
+        curves=_curves(whole, halves, learned, taught, vectors, cost),
         matches=sum(whole.matches.lists().values()) / WEIGHT,
         observations=counts.observations,
         trained_through=trained_through,
@@ -198,6 +184,30 @@ def _cost_by_kind(counts: FeatureCounts, codes: int) -> Floats:
     if mean <= 0:
         return np.ones(codes)
     return np.array([fitted.get(code, mean) for code in range(codes)]) / mean
+
+
+def _curves(
+    whole: Half,
+    halves: tuple[Half, ...],
+    learned: Learned,
+    taught: Sequence[Learned],
+    vectors: Mapping[int, tuple[int, ...]],
+    cost: Floats,
+) -> dict[str, Curve]:
+    """Thresholds by shedder, where it can be taught; `taught`: what each half teaches, none where none can be tried."""
+    costs = {key: float(cost[vector[0]]) for key, vector in vectors.items()}
+    curves = {}
+    for shedder, worth in _SHEDDERS.items():
+        values = worth(learned, whole, vectors)
+        if values is None:
+            continue
+        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
+        tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=False)]
+        curves[shedder] = validated(curve, [one for one in tried if one is not None], whole.matches.length)
+    if whole.positions:
+        curve, others = _curves_by_position(whole, halves, learned, taught, cost)
+        curves[BY_POSITION] = validated(curve, others, whole.matches.length)
+    return curves
 
 
 def _tried(

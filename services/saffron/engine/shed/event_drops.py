@@ -111,11 +111,19 @@ class EventDrops:
         events, this share being wanted.
 
         A block is not like all that thresholds of features were found from: where its events are worth more, fewer go,
-        and less is lost than promised. By kind and position they go whatever their features are; but of several
-        shedders the one that promises least has often promised too little.
+        and less is lost than promised. By kind and position they go whatever their features are, and what was promised
+        counts; but where auto took it for the least of several promises, that is too low, and what their features say
+        of events too high, since they do not know the position: the mean of both.
         """
-        if by in (BY_POSITION, *BY_KIND) or self._of(query, by, share) is None:
-            return float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
+        shedding = self._of(query, by, share)
+        promised = float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
+        if shedding is None or by in (BY_POSITION, *BY_KIND):
+            return promised
+        contributed = self._contributed_by(query, marks)
+        return (contributed + promised) / 2 if shedding.shedder == BY_POSITION else contributed
+
+    def _contributed_by(self, query: str, marks: Marks) -> float:
+        """The part of what the block contributes that these events do."""
         contributed = self._contributions(query)
         if contributed is None:
             return float(marks.mean()) if len(marks) else 0.0
