@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from saffron.engine.models.event_model import Table
 from saffron.engine.models.feature_counts import Half
-from saffron.engine.models.feature_keys import content_keys
+from saffron.engine.models.feature_keys import content_keys, rows_of
 from saffron.engine.models.features import FeatureSpec
 
 Floats = NDArray[np.float64]
 Counts = tuple[Floats, Floats]
 """Contributions, in means of all events, and events, by key or content."""
 
+PRIOR = 16.0
+"""Events of the rate behind its own that a key is seen with before, if nothing says how many: contributions clump."""
 _TRIED = 4.0 ** np.arange(-1, 13)
-_PRIOR = 16.0
-"""Events seen before, where there is no other half to foretell."""
 _LEAST = 1e-12
 
 
@@ -33,19 +33,18 @@ def contributions(
 ) -> tuple[Table, Table]:
     """The rates of keys and of contents, the mean of all events being 1; keys of unknown vectors are left out."""
     keys = [key for key in sorted(whole.occurrences) if key in vectors]
-    rows = np.array([vectors[key] for key in keys], dtype=np.int16).reshape(-1, len(spec.fields))
-    contents, place = np.unique(content_keys(spec, rows), return_inverse=True)
+    contents, place = np.unique(content_keys(spec, rows_of(spec, vectors, keys)), return_inverse=True)
     all_keys, *by_key = (_counts(half, keys) for half in (whole, *halves))
     all_contents, *by_content = (_grouped(counts, place, len(contents)) for counts in (all_keys, *by_key))
     mean = np.ones(len(contents))
     prior = _foretelling(by_content, [mean] * len(by_content))
-    behind = [_shrunk(counts, mean, prior)[place] for counts in by_content]
-    rates = _shrunk(all_contents, mean, prior)
-    own = _shrunk(all_keys, rates[place], _foretelling(by_key, behind))
+    behind = [shrunk(counts, mean, prior)[place] for counts in by_content]
+    rates = shrunk(all_contents, mean, prior)
+    own = shrunk(all_keys, rates[place], _foretelling(by_key, behind))
     return Table(np.array(keys, dtype=np.uint64), own), Table(contents, rates)
 
 
-def _shrunk(counts: Counts, before: Floats, prior: float) -> Floats:
+def shrunk(counts: Counts, before: Floats, prior: float) -> Floats:
     """Rates, where `prior` events of the rate `before` were seen before."""
     contributed, occurred = counts
     return (contributed + prior * before) / (occurred + prior)
@@ -65,11 +64,12 @@ def _grouped(counts: Counts, place: NDArray[np.intp], groups: int) -> Counts:
 
 def _foretelling(halves: Sequence[Counts], before: Sequence[Floats]) -> float:
     """With how many events seen before the one half foretells the other best."""
-    if len(halves) != 2:
-        return _PRIOR
-    pairs = [(halves[0], halves[1], before[0]), (halves[1], halves[0], before[1])]
+    if not halves:
+        return PRIOR
+    one, two = halves
+    pairs = [(one, two, before[0]), (two, one, before[1])]
     told = [
-        sum(_likelihood(_shrunk(own, rates, prior), other) for own, other, rates in pairs) for prior in _TRIED.tolist()
+        sum(_likelihood(shrunk(own, rates, prior), other) for own, other, rates in pairs) for prior in _TRIED.tolist()
     ]
     return float(_TRIED[int(np.argmax(told))])
 

@@ -89,20 +89,23 @@ class EventModel:
     def by_key(self, keys: Keys, vectors: Vectors, table: KeyTable | None = None) -> Floats:
         """float64 [n]: utilities of gSPICE-H; `table`: the same as `keys`, hashed."""
         found = self.keys.of(keys) if table is None else table.utilities(keys)
-        unseen = np.flatnonzero(np.isnan(found))
-        if len(unseen):
-            found[unseen] = self.contents.of(content_keys(self.spec, vectors[unseen]))
-            unseen = unseen[np.isnan(found[unseen])]
-            found[unseen] = self.kinds[vectors[unseen, 0]]
-            found[np.isnan(found)] = self.overall
+        unseen = self._by_content(found, self.contents, vectors)
+        found[unseen] = self.kinds[vectors[unseen, 0]]
+        found[np.isnan(found)] = self.overall
         return found
 
     def contributed(self, keys: Keys, vectors: Vectors) -> Floats:
         """float64 [n]: how often events are parts of matches, the mean of all being 1, as where nothing is known."""
         found = self.contributions.of(keys)
+        found[self._by_content(found, self.content_contributions, vectors)] = 1.0
+        return found
+
+    def _by_content(self, found: Floats, contents: Table, vectors: Vectors) -> NDArray[np.intp]:
+        """Fill in values that are NaN by their contents; returns the places that are NaN still."""
         unseen = np.flatnonzero(np.isnan(found))
-        found[unseen] = self.content_contributions.of(content_keys(self.spec, vectors[unseen]))
-        return np.nan_to_num(found, nan=1.0)
+        if len(unseen):
+            found[unseen] = contents.of(content_keys(self.spec, vectors[unseen]))
+        return unseen[np.isnan(found[unseen])]
 
     def by_position(self, kinds: NDArray[np.integer], bins: NDArray[np.integer]) -> Floats:
         """float64 [n]: utilities of eSPICE, by codes of kinds and bins of positions (the last one holds all beyond)."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.contributions import contributions
+from saffron.engine.models.contributions import PRIOR, contributions, shrunk
 from saffron.engine.models.curve import Curve, curve_of
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
 from saffron.engine.models.event_refusals import with_refusals
 from saffron.engine.models.event_times import times_saved
 from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts, Half
-from saffron.engine.models.feature_keys import content_keys
+from saffron.engine.models.feature_keys import content_keys, rows_of
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.forest import Forest, train_forest, train_tree
 from saffron.engine.models.kind_rates import kind_rates
@@ -25,8 +25,6 @@ from saffron.engine.models.validation import validated
 
 Floats = NDArray[np.float64]
 
-PRIOR = 16.0
-"""Events of its content's mean utility that a key is seen with before its own: contributions come in clumps."""
 LEAST_KEYS = 4
 """Different keys with vectors below which no tree is fitted."""
 
@@ -58,12 +56,11 @@ def train_events(
     Shares of matches lost are those of each half's matches under what the other half taught, where both have matches.
     """
     whole, vectors = with_refusals(counts.whole()), _fitting(counts.vectors, spec)
-    halves = tuple(with_refusals(half) for half in counts.halves)
-    crossed = _crossed(halves)
+    halves = _crossed(tuple(with_refusals(half) for half in counts.halves))
     cost = _cost_by_kind(counts, spec.codes)
     saved = _saved(whole, vectors, spec)
-    learned, *taught = (learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *crossed))
-    parts, content_parts = contributions(whole, crossed, vectors, spec)
+    learned, *taught = (learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *halves))
+    parts, content_parts = contributions(whole, halves, vectors, spec)
     return EventModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -88,8 +85,7 @@ def train_events(
 
 def _saved(half: Half, vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec) -> dict[int, float]:
     """By key, what dropping an event saves (see `event_times`); keys of unknown vectors are left out."""
-    rows = np.array(list(vectors.values()), dtype=np.int16).reshape(-1, len(spec.fields))
-    contents = dict(zip(vectors, content_keys(spec, rows).tolist(), strict=True))
+    contents = dict(zip(vectors, content_keys(spec, rows_of(spec, vectors, vectors)).tolist(), strict=True))
     times = times_saved(half, contents)
     return {key: times[content] for key, content in contents.items() if content in times}
 
@@ -113,7 +109,7 @@ def learn(
     contributed /= np.array([saved.get(key, 1.0) for key in keys.tolist()])
     overall = float(contributed.sum() / occurrences.sum()) if len(keys) else 0.0
     seen = np.array([key in vectors for key in keys.tolist()], dtype=np.bool_)
-    rows = np.array([vectors[key] for key in keys[seen].tolist()], dtype=np.int16).reshape(-1, len(spec.fields))
+    rows = rows_of(spec, vectors, keys[seen].tolist())
     contents, means = _contents(spec, rows, contributed[seen], occurrences[seen])
     codes = rows[:, 0].astype(np.int64)
     by_kind = np.bincount(codes, occurrences[seen], spec.codes)
@@ -121,7 +117,7 @@ def learn(
         kinds = np.bincount(codes, contributed[seen], spec.codes) / by_kind
     before = np.full(len(keys), overall)
     before[seen] = means
-    utility = (contributed + prior * before) / (occurrences + prior)
+    utility = shrunk((contributed, occurrences), before, prior)
     tree = forest = None
     if trees and len(rows) >= LEAST_KEYS:
         each, weight = contributed[seen] / occurrences[seen], occurrences[seen]
@@ -143,7 +139,7 @@ def _by_key(learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
     keys = _keys_of(half)
     own = learned.keys.of(np.array(keys, dtype=np.uint64))
     known = [index for index, key in enumerate(keys) if np.isnan(own[index]) and key in vectors]
-    rows = np.array([vectors[keys[index]] for index in known], dtype=np.int16).reshape(-1, len(learned.spec.fields))
+    rows = rows_of(learned.spec, vectors, (keys[index] for index in known))
     found = learned.contents.of(content_keys(learned.spec, rows))
     own[known] = np.where(np.isnan(found), learned.kinds[rows[:, 0]], found)
     own[np.isnan(own)] = learned.overall
@@ -157,7 +153,7 @@ def _by_forest(
         return None
     keys = _keys_of(half)
     known = [key for key in keys if key in vectors]
-    rows = np.array([vectors[key] for key in known], dtype=np.int16).reshape(-1, len(learned.spec.fields))
+    rows = rows_of(learned.spec, vectors, known)
     found = dict(zip(known, forest.utilities(rows).tolist(), strict=True))
     return {key: found.get(key, learned.overall) for key in keys}
 
@@ -194,7 +190,7 @@ def _curves(
     vectors: Mapping[int, tuple[int, ...]],
     cost: Floats,
 ) -> dict[str, Curve]:
-    """Thresholds by shedder, where it can be taught; `taught`: what each half teaches, none where none can be tried."""
+    """Thresholds by shedder, where it can be taught; `taught`: by each of `halves`, none where none can be tried."""
     costs = {key: float(cost[vector[0]]) for key, vector in vectors.items()}
     curves = {}
     for shedder, worth in _SHEDDERS.items():
@@ -202,7 +198,7 @@ def _curves(
         if values is None:
             continue
         curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
-        tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=False)]
+        tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=True)]
         curves[shedder] = validated(curve, [one for one in tried if one is not None], whole.matches.length)
     if whole.positions:
         curve, others = _curves_by_position(whole, halves, learned, taught, cost)
@@ -228,7 +224,7 @@ def _curves_by_position(
     tables = [position_table(half.positions, len(cost)) for half in (whole, *halves)]
     others = [
         (position_curve(half, table, other.kinds, other.overall, cost), sum(half.matches.lists().values()))
-        for half, table, other in zip(halves, tables[:0:-1], taught[::-1], strict=False)
+        for half, table, other in zip(halves, tables[:0:-1], taught[::-1], strict=True)
     ]
     return position_curve(whole, tables[0], learned.kinds, learned.overall, cost), others
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,6 +157,11 @@ class FeatureKeys:
         self._stored, self._vectors = stored, vectors
         self._table = np.full(4 * size, -1, dtype=np.int32)
         place(stored, kept, self._table)
+
+
+def rows_of(spec: FeatureSpec, vectors: Mapping[int, tuple[int, ...]], keys: Iterable[int]) -> Vectors:
+    """int16 [n, fields]: the vectors of these keys, all of which are there."""
+    return np.array([vectors[key] for key in keys], dtype=np.int16).reshape(-1, len(spec.fields))
 
 
 def content_keys(spec: FeatureSpec, vectors: Vectors) -> Keys:

@@ -116,11 +116,10 @@ class EventDrops:
         of events too high, since they do not know the position: the mean of both.
         """
         shedding = self._of(query, by, share)
+        if shedding is not None and shedding.shedder not in (BY_POSITION, *BY_KIND):
+            return self._contributed_by(query, marks)
         promised = float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
-        if shedding is None or by in (BY_POSITION, *BY_KIND):
-            return promised
-        contributed = self._contributed_by(query, marks)
-        return (contributed + promised) / 2 if shedding.shedder == BY_POSITION else contributed
+        return (promised + self._contributed_by(query, marks)) / 2 if shedding is not None and by == AUTO else promised
 
     def _contributed_by(self, query: str, marks: Marks) -> float:
         """The part of what the block contributes that these events do."""

@@ -37,6 +37,7 @@ def test_rates_that_both_halves_show_are_believed() -> None:
     seen = half(dict.fromkeys(VECTORS, 500), {key: (300, 100, 0)[key // 10] for key in VECTORS if key < 20})
     keys, contents = learned(seen, seen)
     assert sorted(contents.values.tolist()) == pytest.approx([0.0, 0.75, 2.25], abs=0.01)
+    assert keys.values.mean() == pytest.approx(1.0)
     assert rates(keys) == pytest.approx({key: (2.25, 0.75, 0.0)[key // 10] for key in VECTORS}, abs=0.01)
 
 

@@ -122,7 +122,10 @@ def test_what_an_event_contributes_is_told_by_its_key_then_its_content_else_it_i
     model = train_events(counts, SPEC, (1, 0), {}, trees=False)
     vectors = np.array(list(counts.vectors.values()), dtype=np.int16)
     keys = np.array(list(counts.vectors), dtype=np.uint64)
-    assert np.array_equal(model.contributed(keys, vectors), model.contributions.of(keys))
+    found = model.contributed(keys, vectors)
+    assert np.array_equal(found, model.contributions.of(keys))
+    occurrences = counts.whole().occurrences
+    assert np.average(found, weights=[occurrences.get(key, 0) for key in keys.tolist()]) == pytest.approx(1.0, abs=0.02)
     strange = keys + np.uint64(1)
     contents = content_keys(SPEC, vectors)
     assert np.array_equal(model.contributed(strange, vectors), model.content_contributions.of(contents))
