@@ -34,6 +34,7 @@ class Situation:
 
     `queueing`: l_q of its oldest event. `flying`: work forwarded and not yet done. `events`: its own. `rate`: events a
     ms that come. `waiting`: events that wait, its own included. `alive`: n. `droppable`: those of n that may go.
+    `met`: how many partial matches its events are expected to meet, which is n where nothing is in flight.
     """
 
     queueing: float
@@ -43,6 +44,7 @@ class Situation:
     waiting: float
     alive: int
     droppable: int
+    met: float
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Decider:
         """`events`, `partial`: what may be dropped. `split`: of a share of the time that is to be saved, where both
         may, the part that dropping events saves; beyond it they go only where no partial matches are left to."""
         settings = self.settings
-        each = detector.processing(at.alive)
+        each = detector.processing(at.met)
         latency = at.queueing + at.flying + at.events * each
         threshold = settings.start * settings.bound
         self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
@@ -93,7 +95,7 @@ class Decider:
         share = wanted * split(wanted) if partial and wanted > 0 else wanted
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
-            alive = at.alive if keep is None else at.alive - at.droppable + keep
+            alive = at.met if keep is None else at.alive - at.droppable + keep
             share = max(share, _to_fit(at, detector.processing(alive), budget))
         return PASS if share == 0 and keep is None else Decision(share, keep)
 
@@ -122,7 +124,7 @@ class Decider:
 
     def _keep(self, at: Situation, detector: Detector, share: float, budget: float) -> int | None:
         staying = at.events * (1 - share)
-        if staying * detector.processing(at.alive) <= budget + _NOTHING_MS:
+        if staying * detector.processing(at.met) <= budget + _NOTHING_MS:
             return None
         kept = detector.affordable((budget - detector.shedding(at.alive)) / staying, at.alive)
         keep = max(0, kept - (at.alive - at.droppable))

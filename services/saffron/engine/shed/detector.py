@@ -10,6 +10,7 @@ from typing import Any
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.shed.fading import Fading
+from saffron.engine.shed.foresight import Foresight
 from saffron.engine.shed.pace import Pace
 
 _LEAST_NS = 1e-9
@@ -50,6 +51,7 @@ class Detector:
     model: LatencyModel | None = None
     _taken: dict[str, Fading] = field(default_factory=dict)
     _paces: dict[str, Pace] = field(default_factory=dict)
+    _foresight: dict[str, Foresight] = field(default_factory=dict)
 
     def observe(self, load: Mapping[str, Any]) -> None:
         """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
@@ -73,14 +75,23 @@ class Detector:
             pace = self._paces.setdefault(service, Pace())
             alive = sum(self.partial_matches.get(service, {}).values())
             pace.measured(position, nanoseconds / 1e6, events, alive, corrects=self._function is not None)
+            self._foresight.setdefault(service, Foresight()).reported(position, alive, nanoseconds / 1e6)
             elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
             if type(elapsed) is int and type(other) is int:
                 pace.lived(elapsed / 1e6, other / 1e6)
 
-    def forwarded(self, next_seq: int, events: float, partial_matches: int) -> None:
+    def forwarded(self, next_seq: int, events: float, partial_matches: float) -> None:
         """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
         for pace in self._paces.values():
             pace.forwarded(next_seq, events * self.uncorrected(partial_matches))
+
+    def behind_others(self, service: str, next_seq: int, known: int) -> None:
+        """A block goes out while others are in flight, and so many partial matches of a reader are known of."""
+        self._foresight.setdefault(service, Foresight()).forwarded(next_seq, known)
+
+    def expected(self, service: str, known: int) -> float:
+        """How many partial matches of a reader a block will meet behind those in flight."""
+        return self._foresight.get(service, Foresight()).expected(known)
 
     def flying(self, beyond: int) -> float:
         """ms of work that was forwarded, behind this position, and is not known to be done."""

@@ -117,14 +117,16 @@ class Shedding:
         droppable = {name: alive.get(name, 0) for name in queries.by_partial}
         done = block.first_seq - in_flight
         gone = self._gone(sum(alive.values()), done, block.first_seq)
+        known = sum(alive.values()) - gone
         at = Situation(
             queueing=queueing,
             flying=self.detector.flying(done),
             events=count,
             rate=self.arrivals.rate(now),
             waiting=waiting,
-            alive=sum(alive.values()) - gone,
+            alive=known,
             droppable=max(0, sum(droppable.values()) - gone),
+            met=self.detector.expected(READER, known) if in_flight else float(known),
         )
         state = self._outage.taken(now, queueing) if count else KEEP
         if state == KEEP:
@@ -135,7 +137,7 @@ class Shedding:
             decision = self._decide(at, queries)
             orders = () if decision.keep is None else self._orders(decision.keep, droppable, queries)
             shed = self._shed(block, decision, orders, queries, queueing)
-        self._forward(block, at, decision, self._kept(shed, queries))
+        self._forward(block, at, decision, self._kept(shed, queries), in_flight)
         return shed
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
@@ -169,12 +171,15 @@ class Shedding:
         left = min((left + round(born * (position - at)) for at, left in self._ordered), default=alive)
         return max(0, alive - left)
 
-    def _forward(self, block: Block, at: Situation, decision: Decision, kept: float) -> None:
-        left = at.alive
+    def _forward(self, block: Block, at: Situation, decision: Decision, kept: float, in_flight: int) -> None:
+        met = at.met
         if decision.keep is not None:
             left = at.alive - at.droppable + decision.keep
+            met = min(met, left)
             self._ordered.append((block.next_seq, left))
-        self.detector.forwarded(block.next_seq, at.events * kept, left)
+        elif in_flight:
+            self.detector.behind_others(READER, block.next_seq, at.alive)
+        self.detector.forwarded(block.next_seq, at.events * kept, met)
 
     def _kept(self, shed: Shed, queries: Queries) -> float:
         """The share of the block's work that its mask leaves; queries weigh as much as they take."""
