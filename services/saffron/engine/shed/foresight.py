@@ -2,7 +2,7 @@
 
 What a reader last reported is as old as the blocks in flight. Where partial matches live long that says as much of the
 blocks to come; where they come and go within what is in flight (all complete with one event, say) it says nothing, and
-the mean is the better guess: one report just behind such an event, and far too much is forwarded as if it cost nothing.
+the mean is the better guess (one report just behind such an event, and far too much is forwarded as if it cost nothing).
 How much it says is learned: the slope of how many there were when a block was done over how many were known when it was
 forwarded.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 _MEMORY_MS = 2_000.0
 """Of processing time, over which is remembered what came of what was known."""
-_TRUST = 0.05
+_TRUST = 0.2
 """Squared variation of what is known at which it is believed half although nothing came of it: what hardly varies is
 believed."""
 _MOST_BLOCKS = 65_536
@@ -61,4 +61,4 @@ class Foresight:
         together = self._products / self._pairs - mean * came
         trust = _TRUST * mean**2
         slope = min(1.0, max(0.0, (together + trust) / (varied + trust)))
-        return came + slope * (known - came)
+        return max(0.0, came + slope * (known - mean))

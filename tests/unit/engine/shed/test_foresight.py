@@ -33,13 +33,13 @@ def test_what_was_reported_is_believed_until_something_came_of_it() -> None:
     assert foresight.expected(7) == 7
 
 
-def test_of_partial_matches_that_come_and_go_the_mean_is_expected() -> None:
+def test_of_partial_matches_that_come_and_go_the_mean_is_expected_and_little_of_what_is_known() -> None:
     foresight, random = Foresight(), np.random.default_rng(0)
     for seq, (known, came) in enumerate(random.integers(0, 60, (400, 2)).tolist(), 1):
         foresight.forwarded(seq, known)
         foresight.reported(seq, came, 20.0)
-    assert foresight.expected(0) == pytest.approx(30, abs=8)
-    assert foresight.expected(60) == pytest.approx(30, abs=8)
+    assert 15 < foresight.expected(0) < 30
+    assert 30 < foresight.expected(60) < 45
 
 
 @pytest.mark.parametrize("swing", [2.0, 400.0])
