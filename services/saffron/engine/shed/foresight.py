@@ -1,10 +1,10 @@
 """How many partial matches a block will meet that is forwarded before others are done.
 
 What a reader last reported is as old as the blocks in flight. Where partial matches live long that says as much of the
-blocks to come; where they come and go within what is in flight (all complete with one event, say) it says nothing, and
-the mean is the better guess (one report just behind such an event, and far too much is forwarded as if it cost nothing).
-How much it says is learned: the slope of how many there were when a block was done over how many were known when it was
-forwarded.
+blocks to come; where they come and go within what is in flight (all complete with one event, say) it says little, and
+the mean is the better guess: by a report from just behind such an event far too much is forwarded, as if it cost
+nothing. How much it says is learned: the slope of how many there were when a block was done over how many were known
+when it was forwarded.
 """
 
 from __future__ import annotations
