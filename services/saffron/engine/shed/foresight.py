@@ -13,20 +13,20 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 
+from saffron.engine.shed.pace import MOST_BLOCKS
+
 _MEMORY_MS = 2_000.0
 """Of processing time, over which is remembered what came of what was known."""
 _TRUST = 0.2
 """Squared variation of what is known at which it is believed half although nothing came of it: what hardly varies is
 believed."""
-_MOST_BLOCKS = 65_536
-"""Remembered of a reader that does not report."""
 
 
 @dataclass
 class Foresight:
     """Fading sums over pairs of what was known, and what came."""
 
-    _ahead: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_MOST_BLOCKS))
+    _ahead: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _pairs: float = 0.0
     _known: float = 0.0
     _came: float = 0.0

@@ -20,7 +20,7 @@ _HALF_LIFE_MS = 2_000.0
 _SPAN_MS = 1_000.0
 """Of time, over which is remembered what else a reader does."""
 _LEAST_FREE = 0.2
-_MOST_BLOCKS = 65_536
+MOST_BLOCKS = 65_536
 """Remembered of a reader that does not report."""
 
 
@@ -29,7 +29,7 @@ class Pace:
     """`overshoot`: ms by which what was done between two reports took longer than expected, at most, of late."""
 
     overshoot: float = 0.0
-    _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_MOST_BLOCKS))
+    _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _off: Fading = field(default_factory=lambda: Fading(_MEMORY_MS, _MEMORY_MS))
     _mean: Fading = field(default_factory=Fading)
     _beside: Fading = field(default_factory=Fading)
