@@ -12,6 +12,7 @@ import zstandard
 
 from saffron import data
 from saffron.runtime.broker import Broker
+from saffron.runtime.broker_settings import FENCED
 from tests.e2e.command import Command
 from tests.e2e.processes import SERVICES, System, split
 from tests.e2e.system import undated_bodies
@@ -99,6 +100,12 @@ def finish(system: System, undisturbed: Results) -> None:
             assert undated_bodies(found[partition]) == parts[partition], f"{topic}/{partition}"
 
 
+def assert_fenced_before_it_started(broker: Broker) -> None:
+    """Or it would have led its partitions for seconds, and then dropped the ends of transactions."""
+    assert FENCED in (broker.directory / "controller.log").read_text()
+    assert "DUPLICATE_BROKER_REGISTRATION" not in broker.log_path.read_text()
+
+
 @pytest.mark.kafka
 @pytest.mark.slow
 def test_nothing_is_lost_or_doubled_when_services_and_broker_are_killed(
@@ -114,6 +121,7 @@ def test_nothing_is_lost_or_doubled_when_services_and_broker_are_killed(
             case 14:
                 broker_node.kill()
                 broker_node.start()
+                assert_fenced_before_it_started(broker_node)
             case 17:
                 for name in SERVICES:
                     system.kill(name)

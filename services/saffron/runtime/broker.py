@@ -27,56 +27,18 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from saffron.errors import SaffronError
-from saffron.runtime import jars, jvm, processes
+from saffron.runtime import broker_settings, jars, jvm, processes
+from saffron.runtime.broker_settings import FENCED, JVM, LOGGING, STARTED
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.jars import Progress
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
+_FENCED_SECONDS = 3.0
+"""A controller that serves finds out in a tenth of a second, unless the broker had no registration any more."""
 _LOOK = 0.03
-_STARTED = "Kafka Server started"
-
-# Heap and garbage collector for a machine that also runs all services; C1 code is fast enough for a broker, whose
-# work is in the kernel, and compiles without taking a core away from them.
-_JVM = ("-Xms256m", "-Xmx384m", "-Xmn192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
-_LOGGING = (
-    "-Dorg.slf4j.simpleLogger.showDateTime=true",
-    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-    "-Dorg.slf4j.simpleLogger.showThreadName=false",
-)
-
-_PROPERTIES = """\
-process.roles=broker,controller
-node.id=1
-controller.quorum.bootstrap.servers=127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{client}
-controller.listener.names=CONTROLLER
-inter.broker.listener.name=PLAINTEXT
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs={logs}
-auto.create.topics.enable=false
-num.partitions=1
-num.network.threads=2
-num.io.threads=4
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-group.initial.rebalance.delay.ms=0
-group.min.session.timeout.ms=1000
-transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
-log.cleaner.dedupe.buffer.size=4194304
-broker.session.timeout.ms=4000
-broker.heartbeat.interval.ms=500
-"""
-# broker.session.*: after kill -9 the old registration times out in four seconds, not in nine. In one second a broker
-# that starves on a busy machine is fenced, and all its partitions are without a leader.
-# log.cleaner.dedupe.buffer.size: the default alone would fill a small heap.
-# group.min.session.timeout.ms: members may be found dead sooner than the default floor of 6 s allows.
+_CLEAN = ".kafka_cleanshutdown"
+"""Kafka leaves this file when it ends in good order."""
 
 
 class BrokerError(SaffronError):
@@ -93,7 +55,7 @@ class Broker:
         self._pid_path = self.directory / "broker.pid"
         self._properties = self.directory / "server.properties"
         self._progress = progress
-        self._template = _PROPERTIES + more
+        self._template = broker_settings.SERVER + more
         self._child: subprocess.Popen[bytes] | None = None
         self._archive: tuple[Path, Path] | None = None
 
@@ -123,7 +85,9 @@ class Broker:
         class_path = ":".join(map(str, paths))
         if not (self.directory / "kafka" / "meta.properties").exists():
             self._format(java, class_path)
-        self._spawn(java, class_path)
+        elif not (self.directory / "kafka" / _CLEAN).exists():
+            self._fence(java, class_path)
+        self._start(java, class_path)
         if wait:
             self.ready()
 
@@ -131,7 +95,10 @@ class Broker:
         """Wait until the broker is registered and answers an admin client."""
         self._progress(f"waiting for the broker at {self.bootstrap} (log: {self.log_path})")
         deadline = time.monotonic() + timeout
-        self._wait_for_line(deadline)
+        if not self._wait_for_line(STARTED, self.log_path, deadline):
+            state = "did not start in time" if self.process else "ended while starting"
+            said = _last_lines(self.log_path)
+            raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{said}")
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
             client.describe_cluster(request_timeout=max(1.0, deadline - time.monotonic())).result()
@@ -182,15 +149,17 @@ class Broker:
             client, controller = free_ports(2)
             text = json.dumps({"client": client, "controller": controller})
             (self.directory / "ports.json").write_text(text, "utf-8")
-        text = self._template.format(logs=self.directory / "kafka", **self._ports())
-        self._properties.write_text(text, "utf-8")
+        self._properties.write_text(self._settings(self._template), "utf-8")
+
+    def _settings(self, template: str) -> str:
+        return template.format(logs=self.directory / "kafka", **self._ports())
 
     def _format(self, java: jvm.Java, class_path: str) -> None:
         self._progress(f"formatting the broker's storage in {self.directory / 'kafka'}")
         tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _cluster_id(), "-c", str(self._properties)]
         archive = jvm.archive_in_use(java, _archive_stem())
         done = subprocess.run(
-            [str(java.path), *_JVM, *archive, "-cp", class_path, *tool, "--ignore-formatted"],
+            [str(java.path), *JVM, *archive, "-cp", class_path, *tool, "--ignore-formatted"],
             capture_output=True,
             text=True,
             check=False,
@@ -198,13 +167,33 @@ class Broker:
         if done.returncode != 0:
             raise BrokerError(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-800:]}")
 
-    def _spawn(self, java: jvm.Java, class_path: str) -> None:
+    def _fence(self, java: jvm.Java, class_path: str) -> None:
+        """The broker was killed: let the controller alone find that out, before the broker starts.
+
+        While the old registration counts, a broker that starts leads its partitions as before, takes up transactions
+        whose end was decided when it was killed, and, once the registration ends and nobody leads, drops their markers
+        (Kafka 4.3: "these partitions are likely deleted"): results that never become visible, positions that cannot
+        be read. It also starts no sooner: it would wait for that end.
+        """
+        self._progress("the broker was killed: its old registration is ended first")
+        properties, log = self.directory / "controller.properties", self.directory / "controller.log"
+        properties.write_text(self._settings(broker_settings.CONTROLLER), "utf-8")
+        self._spawn(java, class_path, jvm.archive_in_use(java, _archive_stem()), properties, log)
+        deadline = time.monotonic() + _START_SECONDS
+        if self._wait_for_line(STARTED, log, deadline):
+            self._wait_for_line(FENCED, log, min(deadline, time.monotonic() + _FENCED_SECONDS))
+        self.stop()  # in good order: what it decided is on disk
+
+    def _start(self, java: jvm.Java, class_path: str) -> None:
         stem = _archive_stem()
         options, fresh = jvm.archive_options(java, stem)
         self._archive = None if fresh is None else (fresh, jvm.archive_path(java, stem))
         self._progress(f"starting Kafka (Java {java.major}, {java.source})")
-        command = [str(java.path), *_JVM, *options, *_LOGGING, "-cp", class_path, "kafka.Kafka", str(self._properties)]
-        with self.log_path.open("wb") as log:  # a new file for each start: readiness is a line in it
+        self._spawn(java, class_path, options, self._properties, self.log_path)
+
+    def _spawn(self, java: jvm.Java, class_path: str, options: Sequence[str], properties: Path, log_path: Path) -> None:
+        command = [str(java.path), *JVM, *options, *LOGGING, "-cp", class_path, "kafka.Kafka", str(properties)]
+        with log_path.open("wb") as log:  # a new file for each start: readiness is a line in it
             self._child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -217,23 +206,22 @@ class Broker:
         if process is not None:
             processes.write(self._pid_path, process)
 
-    def _wait_for_line(self, deadline: float) -> None:
-        """Until the broker says that it has started, in a log that is its own."""
+    def _wait_for_line(self, line: str, log_path: Path, deadline: float) -> bool:
+        """Until the process says it, in a log that is its own; False if it ends, or the time does, before."""
         position = 0
         tail = b""
-        with self.log_path.open("rb") as log:
+        with log_path.open("rb") as log:
             while time.monotonic() < deadline:
                 alive = self.process is not None
                 log.seek(position)
                 text = tail + log.read()
-                position, tail = log.tell(), text[-len(_STARTED) :]
-                if _STARTED.encode() in text:
-                    return
+                position, tail = log.tell(), text[-len(line) :]
+                if line.encode() in text:
+                    return True
                 if not alive:
                     break
                 self._pause()
-        state = "did not start in time" if self.process else "ended while starting"
-        raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{_last_lines(self.log_path)}")
+        return False
 
     def _pause(self) -> None:
         """A short wait that ends at once when the broker does."""

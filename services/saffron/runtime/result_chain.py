@@ -10,6 +10,7 @@ in doubt:   whatever happens to a transaction, state that is ahead of the log is
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -32,6 +33,7 @@ from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tally import Tally
 from saffron.runtime.traces import Headers, trace_headers
 
+_LOG = logging.getLogger(__name__)
 _DOUBT_MS = 50
 _FEW, _GROWTH = 16, 8
 """Results are rendered so many at a time, or so many times as many as the last time, as long as they are small."""
@@ -152,7 +154,9 @@ class ResultChain:
             self._restart(now_ms + self._limits.retry_ms)
         except (GapError, DeniedError, TooLargeError):
             raise
-        except LogError:
+        except LogError as error:
+            where = self._plan.where
+            _LOG.warning("%s/%d: %s; taking over again", where.topic, where.partition, error)
             self._restart(now_ms + _DOUBT_MS)
         return True
 

@@ -33,6 +33,25 @@ def test_a_broker_that_dies_gives_its_last_words(java: Path, tmp_path: Path) -> 
     broker.stop()
 
 
+def test_a_broker_that_was_killed_is_started_after_its_controller_alone(java: Path, tmp_path: Path) -> None:
+    java.write_text('#!/bin/sh\nfor last; do :; done\necho "$last" >> "$(dirname "$last")/started"\n')
+    kafka = tmp_path / "b" / "kafka"
+    kafka.mkdir(parents=True)
+    (kafka / "meta.properties").touch()
+
+    def started() -> list[str]:
+        with pytest.raises(BrokerError, match="ended while starting"):
+            Broker(tmp_path / "b").start()
+        names = [Path(line).name for line in (tmp_path / "b" / "started").read_text().splitlines()]
+        (tmp_path / "b" / "started").unlink()
+        return names
+
+    assert started() == ["controller.properties", "server.properties"]
+    assert "PLAINTEXT://" not in (tmp_path / "b" / "controller.properties").read_text()
+    (kafka / ".kafka_cleanshutdown").touch()
+    assert started() == ["server.properties"]
+
+
 def test_ports_are_chosen_once_and_kept_with_the_data(java: Path, tmp_path: Path) -> None:
     seen = []
     for _ in range(2):

@@ -9,6 +9,7 @@ in doubt:   whatever happens to a transaction, nothing of it is kept: take over 
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -27,6 +28,7 @@ from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, Topi
 from saffron.windowing.formats import Translation
 from saffron.windowing.routing.rekeying import Rekeying
 
+_LOG = logging.getLogger(__name__)
 _DOUBT_MS = 50
 _QUEUE = 10_000
 """Records held before the input is paused."""
@@ -149,7 +151,9 @@ class RouteChain:
             self._restart(now_ms + self._plan.retry_ms)
         except (DeniedError, TooLargeError):
             raise
-        except LogError:
+        except LogError as error:
+            where = self._plan.where
+            _LOG.warning("%s/%d: %s; taking over again", where.topic, where.partition, error)
             self._restart(now_ms + _DOUBT_MS)
         return True
 

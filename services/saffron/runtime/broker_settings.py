@@ -1,0 +1,67 @@
+"""What the embedded broker runs with: its JVM's options and its server.properties, in which {…} are its own."""
+
+JVM = ("-Xms256m", "-Xmx384m", "-Xmn192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+"""Heap and garbage collector for a machine that also runs all services; C1 code is fast enough for a broker, whose
+work is in the kernel, and compiles without taking a core away from them."""
+
+LOGGING = (
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+    "-Dorg.slf4j.simpleLogger.showThreadName=false",
+)
+
+STARTED = "Kafka Server started"
+FENCED = "Fencing broker 1 "
+"""Lines of its log: it serves; a controller has declared the broker's registration to be over."""
+
+_NODE = """\
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={logs}
+"""
+
+SERVER = (
+    _NODE
+    + """\
+process.roles=broker,controller
+listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{client}
+inter.broker.listener.name=PLAINTEXT
+auto.create.topics.enable=false
+num.partitions=1
+num.network.threads=2
+num.io.threads=4
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+log.cleaner.dedupe.buffer.size=4194304
+broker.session.timeout.ms=4000
+broker.heartbeat.interval.ms=500
+"""
+)
+"""Broker and controller in one process.
+
+broker.session.*: in one second a broker that starves on a busy machine is fenced, and all its partitions are without a
+leader. log.cleaner.dedupe.buffer.size: the default alone would fill a small heap. group.min.session.timeout.ms:
+members may be found dead sooner than the default floor of 6 s allows.
+"""
+
+CONTROLLER = (
+    _NODE
+    + """\
+process.roles=controller
+listeners=CONTROLLER://127.0.0.1:{controller}
+broker.session.timeout.ms=100
+broker.heartbeat.interval.ms=50
+"""
+)
+"""The controller alone, over the same data, so that the registration of a broker that was killed ends at once."""
