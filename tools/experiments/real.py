@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 from bench._system import System, system
 from experiments.found import Found, true_results
-from experiments.run import BOUND_MS, TRAIN, Load, Outcome, outcome_of, replayed, stated
+from experiments.run import BOUND_MS, TRAIN, Load, Outcome, outcome_of, replayed, shed_events, stated
 from numpy.typing import NDArray
 
 from saffron.cli.scrape import page, scrape
@@ -39,7 +39,7 @@ from saffron.runtime.virtual_pace import Rate
 from saffron.runtime.virtual_truth import recall_error
 
 LEADING, FLOOD = 0.6, 1.5
-"""The rates of the leading share, and where the capacity is measured, times that of the engine alone."""
+"""The rates of the leading share, and where the capacity is measured, times what the engine alone does of each."""
 _DIGEST_S = 2.0
 """Services tell their numbers once a second."""
 _SILENCE_S = 8.0
@@ -48,12 +48,13 @@ _SILENCE_S = 8.0
 
 def both(load: Load, shedder: str, seed: int, seconds: float, folder: Path) -> tuple[Outcome, Outcome]:
     """The outcomes on the virtual clock and in real time. `seconds`: the engine's work behind the training share."""
-    costs = stated(load, seconds)
+    load = replace(load, seconds=load.seconds or seconds)
+    costs = stated(load)
     virtual = replayed(load, shedder, seed, costs)
     figures = virtual.figures()
-    engine = figures["capacity"]
-    rate = replace(load.rate, value=load.rate.value * _capacity(load, costs, engine, folder), relative=False)
-    real = _run(load, shedder, costs, (LEADING * engine, rate), virtual.models(), folder)
+    leading = LEADING * figures["capacity"]  # as the training share says: of its own events
+    rate = replace(load.rate, value=load.rate.value * _capacity(load, costs, leading, folder), relative=False)
+    real = _run(load, shedder, costs, (leading, rate), virtual.models(), folder)
     return outcome_of(figures), _outcome(load, real)
 
 
@@ -74,10 +75,11 @@ class _Run:
 _capacities: dict[tuple[Any, ...], float] = {}
 
 
-def _capacity(load: Load, costs: Mapping[str, float], engine: float, folder: Path) -> float:
-    """Events a second that the pipeline takes when more come."""
+def _capacity(load: Load, costs: Mapping[str, float], leading: float, folder: Path) -> float:
+    """Events a second that the pipeline takes when more come. `leading`: the rate of the leading share."""
     if load.key not in _capacities:
-        run = _run(load, NONE, costs, (LEADING * engine, Rate(FLOOD * engine)), (), folder)
+        _, _, engine = shed_events(load)
+        run = _run(load, NONE, costs, (leading, Rate(FLOOD * engine)), (), folder)
         _capacities[load.key] = 1000 * (len(run.came) - run.share) / (run.done - run.came[run.share])
     return _capacities[load.key]
 

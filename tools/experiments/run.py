@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +28,8 @@ LASTS_S = 60.0
 class Load:
     """What is run: queries (name -> text), events, a rate (times the capacity), and what a check costs.
 
-    `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `seconds`,
-    where the load says how many, with the events behind the training share.
+    `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `lasts`
+    seconds (`seconds`, where the load says how many) with the events behind the training share. That is the capacity.
     """
 
     queries: Mapping[str, str]
@@ -36,6 +37,10 @@ class Load:
     rate: Rate
     costs: Mapping[str, float]
     seconds: float | None = None
+
+    @property
+    def lasts(self) -> float:
+        return self.seconds or LASTS_S
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -71,7 +76,7 @@ class Runs:
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
         self._costs = stated(load)
-        first = _replay(load, VirtualRun(_overload(seed), load.rate, AUTO, TRAIN, truth=True, stated=self._costs))
+        first = _replay(load, VirtualRun(_overload(seed), paced(load), AUTO, TRAIN, truth=True, stated=self._costs))
         next(_results(load, first), None)  # which is behind both
         assert first.truth is not None
         self._models, self._truth = first.models(), first.truth
@@ -102,25 +107,44 @@ _calibrations: dict[tuple[Any, ...], tuple[float, int]] = {}
 
 
 def _calibrated(load: Load) -> tuple[float, int]:
-    """Events a second that the engine alone does at one ns a check, and events in all."""
+    """Seconds for which the engine alone is busy with the events behind the training share, at one ns a check, and
+    events in all.
+
+    The capacity that the training share says decides only how blocks are cut: behind it a check may meet twice as many
+    partial matches (buses), or half as many (soccer).
+    """
     if load.key not in _calibrations:
-        figures = replayed(load, NONE, 0, load.costs, truth=False).figures()
-        _calibrations[load.key] = figures["capacity"], figures["events"]
+        first = _alone(load, load.costs)
+        unit = load.lasts * first["capacity"] / ((1 - TRAIN) * first["events"])
+        busy = _alone(load, {name: unit * cost for name, cost in load.costs.items()})["busy_seconds"]
+        _calibrations[load.key] = busy / unit, first["events"]
     return _calibrations[load.key]
 
 
-def stated(load: Load, seconds: float = LASTS_S) -> Mapping[str, float]:
-    """ns a check by query, such that the engine alone is busy for as long as the load says, or for so many seconds."""
-    capacity, events = _calibrated(load)
-    lasts, unit = load.seconds or seconds, capacity / ((1 - TRAIN) * events)
-    return {name: lasts * unit * cost for name, cost in load.costs.items()}
+def _alone(load: Load, costs: Mapping[str, float]) -> Mapping[str, Any]:
+    """The figures of a run without shedding, at about the capacity."""
+    replay = _replay(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, TRAIN, stated=costs))
+    deque(_results(load, replay), maxlen=0)
+    return replay.figures()
+
+
+def stated(load: Load) -> Mapping[str, float]:
+    """ns a check by query, such that the engine alone is busy for as long as the load lasts."""
+    busy, _ = _calibrated(load)
+    return {name: load.lasts / busy * cost for name, cost in load.costs.items()}
 
 
 def shed_events(load: Load) -> tuple[int, int, float]:
     """Events that train, events behind them, and of these a second that the engine alone does at the stated costs."""
     _, events = _calibrated(load)
     share = int(events * TRAIN)
-    return share, events - share, (1 - TRAIN) * events / (load.seconds or LASTS_S)
+    return share, events - share, (events - share) / load.lasts
+
+
+def paced(load: Load) -> Rate:
+    """The load's rate in events a second."""
+    _, _, capacity = shed_events(load)
+    return replace(load.rate, value=load.rate.value * capacity, relative=False)
 
 
 def replayed(
@@ -133,10 +157,9 @@ def replayed(
     models: Sequence[tuple[bytes, bytes]] = (),
 ) -> VirtualReplay:
     """A replay that is over."""
-    run = VirtualRun(_overload(seed), load.rate, shedder, train=TRAIN, truth=truth, stated=costs, models=models)
+    run = VirtualRun(_overload(seed), paced(load), shedder, train=TRAIN, truth=truth, stated=costs, models=models)
     replay = _replay(load, run)
-    for _ in _results(load, replay):
-        pass
+    deque(_results(load, replay), maxlen=0)
     return replay
 
 
