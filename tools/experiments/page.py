@@ -34,8 +34,9 @@ _OPENING = """# The papers' experiments
 
 Complex events missed under overload, per cent, and in brackets what the system itself says it missed; latency bound one
 second, on a virtual clock. The truth is the same run without shedding. Checks have a stated cost, since the engine is
-too fast for the data; a rate is times what the engine alone takes of the events that are shed, at that cost. "paper" is the published figure, from other data: shapes and ratios compare. `auto` is what a
-query gets that names no shedder; `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines.
+too fast for the data; a rate is times what the engine alone takes of the events that are shed, at that cost. "paper" is
+the published figure, from other data: shapes and ratios compare. `auto` is what a query gets that names no shedder;
+`pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines.
 
 ```
 mkdir -p out && .venv/bin/saffron experiment p-q1 --json out/p-q1.json   # and so on: `saffron experiment` lists them
