@@ -123,9 +123,7 @@ def _calibrated(load: Load) -> tuple[float, int]:
 
 def _alone(load: Load, costs: Mapping[str, float]) -> Mapping[str, Any]:
     """The figures of a run without shedding, at about the capacity."""
-    replay = _replay(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, TRAIN, stated=costs))
-    deque(_results(load, replay), maxlen=0)
-    return replay.figures()
+    return _over(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, TRAIN, stated=costs)).figures()
 
 
 def stated(load: Load) -> Mapping[str, float]:
@@ -158,6 +156,10 @@ def replayed(
 ) -> VirtualReplay:
     """A replay that is over."""
     run = VirtualRun(_overload(seed), paced(load), shedder, train=TRAIN, truth=truth, stated=costs, models=models)
+    return _over(load, run)
+
+
+def _over(load: Load, run: VirtualRun) -> VirtualReplay:
     replay = _replay(load, run)
     deque(_results(load, replay), maxlen=0)
     return replay
