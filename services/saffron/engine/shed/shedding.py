@@ -27,8 +27,6 @@ from saffron.engine.shed.traits import Traits
 from saffron.language.shedding import NONE
 
 Bits = NDArray[np.uint64]
-_AHEAD = 0.2
-"""Of the bound: work that may be in flight."""
 READER = "matcher"
 """Whose partial matches can be dropped."""
 _SPAN = 65_536
@@ -103,7 +101,7 @@ class Shedding:
 
     def may_follow(self, done: int) -> bool:
         """Whether what was forwarded behind this position leaves room for more."""
-        return not self.detector.is_blind and self.detector.flying(done) <= _AHEAD * self.settings.bound
+        return not self.detector.is_blind and self.detector.flying(done) <= self.settings.ahead
 
     def plan(self, block: Block, queueing: float, now: float, queries: Queries, in_flight: int = 0) -> Shed:
         """What to do with the next block, whose oldest event has waited `queueing`. `in_flight`: events before it that
