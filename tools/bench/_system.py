@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -92,7 +93,7 @@ def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: flo
 @contextmanager
 def system(*, without: Sequence[str] = (), **settings: object) -> Iterator[System]:
     """Everything but some services started with these settings (as SAFFRON_* variables), then ended."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ended_when_told():
         names = {f"SAFFRON_{name.upper()}": str(value) for name, value in settings.items()}
         data = Path(folder)
         left = [word for name in without for word in ("--without", name)]
@@ -101,6 +102,20 @@ def system(*, without: Sequence[str] = (), **settings: object) -> Iterator[Syste
             yield System(data)
         finally:
             command("down", "--data", folder)
+
+
+@contextmanager
+def ended_when_told() -> Iterator[None]:
+    """SIGTERM ends this process as an exception does, so that nothing it started stays behind."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def command(*words: str, environment: Mapping[str, str] | None = None) -> str:

@@ -56,8 +56,7 @@ def experiment(
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     command += ["--real", "--seconds", str(seconds)] if real else []
-    found = subprocess.run(command, check=False, env=_environment())
-    raise typer.Exit(found.returncode)
+    os.execve(sys.executable, command, _environment())  # in our place, so that a signal to us ends it
 
 
 def listed() -> tuple[str, ...]:
