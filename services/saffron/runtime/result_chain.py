@@ -10,7 +10,6 @@ in doubt:   whatever happens to a transaction, state that is ahead of the log is
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -23,9 +22,9 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
-from saffron.errors import DeniedError, FencedError, GapError, LogError, TooLargeError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
+from saffron.runtime.doubt import Doubt
 from saffron.runtime.large_results import LargeResult
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.result_formats.reading import ID
@@ -33,8 +32,6 @@ from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tally import Tally
 from saffron.runtime.traces import Headers, trace_headers
 
-_LOG = logging.getLogger(__name__)
-_DOUBT_MS = 50
 _FEW, _GROWTH = 16, 8
 """Results are rendered so many at a time, or so many times as many as the last time, as long as they are small."""
 _SLICE_BYTES = 16 << 20
@@ -58,7 +55,7 @@ class ResultChain:
         self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
         self._reader = BlockReader(plan.decode)
-        self._retry_at = 0
+        self._doubt = Doubt(plan.where, limits.retry_ms, self._anew)
         self._paused = True
         self._queue: deque[Record] = deque()
         self._pending: Pending | None = None
@@ -106,8 +103,8 @@ class ResultChain:
     def step(self, now_ms: int) -> bool:
         """One step of work: take over, apply one block, write a slice of results, or commit."""
         if self.operator is None:
-            return now_ms >= self._retry_at and self._guarded(now_ms, self._take_over)
-        return self._guarded(now_ms, self._advance)
+            return now_ms >= self._doubt.retry_at and self._doubt.guarded(now_ms, self._take_over)
+        return self._doubt.guarded(now_ms, self._advance)
 
     def due(self, now_ms: int) -> int:
         """In how many ms a commit is due (0 or less: now), if nothing else comes."""
@@ -130,7 +127,7 @@ class ResultChain:
             return True
 
         if self.operator is not None and not self.replaying:
-            self._guarded(now_ms, finish)
+            self._doubt.guarded(now_ms, finish)
         self.drop()
 
     def drop(self) -> None:
@@ -145,26 +142,10 @@ class ResultChain:
 
     # ------------------------------------------------------------ take-over
 
-    def _guarded(self, now_ms: int, act: Callable[[int], bool]) -> bool:
-        try:
-            return act(now_ms)
-        except FencedError:
-            # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
-            # the group to say which.
-            self._restart(now_ms + self._limits.retry_ms)
-        except (GapError, DeniedError, TooLargeError):
-            raise
-        except LogError as error:
-            where = self._plan.where
-            _LOG.warning("%s/%d: %s; taking over again", where.topic, where.partition, error)
-            self._restart(now_ms + _DOUBT_MS)
-        return True
-
-    def _restart(self, at: int) -> None:
+    def _anew(self) -> None:
         self.tally.aborts += 1
         self.drop()
         self._pause(True)
-        self._retry_at = at
 
     def _take_over(self, now_ms: int) -> bool:
         plan = self._plan

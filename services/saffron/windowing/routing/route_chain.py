@@ -9,7 +9,6 @@ in doubt:   whatever happens to a transaction, nothing of it is kept: take over 
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -22,14 +21,12 @@ import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.errors import DeniedError, FencedError, LogError, TooLargeError
 from saffron.runtime.background import Background
+from saffron.runtime.doubt import Doubt
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.windowing.formats import Translation
 from saffron.windowing.routing.rekeying import Rekeying
 
-_LOG = logging.getLogger(__name__)
-_DOUBT_MS = 50
 _QUEUE = 10_000
 """Records held before the input is paused."""
 _SLICE = 2_000
@@ -83,13 +80,14 @@ class RouteChain:
         self._consumer = consumer
         self._plan = plan
         self._producer: Producer | None = None
+        self._doubt = Doubt(plan.where, plan.retry_ms, self._anew)
         self._rekeying = self._begin_at(NO_WATERMARK)
         self._queue: deque[Record] = deque()
         self._ending: Future[None] | None = None
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._told = NO_WATERMARK
-        self._retry_at = self._committed_at = self._heard_at = 0
+        self._committed_at = self._heard_at = 0
         self._waited_ms = 0.0
         self._sent = self._sent_last = 0
         self._held_up = False
@@ -116,8 +114,8 @@ class RouteChain:
 
     def step(self, now_ms: int) -> bool:
         if self._producer is None:
-            return now_ms >= self._retry_at and self._guarded(now_ms, self._take_over)
-        return self._guarded(now_ms, self._advance)
+            return now_ms >= self._doubt.retry_at and self._doubt.guarded(now_ms, self._take_over)
+        return self._doubt.guarded(now_ms, self._advance)
 
     def due(self, now_ms: int) -> int:
         return self._plan.commit_ms - (now_ms - self._committed_at)
@@ -130,7 +128,7 @@ class RouteChain:
             return True
 
         if self._producer is not None:
-            self._guarded(now_ms, finish)
+            self._doubt.guarded(now_ms, finish)
         self.drop()
 
     def drop(self) -> None:
@@ -144,24 +142,10 @@ class RouteChain:
 
     # ------------------------------------------------------------ take-over
 
-    def _guarded(self, now_ms: int, act: Callable[[int], bool]) -> bool:
-        try:
-            return act(now_ms)
-        except FencedError:
-            self._restart(now_ms + self._plan.retry_ms)
-        except (DeniedError, TooLargeError):
-            raise
-        except LogError as error:
-            where = self._plan.where
-            _LOG.warning("%s/%d: %s; taking over again", where.topic, where.partition, error)
-            self._restart(now_ms + _DOUBT_MS)
-        return True
-
-    def _restart(self, at: int) -> None:
+    def _anew(self) -> None:
         self.routed.aborts += 1
         self.drop()
         self._pause(True)
-        self._retry_at = at
 
     def _take_over(self, now_ms: int) -> bool:
         plan = self._plan
