@@ -97,8 +97,8 @@ def system(*, without: Sequence[str] = (), **settings: object) -> Iterator[Syste
         names = {f"SAFFRON_{name.upper()}": str(value) for name, value in settings.items()}
         data = Path(folder)
         left = [word for name in without for word in ("--without", name)]
-        command("up", "--data", folder, *left, environment=names)
         try:
+            command("up", "--data", folder, *left, environment=names)
             yield System(data)
         finally:
             command("down", "--data", folder)
