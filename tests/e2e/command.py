@@ -13,7 +13,8 @@ from typing import Any
 
 import orjson
 
-_SECONDS = 240
+_SECONDS = 600
+"""When a command hangs. A first start beside two others, everything still to be fetched and compiled, has taken 200."""
 ROOT = Path(__file__).parents[2]
 
 

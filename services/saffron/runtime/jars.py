@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from saffron.runtime.config import user_cache_directory
 KAFKA = "kafka-4.3.1"
 _DOWNLOADS = 4
 """Jars fetched at the same time."""
+_PAUSES = (1.0, 4.0)
+"""Seconds before a jar is asked for once more: a registry or a name server that fails now and then is no reason to
+start over."""
 
 Progress = Callable[[str], None]
 """Is told, in one line, what is being waited for."""
@@ -79,7 +83,7 @@ def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) ->
     progress(f"fetching {len(missing)} jars of {name} into {root} (once)")
     done = 0
     with tempfile.TemporaryDirectory(dir=root, prefix="fetch-") as folder, ThreadPoolExecutor(_DOWNLOADS) as pool:
-        for jar, path in zip(missing, pool.map(_downloader(Path(folder)), missing), strict=True):
+        for jar, path in zip(missing, pool.map(_patient(_downloader(Path(folder))), missing), strict=True):
             if (found := _sha256(path)) != jar.sha256:
                 raise JarError(
                     f"{jar.path.name}: sha256 is {found}, but {name}.lock says {jar.sha256}. What was downloaded is"
@@ -89,6 +93,20 @@ def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) ->
             os.replace(path, root / jar.path)
             done += 1
             progress(f"jars of {name}: {done}/{len(missing)} {jar.path.name}")
+
+
+def _patient(download: Callable[[Jar], Path]) -> Callable[[Jar], Path]:
+    """The same, tried again after a pause where it fails; the last failure is the one that counts."""
+
+    def try_again(jar: Jar) -> Path:
+        for pause in _PAUSES:
+            try:
+                return download(jar)
+            except JarError:
+                time.sleep(pause)
+        return download(jar)
+
+    return try_again
 
 
 def _downloader(folder: Path) -> Callable[[Jar], Path]:

@@ -51,6 +51,34 @@ def test_a_wrong_checksum_is_refused_and_not_kept(registry: dict[str, bytes], tm
     assert not (tmp_path / "jars" / A.path).exists()
 
 
+def test_a_registry_that_fails_now_and_then_is_asked_again(
+    registry: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.update({"a-1.jar": b"a", "b-2.jar": b"b"})
+    reliable, asked = jars._downloader, dict[str, int]()
+
+    def failing(times: int) -> Callable[[Path], Callable[[Jar], Path]]:
+        def downloader(folder: Path) -> Callable[[Jar], Path]:
+            def download(jar: Jar) -> Path:
+                asked[jar.path.name] = asked.get(jar.path.name, 0) + 1
+                if asked[jar.path.name] <= times:
+                    raise JarError("no such host")
+                return reliable(folder)(jar)
+
+            return download
+
+        return downloader
+
+    monkeypatch.setattr(jars, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(jars, "_downloader", failing(3))
+    with pytest.raises(JarError, match="no such host"):
+        jars.ensure("x", cache=tmp_path)
+    asked.clear()
+    monkeypatch.setattr(jars, "_downloader", failing(2))
+    assert [path.read_bytes() for path in jars.ensure("x", cache=tmp_path)] == [b"a", b"b"]
+    assert asked == {"a-1.jar": 3, "b-2.jar": 3}
+
+
 def test_a_damaged_jar_is_fetched_again(registry: dict[str, bytes], tmp_path: Path) -> None:
     registry.update({"a-1.jar": b"a", "b-2.jar": b"b"})
     path = jars.ensure("x", cache=tmp_path)[0]
