@@ -78,7 +78,7 @@ class Detector:
             self._foresight.setdefault(service, Foresight()).reported(position, alive, nanoseconds / 1e6)
             elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
             if type(elapsed) is int and type(other) is int:
-                pace.lived(elapsed / 1e6, other / 1e6)
+                pace.lived(elapsed / 1e6, nanoseconds / 1e6, other / 1e6)
 
     def forwarded(self, next_seq: int, events: float, partial_matches: float) -> None:
         """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
@@ -96,6 +96,11 @@ class Detector:
     def flying(self, beyond: int) -> float:
         """ms of work that was forwarded, behind this position, and is not known to be done."""
         return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
+
+    @property
+    def idle(self) -> float:
+        """The share of its time for which the busiest reader has waited for work, of late."""
+        return min((pace.idle for pace in self._paces.values()), default=0.0)
 
     @property
     def is_blind(self) -> bool:

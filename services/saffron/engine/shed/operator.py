@@ -125,7 +125,7 @@ class ShedderOperator:
 
     def may_go(self, in_flight: int) -> bool:
         """Whether the bound lets a block follow so many events in flight: what cannot be called back is no more than
-        `Overload.ahead` is worth, and a single block while nobody knows what an event is worth."""
+        `Overload.ahead` says, and a single block while nobody knows what an event is worth."""
         if self._shedding is None or in_flight == 0 or not self.has_queries:
             return True
         return self._shedding.may_follow(self._next_seq - in_flight)

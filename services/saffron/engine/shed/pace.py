@@ -35,6 +35,7 @@ class Pace:
     _beside: Fading = field(default_factory=Fading)
     _born: Fading = field(default_factory=Fading)
     _busy: Fading = field(default_factory=Fading)
+    _idle: Fading = field(default_factory=Fading)
     _alive: int = 0
 
     @property
@@ -47,6 +48,11 @@ class Pace:
         """The share of all time that is not taken by something else than events (results, commits, other partitions),
         of late."""
         return min(1.0, max(_LEAST_FREE, 1.0 - self._busy.ratio))
+
+    @property
+    def idle(self) -> float:
+        """The share of all time for which there was nothing to do, of late."""
+        return self._idle.ratio
 
     @property
     def mean(self) -> float:
@@ -97,6 +103,8 @@ class Pace:
         self.overshoot = max(over, self.overshoot * 0.5 ** (milliseconds / _HALF_LIFE_MS))
         self._off.add(milliseconds, expected, kept=math.exp(-expected / _MEMORY_MS))
 
-    def lived(self, elapsed: float, other: float) -> None:
-        """In so many ms its reader was busy with something else for so many."""
-        self._busy.add(other, elapsed, kept=math.exp(-elapsed / _SPAN_MS))
+    def lived(self, elapsed: float, processing: float, other: float) -> None:
+        """In so many ms its reader worked on events for so many, and was busy with something else for so many."""
+        kept = math.exp(-elapsed / _SPAN_MS)
+        self._busy.add(other, elapsed, kept=kept)
+        self._idle.add(max(0.0, elapsed - processing - other), elapsed, kept=kept)

@@ -13,7 +13,9 @@ BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest", "espice", "bl", "e-bl")
 """They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
 window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
 
-_AHEAD, _MOST_AHEAD, _ROUND_MS = 0.1, 0.2, 100.0
+_LEAST_AHEAD, _MOST_AHEAD = 0.08, 0.2
+_STARVED = 0.15
+"""Of the time, without work, at which a reader is given as much in advance as there may be."""
 SHED, CATCH_UP = "shed", "catch-up"
 POLICIES = (SHED, CATCH_UP)
 
@@ -62,8 +64,7 @@ class Overload:
         """LB - b_s."""
         return self.bound * (1 - self.safety)
 
-    @property
-    def ahead(self) -> float:
-        """ms of work that may be in flight: the less, the sooner a decision takes hold. A tenth of the bound, or what
-        keeps a reader busy until more comes where that is at most a fifth."""
-        return min(_MOST_AHEAD * self.bound, max(_AHEAD * self.bound, _ROUND_MS))
+    def ahead(self, idle: float) -> float:
+        """ms of work that may be in flight: the less, the sooner a decision takes hold, and the more of its time a
+        reader waits for the next block. `idle`: the share of its time that it has waited of late."""
+        return (_LEAST_AHEAD + (_MOST_AHEAD - _LEAST_AHEAD) * min(1.0, idle / _STARVED)) * self.bound

@@ -101,7 +101,7 @@ class Shedding:
 
     def may_follow(self, done: int) -> bool:
         """Whether what was forwarded behind this position leaves room for more."""
-        return not self.detector.is_blind and self.detector.flying(done) <= self.settings.ahead
+        return not self.detector.is_blind and self.detector.flying(done) <= self.settings.ahead(self.detector.idle)
 
     def plan(self, block: Block, queueing: float, now: float, queries: Queries, in_flight: int = 0) -> Shed:
         """What to do with the next block, whose oldest event has waited `queueing`. `in_flight`: events before it that

@@ -7,6 +7,6 @@ import pytest
 from saffron.engine.shed.settings import Overload
 
 
-@pytest.mark.parametrize(("bound", "ahead"), [(100.0, 20.0), (400.0, 80.0), (850.0, 100.0), (5_000.0, 500.0)])
-def test_little_work_is_in_flight_but_enough_to_keep_a_reader_busy(bound: float, ahead: float) -> None:
-    assert Overload(bound).ahead == pytest.approx(ahead)
+@pytest.mark.parametrize(("idle", "ahead"), [(0.0, 80.0), (0.075, 140.0), (0.15, 200.0), (0.9, 200.0)])
+def test_little_work_is_in_flight_but_more_for_a_reader_that_waits(idle: float, ahead: float) -> None:
+    assert Overload(1000.0).ahead(idle) == pytest.approx(ahead)
