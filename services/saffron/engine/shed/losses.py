@@ -1,25 +1,13 @@
-"""What dropping has lost so far, as expected: what was dropped of what matches need, weighted by the matches found.
-
-A match is lost when any of its k events is (what is found in its stead is another match). They lie in any blocks of a
-stretch of the stream: where of what the stretch contributes to matches the part p goes, of matches that end there the
-share L = 1 - (1 - p)^k is lost, so that each that was found there stands for 1 / (1 - L) (Horvitz and Thompson). Where
-nearly all is dropped little is found, and what is found says little, since 1 - L is small and not known so well: the
-more matches are expected by what is due, which is what the features of events say that they contribute, times the root
-of the partial matches that wait (and one). Some of a match's events come to many partial matches, and some begin or are
-alone: of no power of them, the root, and all, the root goes best with the matches that there are.
-"""
+"""What dropping has lost so far, as expected, of events and of partial matches together, and as a sample says."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import hypot, log, log2, sqrt
+from math import hypot, log2
 from typing import Any
 
-import numpy as np
-
-from saffron.engine.shed.event_drops import EVENTS_A_MATCH
+from saffron.engine.shed.event_losses import EventLosses, Extent
 
 _MOST = 0.999
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
@@ -32,70 +20,6 @@ _CLUMPED = 3.0
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
-_OFF = 1.2
-"""How far the logarithm of the share that is kept is off, relative, where what is due is off by as much as itself."""
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How many events a match of a query has, and over how many events of the stream it extends."""
-
-    length: float = EVENTS_A_MATCH
-    reach: float = 1.0
-
-
-@dataclass
-class _Query:
-    """`marks`: (end of a block, and sums up to there of what was due, and of what went of it). Sums of what has been
-    heard of: matches `found` and `lost`, `due`. `counted`: found, as the reader counts."""
-
-    extent: Extent = Extent()
-    marks: deque[tuple[int, float, float]] = field(default_factory=deque)
-    counted: float = 0.0
-    found: float = 0.0
-    lost: float = 0.0
-    due: float = 0.0
-
-    def add(self, begin: int, end: int, due: float, gone: float) -> None:
-        if not self.marks:
-            self.marks.append((begin, 0.0, 0.0))
-        _, before, less = self.marks[-1]
-        self.marks.append((end, before + due, less + due * gone))
-
-    def heard(self, position: int, count: float) -> None:
-        """All events before `position` have been applied, and so many matches found by now."""
-        new = count - self.counted if count >= self.counted else count
-        self.counted = count
-        if not self.marks or position <= self.marks[0][0]:
-            return
-        begin = max(float(self.marks[0][0]), position - max(1.0, self.extent.reach))
-        (before, less), (due, gone) = self._at(begin), self._at(position)
-        share = self._lost(due - before, gone - less)
-        known = 1.0 / (1.0 + (_OFF * log(1.0 - share)) ** 2)
-        unseen = share * (1.0 - known) * (due - self.due)
-        self.found += new
-        self.lost += share * known * new / (1.0 - share)
-        self.lost += unseen * (self.found + self.lost) / (due - unseen) if due > unseen else 0.0
-        self.due = due
-        while len(self.marks) > 2 and self.marks[1][0] <= begin:
-            self.marks.popleft()
-
-    def _lost(self, due: float, gone: float) -> float:
-        """The share of matches lost, where so much goes of what is due."""
-        part = min(1.0, max(0.0, gone / due)) if due > 0 else 0.0
-        return min(_MOST, float(1.0 - (1.0 - part) ** self.extent.length))
-
-    def _at(self, position: float) -> tuple[float, float]:
-        """The sums up to a position, linear within a block."""
-        ends, due, gone = zip(*self.marks, strict=True)
-        return float(np.interp(position, ends, due)), float(np.interp(position, ends, gone))
-
-    @property
-    def share(self) -> float:
-        if self.found + self.lost > 0:
-            return self.lost / (self.found + self.lost)
-        _, due, gone = self.marks[-1] if self.marks else (0, 0.0, 0.0)
-        return self._lost(due, gone)
 
 
 @dataclass
@@ -138,7 +62,7 @@ class _Measured:
 class Losses:
     """By query."""
 
-    _queries: dict[str, _Query] = field(default_factory=dict)
+    _queries: dict[str, EventLosses] = field(default_factory=dict)
     _results: dict[str, tuple[float, float]] = field(default_factory=dict)
     _measured: dict[str, _Measured] = field(default_factory=dict)
     _ratios: dict[str, float] = field(default_factory=dict)
@@ -156,9 +80,9 @@ class Losses:
         are known."""
         begin, end = block
         for query in contributed if end > begin else ():
-            own = self._queries.setdefault(query, _Query())
+            own = self._queries.setdefault(query, EventLosses())
             own.extent = extents.get(query, own.extent)
-            own.add(begin, end, contributed[query] * sqrt(1.0 + alive.get(query, 0)), gone.get(query, 0.0))
+            own.add(block, contributed[query], alive.get(query, 0), gone.get(query, 0.0))
 
     def share(self, query: str) -> float:
         """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""

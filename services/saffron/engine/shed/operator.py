@@ -22,8 +22,9 @@ from saffron.engine.models.model import TransitionModel
 from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.event_losses import Extent
 from saffron.engine.shed.forced import NO_UTILITY, Forced
-from saffron.engine.shed.losses import Extent, Losses
+from saffron.engine.shed.losses import Losses
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.settings import Overload

@@ -1,0 +1,53 @@
+"""What dropping events lost, the slow way: every block looked at anew, every power and ratio tried in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import log
+
+
+@dataclass(frozen=True)
+class Block:
+    """As many events; what they contribute, the partial matches that wait, the part that goes, the matches found."""
+
+    size: int
+    contributed: float
+    alive: int
+    part: float
+    found: int
+
+
+def share_lost(blocks: list[Block], length: float, reach: float) -> float:
+    """At the power and the ratio by which what each block found is likeliest; at the root where nothing is found."""
+    lost = [_lost(blocks[: number + 1], length, reach) for number in range(len(blocks))]
+    best, most = 0.5, float("-inf")
+    for power, instead in product((0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5), (0.0, 0.25, 0.5, 0.75, 1.0)):
+        due = [block.contributed * (1 + block.alive) ** power for block in blocks]
+        expected = [one * (1 - share) + one * share * instead for one, share in zip(due, lost, strict=True)]
+        found = sum(block.found for block in blocks)
+        if found == 0:
+            break
+        scale = found / sum(expected)
+        likely = sum(
+            (block.found * log(scale * one) if block.found else 0.0) - scale * one
+            for block, one in zip(blocks, expected, strict=True)
+        )
+        if likely > most + 1e-9:
+            best, most = power, likely
+    due = [block.contributed * (1 + block.alive) ** best for block in blocks]
+    return float(sum(one * share for one, share in zip(due, lost, strict=True)) / sum(due))
+
+
+def _lost(blocks: list[Block], length: float, reach: float) -> float:
+    """The share of matches lost that end with the last block: what of them goes of `reach` events, or of the block."""
+    left = max(reach, blocks[-1].size)
+    whole = gone = 0.0
+    for block in reversed(blocks):
+        within = min(1.0, left / block.size)
+        whole += within * block.contributed
+        gone += within * block.contributed * block.part
+        left -= within * block.size
+        if left <= 0:
+            break
+    return min(0.999, float(1 - (1 - gone / whole) ** length))
