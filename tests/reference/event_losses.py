@@ -19,24 +19,32 @@ class Block:
 
 
 def share_lost(blocks: list[Block], length: float, reach: float) -> float:
-    """At the power and the ratio by which what each block found is likeliest; at the root where nothing is found."""
+    """At the powers and the ratio by which what each block found is likeliest, the further from 1 and the root the
+    less; at these where nothing is found."""
     lost = [_lost(blocks[: number + 1], length, reach) for number in range(len(blocks))]
-    best, most = 0.5, float("-inf")
-    for power, instead in product((0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5), (0.0, 0.25, 0.5, 0.75, 1.0)):
-        due = [block.contributed * (1 + block.alive) ** power for block in blocks]
-        expected = [one * (1 - share) + one * share * instead for one, share in zip(due, lost, strict=True)]
-        found = sum(block.found for block in blocks)
-        if found == 0:
-            break
+    best, most = (1.0, 0.5), float("-inf")
+    found = sum(block.found for block in blocks)
+    tried = product((0.0, 0.5, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5), (0.0, 0.25, 0.5, 0.75, 1.0))
+    for *powers, instead in tried if found else ():
+        expected = [one * (1 - share + share * instead) for one, share in zip(_due(blocks, *powers), lost, strict=True)]
         scale = found / sum(expected)
         likely = sum(
             (block.found * log(scale * one) if block.found else 0.0) - scale * one
             for block, one in zip(blocks, expected, strict=True)
         )
-        if likely > most + 1e-9:
-            best, most = power, likely
-    due = [block.contributed * (1 + block.alive) ** best for block in blocks]
+        likely -= 3 * ((powers[0] - 1) ** 2 + (powers[1] - 0.5) ** 2)
+        if likely > most:
+            best, most = (powers[0], powers[1]), likely
+    due = _due(blocks, *best)
     return float(sum(one * share for one, share in zip(due, lost, strict=True)) / sum(due))
+
+
+def _due(blocks: list[Block], of_contribution: float, of_alive: float) -> list[float]:
+    """Matches in proportion."""
+    return [
+        block.size * max(0.001, block.contributed / block.size) ** of_contribution * (1 + block.alive) ** of_alive
+        for block in blocks
+    ]
 
 
 def _lost(blocks: list[Block], length: float, reach: float) -> float:

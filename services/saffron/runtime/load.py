@@ -43,12 +43,15 @@ def load_of(
         "elapsed_ns": max(0, elapsed_ns),
         "other_ns": max(0, other_ns),
         **{name: dict(numbers[name]) for name in ("found", "loss", "loss_ratio") if "loss" in numbers},
-        **({"sampled": _sampled(numbers["sampled"])} if numbers.get("sampled") else {}),
+        **(_sampled(numbers["sampled"]) if numbers.get("sampled") else {}),
     }
 
 
-def _sampled(numbers: Mapping[str, Any]) -> dict[str, list[float]]:
-    return {query: [one.true, one.missed, one.begun, one.squares] for query, one in numbers.items()}
+def _sampled(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "sampled": {query: [one.true, one.missed, one.begun, one.squares] for query, one in numbers.items()},
+        "compared": {query: one.compared for query, one in numbers.items()},
+    }
 
 
 def grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:

@@ -3,29 +3,37 @@
 A match is lost when any of its k events is. They lie in any blocks of a stretch of the stream: where of what the
 stretch contributes to matches the part p goes, of matches that end there the share L = 1 - (1 - p)^k is lost.
 
-How many end where is not known of those that are lost. Some of a match's events come to many partial matches, and some
-begin or are alone; so a block is held to be due matches in proportion to W = c (1 + alive)^a: what its events
-contribute, by their features, and the partial matches that wait. Nor is every match that is found one that was due, for
-in the stead of one that is lost another may be found (skip-till-next): found are matches in proportion to
-(1 - L) W + r L W. Both a and r are those by which what was found when is likeliest (Poisson), and the share that is
-lost is the sum of L W over that of W.
+How many end where is not known of those that are lost. What the events of a block contribute, by their features, and
+the partial matches that wait for them both tell, but of some queries one more than the other: some of a match's events
+come to many partial matches, and some begin or are alone. So a block of n events is held to be due matches in
+proportion to W = n (c / n)^b (1 + alive)^a. Nor is every match that is found one that was due, for in the stead of one
+that is lost another may be found (skip-till-next): found are matches in proportion to (1 - L) W + r L W. Of some
+a, b and r those hold by which what was found when is likeliest (Poisson), and the share that is lost is the sum of L W
+over that of W.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from math import log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH
 
+Floats = NDArray[np.float64]
+
 _MOST = 0.999
-_POWERS = np.arange(7) / 4
+_LEAST = 1e-3
+"""Of a mean event's contribution, that of any."""
+_OF_CONTRIBUTION, _OF_ALIVE = (one.reshape(-1) for one in np.meshgrid(np.arange(3) / 2, np.arange(7) / 4))
 _INSTEAD = np.arange(5) / 4
-_ROOT = 2
-"""The place of the power that holds as long as nothing has been found."""
+_UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0])
+"""The place of the powers that hold as long as nothing has been found."""
+_UNLIKELY = 3.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
+"""By how much the others must be likelier: a few matches tell little."""
 _DUE, _LOST = 0, 1
 
 
@@ -40,96 +48,106 @@ class Extent:
 @dataclass(frozen=True)
 class _Mark:
     """The end of a block, and sums up to there: what its events contribute, the part of it that `gone` is, and the
-    `matches` that were due and those lost (2 x powers)."""
+    `matches` that were due and those lost (2 x powers, all pairs)."""
 
     end: float
     contributed: float
     gone: float
-    matches: NDArray[np.float64]
-
-    def before(self, later: _Mark, end: float) -> _Mark:
-        """The sums at an end between this one and a later one, as if all between were evenly spread."""
-        part = (end - self.end) / (later.end - self.end)
-        return _Mark(
-            end,
-            self.contributed + part * (later.contributed - self.contributed),
-            self.gone + part * (later.gone - self.gone),
-            self.matches + part * (later.matches - self.matches),
-        )
+    matches: Floats
 
 
-def _no_matches() -> NDArray[np.float64]:
-    return np.zeros((2, len(_POWERS)))
+def _no_matches() -> Floats:
+    return np.zeros((2, len(_OF_ALIVE)))
 
 
 @dataclass
 class EventLosses:
-    """Of one query. `_counted`: matches found, as the reader counts. Of what has been heard of: `_matches` as in a
-    mark, those found, and of each of these the logarithm of what was to be found, in all (powers x instead)."""
+    """Of one query. `_counted`: matches found, as the reader counts, which may have begun before. `_heard`: matches as
+    in a mark, up to where it was heard of last. Since it was first: `_matches`, as in a mark, those that were `_found`,
+    the sum of the logarithm of what was to be found over these (powers x instead), and the place of the likeliest
+    powers."""
 
     extent: Extent = Extent()
-    _marks: deque[_Mark] = field(default_factory=deque)
-    _counted: float = 0.0
-    _matches: NDArray[np.float64] = field(default_factory=_no_matches)
+    _marks: list[_Mark] = field(default_factory=list)
+    _counted: float | None = None
+    _heard: Floats = field(default_factory=_no_matches)
+    _matches: Floats = field(default_factory=_no_matches)
     _found: float = 0.0
-    _logs: NDArray[np.float64] = field(default_factory=lambda: np.zeros((len(_POWERS), len(_INSTEAD))))
+    _logs: Floats = field(default_factory=lambda: np.zeros((len(_OF_ALIVE), len(_INSTEAD))))
+    _powers: int = _UNKNOWN
 
     def add(self, block: tuple[int, int], contributed: float, alive: int, part: float) -> None:
-        """A block of events [begin, end): what they contribute, the partial matches that wait, the part that goes."""
+        """A block of events [begin, end): what they contribute, in means of all events, the partial matches that wait,
+        the part of it that goes."""
         begin, end = block
         if not self._marks:
             self._marks.append(_Mark(begin, 0.0, 0.0, _no_matches()))
         last = self._marks[-1]
         whole, gone = last.contributed + contributed, last.gone + contributed * part
-        start = self._at(min(end - self.extent.reach, begin))
-        lost = self._lost(whole - start.contributed, gone - start.gone)
-        due = contributed * (1.0 + alive) ** _POWERS
-        self._marks.append(_Mark(end, whole, gone, last.matches + np.stack([due, lost * due])))
+        one, other, between = self._around(min(end - self.extent.reach, begin))
+        lost = self._lost(
+            whole - one.contributed - between * (other.contributed - one.contributed),
+            gone - one.gone - between * (other.gone - one.gone),
+        )
+        each = max(_LEAST, contributed / (end - begin))
+        due = (end - begin) * np.exp(log(each) * _OF_CONTRIBUTION + log1p(alive) * _OF_ALIVE)
+        self._marks.append(_Mark(end, whole, gone, last.matches + np.array([[1.0], [lost]]) * due))
 
     def heard(self, position: int, count: float) -> None:
         """All events before `position` have been applied, and so many matches found by now."""
-        new = count - self._counted if count >= self._counted else count
-        self._counted = count
+        before, self._counted = self._counted, count
         if not self._marks or position <= self._marks[0].end:
             return
-        matches = self._at(position).matches
-        expected = _to_be_found(matches - self._matches)
-        self._matches = matches
-        if new > 0 and expected.min() > 0:
-            self._found += new
-            self._logs += new * np.log(expected)
-        while len(self._marks) > 2 and self._marks[1].end <= position - self.extent.reach:
-            self._marks.popleft()
+        one, other, between = self._around(position)
+        earlier, self._heard = self._heard, one.matches + between * (other.matches - one.matches)
+        if before is not None:
+            self._take(self._heard - earlier, count - before if count >= before else count)
+        past = bisect_right(self._marks, position - self.extent.reach, key=_end)
+        del self._marks[: max(0, min(past, len(self._marks) - 1) - 1)]
 
     @property
     def share(self) -> float:
         """Of the matches so far, the share that is expected to be lost; 0 before any event."""
         if self._found > 0:
+            return _ratio(self._matches[:, self._powers])
+        return _ratio(self._marks[-1].matches[:, self._powers]) if self._marks else 0.0
+
+    def _take(self, matches: Floats, found: float) -> None:
+        """Of so many matches some were found."""
+        self._matches += matches
+        expected = _to_be_found(matches)
+        if found > 0 and expected.min() > 0:
+            self._found += found
+            self._logs += found * np.log(expected)
+        if self._found > 0:
             likely = self._logs - self._found * np.log(_to_be_found(self._matches))
-            return _ratio(self._matches[:, np.argmax(likely.max(axis=1))])
-        return _ratio(self._marks[-1].matches[:, _ROOT]) if self._marks else 0.0
+            self._powers = int(np.argmax(likely.max(axis=1) - _UNLIKELY))
 
     def _lost(self, contributed: float, gone: float) -> float:
         """The share of matches lost, where so much goes of what is contributed."""
         part = min(1.0, max(0.0, gone / contributed)) if contributed > 0 else 0.0
         return min(_MOST, float(1.0 - (1.0 - part) ** self.extent.length))
 
-    def _at(self, position: float) -> _Mark:
-        """The sums up to a position; up to the first or the last that is known, where it is not between them."""
-        ends = [mark.end for mark in self._marks]
-        place = int(np.searchsorted(ends, position))
-        if place == 0:
-            return self._marks[0]
-        if place == len(ends):
-            return self._marks[-1]
-        return self._marks[place - 1].before(self._marks[place], position)
+    def _around(self, position: float) -> tuple[_Mark, _Mark, float]:
+        """The marks before and behind a position, and how far it is from the one to the other; the first or the last,
+        where it is not between any."""
+        place = bisect_left(self._marks, position, key=_end)
+        if place in (0, len(self._marks)):
+            at = self._marks[place - 1 if place else 0]
+            return at, at, 0.0
+        one, other = self._marks[place - 1], self._marks[place]
+        return one, other, (position - one.end) / (other.end - one.end)
 
 
-def _to_be_found(matches: NDArray[np.float64]) -> NDArray[np.float64]:
+def _end(mark: _Mark) -> float:
+    return mark.end
+
+
+def _to_be_found(matches: Floats) -> Floats:
     """Matches in proportion to which some are found: powers x instead."""
     return np.asarray(matches[_DUE, :, None] - matches[_LOST, :, None] * (1.0 - _INSTEAD))
 
 
-def _ratio(matches: NDArray[np.float64]) -> float:
+def _ratio(matches: Floats) -> float:
     """Of what is due, what is lost."""
     return float(matches[_LOST] / matches[_DUE]) if matches[_DUE] > 0 else 0.0

@@ -13,9 +13,9 @@ _MOST = 0.999
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
 """By how much, relative, a promised loss is off: that of events, and that of partial matches, of which some are spared
 to tell."""
-_SURE = 2.0
+_SURE = 1.5
 """Standard errors of a sample beyond which it is not chance by which it differs."""
-_CLUMPED = 3.0
+_CLUMPED = 1.5
 """First events of a sample that stand or fall together, and count as one."""
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
@@ -25,10 +25,10 @@ _MOST_RATIO = 8.0
 @dataclass
 class _Measured:
     """What a reader's sample says: matches that were to be found, those missed of them, first events that they came of,
-    and of these the sum of squared weights; since the first one. `told`: as the reader counts, which begins anew when
-    it does."""
+    and of these the sum of squared weights; matches that the reader found while it took a sample, and in all; since the
+    first one. `told`: as the reader counts, which begins anew when it does."""
 
-    sums: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    sums: tuple[float, ...] = (0.0,) * 6
     told: tuple[float, ...] | None = None
 
     def heard(self, numbers: tuple[float, ...]) -> None:
@@ -39,20 +39,19 @@ class _Measured:
         self.sums = tuple(one + more for one, more in zip(self.sums, grown, strict=True))
         self.told = numbers
 
-    def corrected(self, promised: float, found: float, wrong: float) -> float:
+    def corrected(self, promised: float, wrong: float) -> float:
         """The share missed: both weighted by the inverse of their variance. What is promised may be off by `wrong`,
         relative, or by what it must be where chance alone would hardly have the two so far apart. A sample that covers
-        only some of the time (`found`: matches in all of it) is mostly of times when much was dropped, and counts for
-        less."""
-        true, missed, begun, squares = self.sums
+        only some of the time is mostly of times when much was dropped, and counts for less."""
+        true, missed, begun, squares, compared, found = self.sums
         if true <= 0 or squares <= 0:
             return promised
-        covered = min(1.0, true / max(1.0, found / (1.0 - min(promised, _MOST))))
+        covered = min(1.0, compared / found) if found > 0 else 1.0
         seen = covered**2 * begun**2 / squares / _CLUMPED
         share = missed / true
         middle = (share + promised) / 2
-        if middle <= 0:
-            return 0.0
+        if middle <= 0 or seen <= 0:
+            return promised
         drawn = middle * (1.0 - middle) / seen
         off = max((wrong * middle) ** 2, (share - promised) ** 2 - _SURE**2 * drawn)
         return promised + off / (off + drawn) * (share - promised)
@@ -91,8 +90,10 @@ class Losses:
     def heard(self, load: Mapping[str, Any]) -> None:
         """A reader's load says which matches it `found` before which `position`, how many dropped partial matches cost,
         and what was missed of the `sampled`, by query."""
+        compared = load.get("compared", {})
         for query, numbers in load.get("sampled", {}).items():
-            self._measured.setdefault(str(query), _Measured()).heard(tuple(map(float, numbers)))
+            counts = compared.get(query, 0), load.get("found", {}).get(query, 0)
+            self._measured.setdefault(str(query), _Measured()).heard(tuple(map(float, (*numbers, *counts))))
         for query, ratio in load.get("loss_ratio", {}).items():
             self._ratios[str(query)] = float(ratio)
         found, loss, position = load.get("found"), load.get("loss"), load.get("position")
@@ -110,8 +111,7 @@ class Losses:
         promised = 1.0 - (1.0 - events) * (1.0 - partial)
         off = hypot(_WRONG_EVENTS * events, _WRONG_PARTIAL * partial)
         wrong = off / (events + partial) if promised > 0 else _WRONG_EVENTS
-        found, _ = self._results.get(query, (0.0, 0.0))
-        return self._measured.get(query, _Measured()).corrected(promised, found, wrong)
+        return self._measured.get(query, _Measured()).corrected(promised, wrong)
 
     def ratios(self, query: str) -> tuple[float, float]:
         """Matches that dropping lost for each one that models promised: of events, and of partial matches."""

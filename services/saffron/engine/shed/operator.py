@@ -244,7 +244,7 @@ class ShedderOperator:
             {name: self._losses.ratios(name) for name in running},
         )
         decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
-        extents = {query: Extent(model.length, model.expected_events / 2) for query, model in models.items()}
+        extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
         self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents)

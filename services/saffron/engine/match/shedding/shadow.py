@@ -58,13 +58,15 @@ class Sampled:
     """Sums over a sample of first events, each as many times as it stands for (1 / share).
 
     `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
-    `missed` of them the query did not report. `begun`: first events that any came of; `squares`: the same, times
+    `missed` of them the query did not report. `compared`: matches that the query itself reported meanwhile, each once,
+    in the sample or not. `begun`: first events that any came of; `squares`: the same, times
     squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and partial matches of its own that
     they met. `halvings`: of the share, since it cost too much.
     """
 
     true: float = 0.0
     missed: float = 0.0
+    compared: int = 0
     begun: float = 0.0
     squares: float = 0.0
     firsts: int = 0
@@ -140,6 +142,7 @@ class Shadow:
 
     def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches]) -> None:
         """What the query `reported` in the block beside what it should have."""
+        self.sums.compared += sum(int(np.count_nonzero(part.first >= self.since)) for part in reported)
         if not unreported(self.runs):
             return
         parts = [part.results for part in fired(self.runs, name, partition, block)]
@@ -208,7 +211,9 @@ class Shadows:
             self._work[name] = self._work.get(name, 0.0) + len(block.columns) * (1.0 + runs.live)
         if shadow is None:
             if reported and self._is_clean(name) and isinstance(runs, QueryRuns) and can_shadow(runs):
-                self._sums.setdefault(name, Sampled()).true += sum(map(len, reported))
+                sums, count = self._sums.setdefault(name, Sampled()), sum(map(len, reported))
+                sums.true += count
+                sums.compared += count
             return
         shadow.end_block(block)
         shadow.compare(name, partition, block, reported)

@@ -54,6 +54,7 @@ def test_a_shadow_of_all_first_events_knows_what_is_missed(monkeypatch: pytest.M
         if sampled is None or (not any(masks) and not orders):
             continue
         assert (sampled.true, sampled.missed) == (len(true), len(true - found)), (made.text, events, masks)
+        assert sampled.compared == len(found), "all the time"
         compared += len(true)
         missed += len(true - found)
     assert compared > 30
