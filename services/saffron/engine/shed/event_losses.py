@@ -92,18 +92,19 @@ class EventLosses:
         each = max(_LEAST, contributed / (end - begin))
         due = (end - begin) * np.exp(log(each) * _OF_CONTRIBUTION + log1p(alive) * _OF_ALIVE)
         self._marks.append(_Mark(end, whole, gone, last.matches + np.array([[1.0], [lost]]) * due))
+        if self._counted is None:
+            self._forget(begin)
 
     def heard(self, position: int, count: float) -> None:
         """All events before `position` have been applied, and so many matches found by now."""
         before, self._counted = self._counted, count
-        if not self._marks or position <= self._marks[0].end:
+        if not self._marks:
             return
         one, other, between = self._around(position)
         earlier, self._heard = self._heard, one.matches + between * (other.matches - one.matches)
         if before is not None:
             self._take(self._heard - earlier, count - before if count >= before else count)
-        past = bisect_right(self._marks, position - self.extent.reach, key=_end)
-        del self._marks[: max(0, min(past, len(self._marks) - 1) - 1)]
+        self._forget(position)
 
     @property
     def share(self) -> float:
@@ -122,6 +123,11 @@ class EventLosses:
         if self._found > 0:
             likely = self._logs - self._found * np.log(_to_be_found(self._matches))
             self._powers = int(np.argmax(likely.max(axis=1) - _UNLIKELY))
+
+    def _forget(self, position: float) -> None:
+        """Marks of which nothing is asked where all is known up to a position."""
+        past = bisect_right(self._marks, position - self.extent.reach, key=_end)
+        del self._marks[: max(0, min(past, len(self._marks) - 1) - 1)]
 
     def _lost(self, contributed: float, gone: float) -> float:
         """The share of matches lost, where so much goes of what is contributed."""

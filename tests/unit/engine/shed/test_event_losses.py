@@ -119,3 +119,11 @@ def test_what_events_contribute_counts_as_far_as_it_tells() -> None:
         Block(100, 20.0 + 180.0 * (number % 2), 0, 0.5 * (number % 2), 5 + 5 * (1 - number % 2)) for number in range(80)
     ]
     assert heard(blocks, 1.0, 1.0).share == pytest.approx(0.25, abs=0.01)
+
+
+def test_little_is_kept_where_no_reader_tells_what_it_finds() -> None:
+    losses = EventLosses(Extent(1.0, 500.0))
+    for number in range(100):
+        losses.add((100 * number, 100 * number + 100), 1.0, 0, 0.25)
+    assert len(losses._marks) < 10
+    assert losses.share == pytest.approx(0.25)
