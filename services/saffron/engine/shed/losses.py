@@ -9,7 +9,6 @@ from typing import Any
 
 from saffron.engine.shed.event_losses import EventLosses, Extent
 
-_MOST = 0.999
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
 """By how much, relative, a promised loss is off: that of events, and that of partial matches, of which some are spared
 to tell."""

@@ -59,9 +59,9 @@ class Sampled:
 
     `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
     `missed` of them the query did not report. `compared`: matches that the query itself reported meanwhile, each once,
-    in the sample or not. `begun`: first events that any came of; `squares`: the same, times
-    squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and partial matches of its own that
-    they met. `halvings`: of the share, since it cost too much.
+    in the sample or not. `begun`: first events that any came of; `squares`: the same, times squared. `firsts`: the
+    same, each once. `events`, `met`: that the shadow took, and partial matches of its own that they met. `halvings`: of
+    the share, since it cost too much.
     """
 
     true: float = 0.0
