@@ -32,7 +32,7 @@ def share_lost(blocks: list[Block], length: float, reach: float) -> float:
             (block.found * log(scale * one) if block.found else 0.0) - scale * one
             for block, one in zip(blocks, expected, strict=True)
         )
-        likely -= 3 * ((powers[0] - 1) ** 2 + (powers[1] - 0.5) ** 2)
+        likely -= 60 * ((powers[0] - 1) ** 2 + (powers[1] - 0.5) ** 2)
         if likely > most:
             best, most = (powers[0], powers[1]), likely
     due = _due(blocks, *best)

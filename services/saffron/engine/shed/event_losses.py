@@ -32,8 +32,8 @@ _OF_CONTRIBUTION, _OF_ALIVE = (one.reshape(-1) for one in np.meshgrid(np.arange(
 _INSTEAD = np.arange(5) / 4
 _UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0])
 """The place of the powers that hold as long as nothing has been found."""
-_UNLIKELY = 3.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
-"""By how much the others must be likelier: a few matches tell little."""
+_UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
+"""By how much the others must be likelier: matches come many at once, so that a few dozen tell no more than one."""
 _DUE, _LOST = 0, 1
 
 

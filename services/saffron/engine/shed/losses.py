@@ -12,9 +12,9 @@ from saffron.engine.shed.event_losses import EventLosses, Extent
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
 """By how much, relative, a promised loss is off: that of events, and that of partial matches, of which some are spared
 to tell."""
-_SURE = 1.5
+_SURE = 2.0
 """Standard errors of a sample beyond which it is not chance by which it differs."""
-_CLUMPED = 1.5
+_CLUMPED = 3.0
 """First events of a sample that stand or fall together, and count as one."""
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""

@@ -102,7 +102,7 @@ def test_it_does_not_depend_on_how_often_a_reader_reports_where_nothing_changes(
 
 def test_what_a_reader_found_before_says_nothing() -> None:
     blocks = [
-        Block(100, 1.0, 3 + 12 * (number % 2), 0.5 * (number % 2), 8 if number % 2 else 16) for number in range(50)
+        Block(100, 1.0, 3 + 12 * (number % 2), 0.5 * (number % 2), 80 if number % 2 else 160) for number in range(50)
     ]
     one, other = EventLosses(Extent(1.0, 1.0)), EventLosses(Extent(1.0, 1.0))
     for number, block in enumerate(blocks):
