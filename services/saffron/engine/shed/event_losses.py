@@ -114,10 +114,12 @@ class EventLosses:
         return _ratio(self._marks[-1].matches[:, self._powers]) if self._marks else 0.0
 
     def _take(self, matches: Floats, found: float) -> None:
-        """Of so many matches some were found."""
-        self._matches += matches
+        """Of so many matches some were found; of none or less where a reader has begun again, further back."""
         expected = _to_be_found(matches)
-        if found > 0 and expected.min() > 0:
+        if expected.min() <= 0:
+            return
+        self._matches += matches
+        if found > 0:
             self._found += found
             self._logs += found * np.log(expected)
         if self._found > 0:

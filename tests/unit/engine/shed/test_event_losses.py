@@ -127,3 +127,14 @@ def test_little_is_kept_where_no_reader_tells_what_it_finds() -> None:
         losses.add((100 * number, 100 * number + 100), 1.0, 0, 0.25)
     assert len(losses._marks) < 10
     assert losses.share == pytest.approx(0.25)
+
+
+def test_a_reader_that_begins_again_further_back_finds_the_same_again() -> None:
+    losses = EventLosses(Extent(1.0, 1.0))
+    losses.heard(0, 0)
+    for number in range(40):
+        losses.add((100 * number, 100 * number + 100), 10.0, 3, 0.25)
+        losses.heard(100 * number + 100, 30 * number + 30)
+    for position, found in ((2_000, 0), (3_000, 300), (4_000, 600), (4_000, 600)):
+        losses.heard(position, found)
+    assert losses.share == pytest.approx(0.25)
