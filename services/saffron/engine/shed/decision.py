@@ -74,16 +74,19 @@ class Decider:
 
     def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, split: Split) -> Decision:
         """`events`, `partial`: what may be dropped. `split`: of a share of the time that is to be saved, where both
-        may, the part that dropping events saves; beyond it they go only where no partial matches are left to."""
+        may, the part that dropping events saves; beyond it they go only where no partial matches are left to.
+
+        What one block must save beyond what is planned is divided as the plan is: a partial match that goes is lost to
+        the rest of its window, for the sake of one block."""
         settings = self.settings
         each = detector.processing(at.met)
         latency = at.queueing + at.flying + at.events * each
         threshold = settings.start * settings.bound
         self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
         mean = self._smoothed(each, at)
-        share = 0.0
+        planned = 0.0
         if self.dropping and mean > 0:
-            share = drop_share(
+            planned = drop_share(
                 backlog=at.waiting,
                 rate=at.rate,
                 capacity=1 / mean,
@@ -91,8 +94,8 @@ class Decider:
                 slack=max(0.0, threshold - at.flying),
             )
         budget = self._budget(at, self._buffer(at, detector))
-        wanted = max(share, _to_fit(at, each, budget)) if events else 0.0
-        share = wanted * split(wanted) if partial and wanted > 0 else wanted
+        wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
+        share = wanted * split(planned) if partial and planned > 0 else wanted
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
             alive = at.met if keep is None else at.alive - at.droppable + keep
