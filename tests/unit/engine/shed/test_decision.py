@@ -1,0 +1,44 @@
+"""What is decided of one block where both events and partial matches may go."""
+
+from __future__ import annotations
+
+import pytest
+
+from saffron.engine.models.latency import LatencyFunction
+from saffron.engine.models.model import LatencyModel
+from saffron.engine.shed.decision import Decider, Situation
+from saffron.engine.shed.detector import Detector
+from saffron.engine.shed.settings import Overload
+
+BOUND = 1000.0
+BASE, EACH = 0.1, 0.01
+AT = Situation(queueing=950.0, flying=0.0, events=100, rate=2.0, waiting=1900.0, alive=100, droppable=100, met=100.0)
+"""Twice as much comes as can be done, and the queue has come far into the safety buffer."""
+
+
+def detector() -> Detector:
+    function = LatencyFunction("linear", 1e6 * BASE, 1e6 * EACH, 0.0)
+    return Detector(model=LatencyModel("events", (0, 0), function, None, 1, {}))
+
+
+def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() -> None:
+    asked: list[float] = []
+
+    def split(share: float) -> float:
+        asked.append(share)
+        return 1.0 if share < 0.8 else 0.0
+
+    decided = Decider(Overload(BOUND)).decide(AT, detector(), events=True, partial=True, split=split)
+    (planned,) = asked
+    assert planned < 0.8 < decided.share, "most of the block goes for the sake of this block alone"
+    assert decided.keep is None, "partial matches would be lost to the rest of their windows"
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+def test_partial_matches_save_what_events_are_not_to(part: float) -> None:
+    decider, known = Decider(Overload(BOUND)), detector()
+    decided = decider.decide(AT, known, events=True, partial=True, split=lambda share: part)
+    assert decided.keep is not None
+    assert decided.keep < AT.droppable
+    left = AT.events * (1 - decided.share) * known.processing(float(decided.keep))
+    assert left < AT.events / AT.rate, "the queue shrinks"
