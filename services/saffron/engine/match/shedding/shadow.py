@@ -34,11 +34,12 @@ from saffron.language.plan import Output
 
 Ids = NDArray[np.uint64]
 
-SHARE, LEAST_SHARE = 0.01, 0.002
-ENOUGH = 1024
+SHARE, LEAST_SHARE = 0.04, 0.002
+ENOUGH = 256
 """First events that true matches came of, beyond which the share falls as 1 / n."""
-BUDGET = 0.005
-"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take."""
+BUDGET, AT_FIRST = 0.005, 4.0
+"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take; times as much until
+enough has been seen."""
 MOST_HALVINGS, _PATIENCE = 8, 0.125
 """How often the share is halved, each time when the shadow has taken by so much more than it may."""
 _DRAW = "shadow"
@@ -82,7 +83,17 @@ class Sampled:
     @property
     def share(self) -> float:
         """Of first events, to be sampled."""
-        return max(LEAST_SHARE, SHARE * min(1.0, ENOUGH / max(1, self.firsts))) / 2.0**self.halvings
+        return max(LEAST_SHARE, SHARE * self._early) / 2.0**self.halvings
+
+    @property
+    def budget(self) -> float:
+        """Of the query's own checks from now on, what the shadow may take."""
+        return BUDGET * max(1.0, AT_FIRST * self._early)
+
+    @property
+    def _early(self) -> float:
+        """1 until enough has been seen, and less after."""
+        return min(1.0, ENOUGH / max(1, self.firsts))
 
     def add(self, true: int, missed: int, firsts: int) -> None:
         """What was seen in a block."""
@@ -171,7 +182,7 @@ class Shadows:
         self._clean = clean
         self._ended: set[str] = set()
         self._of: dict[str, Shadow] = {}
-        self._work: dict[str, float] = {}
+        self._allowed: dict[str, float] = {}
         self._unclean: set[str] = set()
         self._sums: dict[str, Sampled] = {}
 
@@ -208,7 +219,8 @@ class Shadows:
         """What a query found in the block is known."""
         shadow = self._of.get(name)
         if runs is not None:
-            self._work[name] = self._work.get(name, 0.0) + len(block.columns) * (1.0 + runs.live)
+            budget = self._sums.get(name, Sampled()).budget
+            self._allowed[name] = self._allowed.get(name, 0.0) + budget * len(block.columns) * (1.0 + runs.live)
         if shadow is None:
             if reported and self._is_clean(name) and isinstance(runs, QueryRuns) and can_shadow(runs):
                 sums, count = self._sums.setdefault(name, Sampled()), sum(map(len, reported))
@@ -226,8 +238,7 @@ class Shadows:
     def _may_go_on(self, name: str) -> bool:
         """Whether a query may have a shadow; where it has taken too much, of half as many first events from now on."""
         sums = self._sums.get(name, Sampled())
-        most = BUDGET * (1 + _PATIENCE * sums.halvings)
-        if sums.checks <= most * self._work.get(name, 0.0):
+        if sums.checks <= (1 + _PATIENCE * sums.halvings) * self._allowed.get(name, 0.0):
             return True
         if sums.halvings == MOST_HALVINGS:
             return False

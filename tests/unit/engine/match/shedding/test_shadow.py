@@ -80,9 +80,11 @@ def test_few_first_events_stand_for_all_where_much_has_been_seen() -> None:
     sampled = Sampled()
     assert sampled.share == shadow.SHARE
     sampled.add(4, 1, 2)
-    assert (sampled.true, sampled.missed, sampled.begun) == (400, 100, 200)
+    assert (sampled.true, sampled.missed, sampled.begun) == (100, 25, 50)
+    assert sampled.budget == shadow.AT_FIRST * shadow.BUDGET
     sampled.add(0, 0, 100 * shadow.ENOUGH)
     assert sampled.share == shadow.LEAST_SHARE
+    assert sampled.budget == shadow.BUDGET
 
 
 def test_a_shadow_that_costs_too_much_goes_on_with_fewer_first_events(monkeypatch: pytest.MonkeyPatch) -> None:
