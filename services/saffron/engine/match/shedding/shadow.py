@@ -38,8 +38,8 @@ SHARE, LEAST_SHARE = 0.04, 0.002
 ENOUGH = 256
 """First events that true matches came of, beyond which the share falls as 1 / n."""
 BUDGET, AT_FIRST = 0.005, 4.0
-"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take; while there is one, times
-as much until enough has been seen."""
+"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take; while there is one,
+times as much until enough has been seen."""
 MOST_HALVINGS, _PATIENCE = 8, 0.125
 """How often the share is halved, each time when the shadow has taken by so much more than it may."""
 _DRAW = "shadow"
