@@ -62,6 +62,11 @@ process.roles=controller
 listeners=CONTROLLER://127.0.0.1:{controller}
 broker.session.timeout.ms=100
 broker.heartbeat.interval.ms=50
+metadata.max.idle.interval.ms=50
 """
 )
-"""The controller alone, over the same data, so that the registration of a broker that was killed ends at once."""
+"""The controller alone, over the same data, so that the registration of a broker that was killed ends at once.
+
+metadata.max.idle.interval.ms: how often it adds a record to its log that says nothing. They tell that it is awake, and
+that what it decided before is on disk.
+"""

@@ -52,6 +52,28 @@ def test_a_broker_that_was_killed_is_started_after_its_controller_alone(java: Pa
     assert started() == ["server.properties"]
 
 
+@pytest.mark.parametrize(("said", "records"), [("Fencing broker 1 at epoch 7", 3), ("nothing", 40)])
+def test_a_controller_may_end_once_the_end_of_the_registration_is_on_disk(
+    java: Path, tmp_path: Path, said: str, records: int
+) -> None:
+    log = tmp_path / "b" / "kafka" / "__cluster_metadata-0" / "0.log"
+    log.parent.mkdir(parents=True)
+    (tmp_path / "b" / "kafka" / "meta.properties").touch()
+    java.write_text(
+        f"""#!/bin/sh
+case "$*" in *controller.properties) ;; *) exit 1;; esac
+echo "Kafka Server started"
+echo "{said}"
+while :; do echo record >> "{log}"; sleep 0.01; done
+"""
+    )
+    broker = Broker(tmp_path / "b")
+    with pytest.raises(BrokerError, match="ended while starting"):
+        broker.start()
+    broker.stop()
+    assert len(log.read_text().splitlines()) >= records
+
+
 def test_ports_are_chosen_once_and_kept_with_the_data(java: Path, tmp_path: Path) -> None:
     seen = []
     for _ in range(2):
