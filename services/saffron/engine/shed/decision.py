@@ -57,7 +57,7 @@ class Decision:
 
 PASS = Decision()
 
-Split = Callable[[float], float]
+OfShare = Callable[[float], float]
 
 
 @dataclass
@@ -72,9 +72,12 @@ class Decider:
     dropping: bool = False
     mean: float | None = None
 
-    def decide(self, at: Situation, detector: Detector, *, events: bool, partial: bool, split: Split) -> Decision:
+    def decide(
+        self, at: Situation, detector: Detector, *, events: bool, partial: bool, split: OfShare, harmless: OfShare
+    ) -> Decision:
         """`events`, `partial`: what may be dropped. `split`: of a share of the time that is to be saved, where both
-        may, the part that dropping events saves; beyond it they go only where no partial matches are left to.
+        may, the part that dropping events saves; beyond it they go only where no partial matches are left to, or it
+        loses nothing. `harmless`: how many events may go where this share of them does, and no more be lost.
 
         What one block must save beyond what is planned is divided as the plan is: a partial match that goes is lost to
         the rest of its window, for the sake of one block."""
@@ -96,6 +99,8 @@ class Decider:
         budget = self._budget(at, self._buffer(at, detector))
         wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
         share = wanted * split(planned) if partial and planned > 0 else wanted
+        if share > 0:
+            share = harmless(share)
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
             alive = at.met if keep is None else at.alive - at.droppable + keep

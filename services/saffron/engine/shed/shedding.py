@@ -19,6 +19,7 @@ from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import Decider, Decision, Situation
 from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
+from saffron.engine.shed.harmless import Harmless
 from saffron.engine.shed.means import Droppable, Means
 from saffron.engine.shed.outage import DROP, KEEP, Outage
 from saffron.engine.shed.partial import Worths
@@ -96,6 +97,7 @@ class Shedding:
         self._outage = Outage(self.settings)
         self._worths = Worths(self.settings.seed)
         self._means = Means()
+        self._harmless = Harmless()
         self._by: tuple[object, ...] = ()
         self._ordered: deque[tuple[int, int]] = deque()
 
@@ -141,7 +143,12 @@ class Shedding:
     def _decide(self, at: Situation, queries: Queries) -> Decision:
         events, partial = bool(queries.by_events), at.droppable > 0
         return self._decider.decide(
-            at, self.detector, events=events, partial=partial, split=lambda share: self._split(queries, share)
+            at,
+            self.detector,
+            events=events,
+            partial=partial,
+            split=lambda share: self._split(queries, share),
+            harmless=lambda share: self._raised(queries, share),
         )
 
     def _split(self, queries: Queries, share: float) -> float:
@@ -149,6 +156,11 @@ class Shedding:
         self._use(queries)
         share = max(_LEAST_SHARE, share)
         return self._means.split(share, lambda: (self._candidates(queries), self._droppable(queries)))
+
+    def _raised(self, queries: Queries, share: float) -> float:
+        """How many events may go where this share of them does, and no more be lost."""
+        self._use(queries)
+        return self._harmless.share(share, lambda: self._candidates(queries))
 
     def _droppable(self, queries: Queries) -> dict[str, Droppable]:
         return {
@@ -194,6 +206,7 @@ class Shedding:
         if known != self._by:
             self._by = known
             self._means.forget()
+            self._harmless.forget()
 
     def _weight(self, name: str, queries: Queries) -> float:
         return self.settings.weights.get(name, queries.traits[name].weight)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
-from saffron.engine.shed.decision import Decider, Situation
+from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
 from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.settings import Overload
 
@@ -21,6 +23,10 @@ def detector() -> Detector:
     return Detector(model=LatencyModel("events", (0, 0), function, None, 1, {}))
 
 
+def same(share: float) -> float:
+    return share
+
+
 def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() -> None:
     asked: list[float] = []
 
@@ -28,7 +34,7 @@ def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() ->
         asked.append(share)
         return 1.0 if share < 0.8 else 0.0
 
-    decided = Decider(Overload(BOUND)).decide(AT, detector(), events=True, partial=True, split=split)
+    decided = Decider(Overload(BOUND)).decide(AT, detector(), events=True, partial=True, split=split, harmless=same)
     (planned,) = asked
     assert planned < 0.8 < decided.share, "most of the block goes for the sake of this block alone"
     assert decided.keep is None, "partial matches would be lost to the rest of their windows"
@@ -37,8 +43,20 @@ def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() ->
 @pytest.mark.parametrize("part", [0.0, 0.5])
 def test_partial_matches_save_what_events_are_not_to(part: float) -> None:
     decider, known = Decider(Overload(BOUND)), detector()
-    decided = decider.decide(AT, known, events=True, partial=True, split=lambda share: part)
+    decided = decider.decide(AT, known, events=True, partial=True, split=lambda share: part, harmless=same)
     assert decided.keep is not None
     assert decided.keep < AT.droppable
     left = AT.events * (1 - decided.share) * known.processing(float(decided.keep))
     assert left < AT.events / AT.rate, "the queue shrinks"
+
+
+def test_events_that_are_worth_nothing_go_once_any_have_to() -> None:
+    raised = Decider(Overload(BOUND)).decide(
+        AT, detector(), events=True, partial=True, split=lambda share: 0.1, harmless=lambda share: max(share, 0.9)
+    )
+    assert raised == Decision(0.9), "and partial matches stay where that is enough"
+    idle = replace(AT, queueing=0.0, waiting=1.0, rate=0.1, events=1)
+    decided = Decider(Overload(BOUND)).decide(
+        idle, detector(), events=True, partial=True, split=same, harmless=lambda share: 1.0
+    )
+    assert decided == PASS, "nothing has to go"

@@ -16,6 +16,7 @@ from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
 from saffron.engine.shed.chance import chance, exempt
 from saffron.engine.shed.drop_share import drop_share
+from saffron.engine.shed.harmless import LOST, Harmless
 from saffron.engine.shed.loss_curve import SHARES, LossCurve
 from saffron.engine.shed.means import Droppable, Means, best_split
 from saffron.engine.shed.outage import DROP, KEEP, NORMAL, Outage
@@ -196,6 +197,39 @@ def test_names_say_what_a_partial_match_is_worth() -> None:
     assert worths.of("q", "pspice") is by_time, "made once"
     worths.use({"q": model}, {"q": 3.0})
     assert worths.of("q", "pspice") is not by_time
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 0.9), st.floats(0.5, 2), st.floats(0.1, 5)), min_size=1, max_size=3),
+    st.floats(0.0, 1.0),
+)
+def test_a_share_is_raised_as_far_as_no_more_is_lost(queries: list[tuple[float, float, float]], share: float) -> None:
+    """Of each query some events are worth nothing, and the others as much as a power says."""
+    given_ = {
+        f"q{i}": Candidate(LossCurve(np.maximum(0.0, (SHARES - free) / (1 - free)) ** power), worth, 1.0)
+        for i, (free, power, worth) in enumerate(queries)
+    }
+
+    def lost(one: float) -> float:
+        return sum(given_[name].worth * given_[name].lost(part) for name, part in allocate(given_, one).items())
+
+    most, step = lost(np.floor(share * 64) / 64) + LOST * sum(worth for _, _, worth in queries), 1 / 64
+    raised = Harmless().share(share, lambda: given_)
+    assert raised >= share
+    assert raised == share or lost(raised) <= most
+    assert raised + step > 1 or lost(raised + step) > most
+    if share < min(free for free, _, _ in queries):
+        assert raised >= sum(free for free, _, _ in queries) / len(queries) - step
+
+
+def test_what_is_harmless_follows_what_is_known_now() -> None:
+    known = Harmless()
+    half = Candidate(LossCurve(np.maximum(0.0, 2 * SHARES - 1)), 1.0, 1.0)
+    assert known.share(0.1, lambda: {"q": half}) == 0.5
+    assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.5, "nothing new is known"
+    known.forget()
+    assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.1
 
 
 # ------------------------------------------------------------ which means
