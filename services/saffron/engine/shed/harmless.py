@@ -3,7 +3,8 @@
 A plan follows the load, and the load comes in bursts: of an event stream at 140 % most blocks have to lose a third of
 their events, and some nearly all. Where half of all events contribute to no match, those blocks lose matches for want
 of time that was spent on such events before. So the share that is to go is raised as far as no more is lost: the queue
-stays short, and time is left for the bursts. Nothing goes while nothing has to.
+stays short, and time is left for the bursts. Nothing goes while nothing has to, nor where too few matches were seen to
+know what is worth nothing: of a query that has had none, all events seem to be.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from saffron.engine.shed.loss_curve import SHARES
 
 LOST = 0.0005
 """Of all matches, by weight: what may be lost more, since a curve that was learned is hardly ever flat."""
+ENOUGH = 100.0
+"""Matches that a model rests on, from which on it is believed that what has no part in any loses nothing."""
 _STEPS = len(SHARES) - 1
 
 

@@ -19,7 +19,7 @@ from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import Decider, Decision, Situation
 from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
-from saffron.engine.shed.harmless import Harmless
+from saffron.engine.shed.harmless import ENOUGH, Harmless
 from saffron.engine.shed.means import Droppable, Means
 from saffron.engine.shed.outage import DROP, KEEP, Outage
 from saffron.engine.shed.partial import Worths
@@ -159,6 +159,9 @@ class Shedding:
 
     def _raised(self, queries: Queries, share: float) -> float:
         """How many events may go where this share of them does, and no more be lost."""
+        models = [self.events.models.get(name) for name in queries.by_events]
+        if any(model is None or model.matches < ENOUGH for model in models):
+            return share
         self._use(queries)
         return self._harmless.share(share, lambda: self._candidates(queries))
 

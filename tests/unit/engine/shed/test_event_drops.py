@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema import Kind
 from saffron.engine.events.tables import slice_columns, take_columns
@@ -16,7 +17,12 @@ from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
 from saffron.engine.models.feature_keys import FeatureKeys
 from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.latency import LatencyFunction
+from saffron.engine.models.model import LatencyModel
+from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.shedding import Queries, Shedding
 from saffron.engine.shed.traits import Traits
 
 SPEC = FeatureSpec(known=(("A",), ("B",), ("X",)), frequency_edges=())
@@ -174,3 +180,17 @@ def test_watched_keys_are_told_once_and_again_behind_a_checkpoint() -> None:
         assert len(watched[0]) == len(columns)
         told.append(len(watched[1]))
     assert told == [3, 0, 3]
+
+
+@pytest.mark.parametrize(("matches", "share"), [(1200.0, 2 / 3), (99.0, 0.2)])
+def test_all_that_no_match_needs_goes_where_enough_matches_were_seen(matches: float, share: float) -> None:
+    columns = stream()
+    drops = EventDrops(3)
+    drops.use({"q": replace(model(columns), matches=matches)})
+    detector = Detector(model=LatencyModel("events", (0, 0), LatencyFunction("linear", 1e6, 0.0, 0.0), None, 1, {}))
+    shedding = Shedding(Overload(1000.0, exempt=0.0), detector, drops)
+    shedding.arrivals.arrived(1100, 0.0)
+    block = take_columns(columns, np.arange(100))
+    drops.apply(block)
+    shed = shedding.plan(Block(block, 0, 100, 0), 820.0, 820.0, Queries({"q": Traits("gspice-h")}, {"q": 0}, {}))
+    assert shed.share == pytest.approx(share, abs=0.05), "two thirds of the events are of a type that no match needs"
