@@ -65,7 +65,8 @@ class Decider:
     """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis). `mean`: an event's ms.
 
     Events begin to be dropped when the block's latency reaches `start` of the bound, and cease when it is below half of
-    that; in between the share follows the backlog, and falls to 0 by itself when the load does.
+    that; in between the share follows the backlog, and falls to 0 by itself when the load does. Those that lose nothing
+    go above half of that, too, so that all that the queue may hold is there for a burst.
     """
 
     settings: Overload
@@ -99,7 +100,7 @@ class Decider:
         budget = self._budget(at, self._buffer(at, detector))
         wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
         share = wanted * split(planned) if partial and planned > 0 else wanted
-        if share > 0:
+        if share > 0 or (events and latency > threshold / 2):
             share = harmless(share)
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:

@@ -1,10 +1,10 @@
-"""How many events may go for nothing, once events go at all.
+"""How many events may go for nothing, once there is a queue.
 
 A plan follows the load, and the load comes in bursts: of an event stream at 140 % most blocks have to lose a third of
 their events, and some nearly all. Where half of all events contribute to no match, those blocks lose matches for want
 of time that was spent on such events before. So the share that is to go is raised as far as no more is lost: the queue
-stays short, and time is left for the bursts. Nothing goes while nothing has to, nor where too few matches were seen to
-know what is worth nothing: of a query that has had none, all events seem to be.
+stays short, and time is left for the bursts. None go while hardly any wait, nor where too few matches were seen to know
+what is worth nothing: of a query that has had none, all events seem to be.
 """
 
 from __future__ import annotations

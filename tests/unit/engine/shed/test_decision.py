@@ -8,7 +8,7 @@ import pytest
 
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
-from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
+from saffron.engine.shed.decision import Decider, Decision, Situation
 from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.settings import Overload
 
@@ -50,13 +50,11 @@ def test_partial_matches_save_what_events_are_not_to(part: float) -> None:
     assert left < AT.events / AT.rate, "the queue shrinks"
 
 
-def test_events_that_are_worth_nothing_go_once_any_have_to() -> None:
-    raised = Decider(Overload(BOUND)).decide(
-        AT, detector(), events=True, partial=True, split=lambda share: 0.1, harmless=lambda share: max(share, 0.9)
-    )
-    assert raised == Decision(0.9), "and partial matches stay where that is enough"
-    idle = replace(AT, queueing=0.0, waiting=1.0, rate=0.1, events=1)
+@pytest.mark.parametrize(("queueing", "share"), [(300.0, 0.0), (420.0, 0.9), (950.0, 0.9)])
+def test_events_that_are_worth_nothing_go_once_there_is_a_queue(queueing: float, share: float) -> None:
+    """Above half of the latency at which others begin to go, that is 400 ms."""
+    at = replace(AT, queueing=queueing, events=10, waiting=2 * queueing)
     decided = Decider(Overload(BOUND)).decide(
-        idle, detector(), events=True, partial=True, split=same, harmless=lambda share: 1.0
+        at, detector(), events=True, partial=True, split=lambda share: 0.1, harmless=lambda share: max(share, 0.9)
     )
-    assert decided == PASS, "nothing has to go"
+    assert decided == Decision(share), "and partial matches stay where that is enough"
