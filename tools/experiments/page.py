@@ -36,7 +36,8 @@ Complex events missed under overload, per cent, and in brackets what the system 
 second, on a virtual clock. The truth is the same run without shedding. Checks have a stated cost, since the engine is
 too fast for the data; a rate is times what the engine alone takes of the events that are shed, at that cost. "paper" is
 the published figure, from other data: shapes and ratios compare. `auto` is what a query gets that names no shedder;
-`pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines.
+`pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines. How much must go is decided alike for all: those that drop
+events, baselines too, drop early what loses nothing by what they know of events.
 
 ```
 mkdir -p out && .venv/bin/saffron experiment p-q1 --json out/p-q1.json   # and so on: `saffron experiment` lists them
