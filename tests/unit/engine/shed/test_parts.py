@@ -102,6 +102,11 @@ def test_whole_spans_are_exempt() -> None:
 # ------------------------------------------------------------ over queries
 
 
+def candidate(power: float, worth: float = 1.0, *, cost: float = 1.0, free: float = 0.0) -> Candidate:
+    """Events up to the share `free` are worth nothing, and the others lose as much as a power says."""
+    return Candidate(LossCurve(np.maximum(0.0, (SHARES - free) / (1 - free)) ** power), worth, cost)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.1, 4), st.floats(0.1, 5), st.floats(0.2, 4)), min_size=1, max_size=3),
@@ -109,9 +114,7 @@ def test_whole_spans_are_exempt() -> None:
 )
 def test_shares_save_what_is_wanted_at_the_least_loss(queries: list[tuple[float, float, float]], share: float) -> None:
     """Losses are powers of the share: convex ones bend, concave ones are all or nothing."""
-    given_ = {
-        f"q{i}": Candidate(LossCurve(SHARES**power), worth, cost) for i, (power, worth, cost) in enumerate(queries)
-    }
+    given_ = {f"q{i}": candidate(power, worth, cost=cost) for i, (power, worth, cost) in enumerate(queries)}
     shares = allocate(given_, share)
     total = sum(one.cost for one in given_.values())
     assert sum(shares[name] * one.cost for name, one in given_.items()) == pytest.approx(share * total)
@@ -122,6 +125,36 @@ def test_shares_save_what_is_wanted_at_the_least_loss(queries: list[tuple[float,
     assert hulled <= cheapest([(max(1.0, q[0]), q[1], q[2]) for q in queries], share) + 0.02 * sum(
         q[1] for q in queries
     )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 0.9), st.floats(0.5, 2), st.floats(0.1, 5)), min_size=1, max_size=3),
+    st.floats(0.0, 1.0),
+)
+def test_a_share_is_raised_as_far_as_no_more_is_lost(queries: list[tuple[float, float, float]], share: float) -> None:
+    """Of each query some events are worth nothing, and the others as much as a power says."""
+    given_ = {f"q{i}": candidate(power, worth, free=free) for i, (free, power, worth) in enumerate(queries)}
+
+    def lost(one: float) -> float:
+        return sum(given_[name].worth * given_[name].lost(part) for name, part in allocate(given_, one).items())
+
+    most, step = lost(np.floor(share * 64) / 64) + LOST * sum(worth for _, _, worth in queries), 1 / 64
+    raised = Harmless().share(share, lambda: given_)
+    assert raised >= share
+    assert raised == share or lost(raised) <= most
+    assert raised + step > 1 or lost(raised + step) > most
+    on_curves = [float(np.floor(free * 64) / 64) for free, _, _ in queries]
+    if share < min(on_curves):
+        assert raised > sum(on_curves) / len(queries) - step, "all that is worth nothing to any query"
+
+
+def test_what_is_harmless_follows_what_is_known_now() -> None:
+    known = Harmless()
+    assert known.share(0.1, lambda: {"q": candidate(1.0, free=0.5)}) == 0.5
+    assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.5, "nothing new is known"
+    known.forget()
+    assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.1
 
 
 # ------------------------------------------------------------ partial matches
@@ -199,44 +232,7 @@ def test_names_say_what_a_partial_match_is_worth() -> None:
     assert worths.of("q", "pspice") is not by_time
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 0.9), st.floats(0.5, 2), st.floats(0.1, 5)), min_size=1, max_size=3),
-    st.floats(0.0, 1.0),
-)
-def test_a_share_is_raised_as_far_as_no_more_is_lost(queries: list[tuple[float, float, float]], share: float) -> None:
-    """Of each query some events are worth nothing, and the others as much as a power says."""
-    given_ = {
-        f"q{i}": Candidate(LossCurve(np.maximum(0.0, (SHARES - free) / (1 - free)) ** power), worth, 1.0)
-        for i, (free, power, worth) in enumerate(queries)
-    }
-
-    def lost(one: float) -> float:
-        return sum(given_[name].worth * given_[name].lost(part) for name, part in allocate(given_, one).items())
-
-    most, step = lost(np.floor(share * 64) / 64) + LOST * sum(worth for _, _, worth in queries), 1 / 64
-    raised = Harmless().share(share, lambda: given_)
-    assert raised >= share
-    assert raised == share or lost(raised) <= most
-    assert raised + step > 1 or lost(raised + step) > most
-    if share < min(free for free, _, _ in queries):
-        assert raised >= sum(free for free, _, _ in queries) / len(queries) - step
-
-
-def test_what_is_harmless_follows_what_is_known_now() -> None:
-    known = Harmless()
-    half = Candidate(LossCurve(np.maximum(0.0, 2 * SHARES - 1)), 1.0, 1.0)
-    assert known.share(0.1, lambda: {"q": half}) == 0.5
-    assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.5, "nothing new is known"
-    known.forget()
-    assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.1
-
-
 # ------------------------------------------------------------ which means
-
-
-def candidate(power: float, worth: float = 1.0) -> Candidate:
-    return Candidate(LossCurve(SHARES**power), worth, 1.0)
 
 
 def droppable(power: float) -> Droppable:
