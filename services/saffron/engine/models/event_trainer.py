@@ -101,7 +101,9 @@ def learn(
 ) -> Learned:
     """Utilities (G3) of keys, of contents and kinds, and trees fitted to them (G5).
 
-    Contributions count by the time that is `saved` by dropping an event of a key, 1 where that is not known.
+    Contributions count by the time that is `saved` by dropping an event of a key, 1 where that is not known. Trees are
+    fitted to what keys are worth as the table has it, seen with some events of their content's mean before: of what
+    few events contributed itself they make leaves of chance, worth nothing for no reason.
     """
     keys = np.array(sorted(half.occurrences), dtype=np.uint64)
     occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)
@@ -120,8 +122,8 @@ def learn(
     utility = shrunk((contributed, occurrences), before, prior)
     tree = forest = None
     if trees and len(rows) >= LEAST_KEYS:
-        each, weight = contributed[seen] / occurrences[seen], occurrences[seen]
-        tree, forest = (train(rows, each, weight, spec.seed) for train in (train_tree, train_forest))
+        grown = rows, utility[seen], occurrences[seen], spec.seed
+        tree, forest = train_tree(*grown), train_forest(*grown)
     return Learned(spec, Table(keys, utility), contents, kinds, overall, tree, forest)
 
 

@@ -1,4 +1,4 @@
-"""How a share of the work to be saved is spread over queries, so that the least weighted matches are lost."""
+"""How a share of the work to be saved is spread over queries, so that matches are wrong least, by weight."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from saffron.engine.shed.loss_curve import LossCurve
 class Candidate:
     """A query that may lose events. `worth`: its weight times its matches an event. `cost`: what of the processing time
     it takes, above 0. `length`: events a match. `ratio`: what dropping events has lost, as measured, for what the curve
-    says."""
+    says. `errors`: that a match lost makes, 2 where another may be found in its stead, that is none (G10)."""
 
     curve: LossCurve
     worth: float
     cost: float
     length: float = 1.0
     ratio: float = 1.0
+    errors: float = 1.0
 
     def lost(self, share: float) -> float:
         """The share of matches lost where this share of events is dropped."""
@@ -44,7 +45,7 @@ def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]
     if len(queries) == 1:
         return dict.fromkeys(queries, share)
     pieces = [
-        (query.worth * query.ratio * slope / query.cost, name, begin, end)
+        (query.worth * query.errors * query.ratio * slope / query.cost, name, begin, end)
         for name, query in queries.items()
         for slope, begin, end in query.curve.pieces
     ]

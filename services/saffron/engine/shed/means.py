@@ -59,8 +59,9 @@ class Means:
 
 
 def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
-    """The share to be saved by events that loses least of all matches, by weight; of equals the greatest.
+    """The share to be saved by events that makes the fewest errors, by weight; of equals the greatest.
 
+    What partial matches lose is missed; a match that dropped events lose is so many `errors` (G10).
     What partial matches save, they save of what events have left: left by events * (1 - partial) = 1 - share.
     """
     best = (np.inf, 0.0)
@@ -69,10 +70,9 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
         rest = _missing(share, shares, events)
         loss = 0.0
         for name in {**events, **partial}:
-            kept = 1 - events[name].lost(shares[name]) if name in events else 1.0
-            if name in partial:
-                kept *= 1 - partial[name].lost(rest)
-            loss += (events[name] if name in events else partial[name]).worth * (1 - kept)
+            wrong = events[name].errors * events[name].lost(shares[name]) if name in events else 0.0
+            left = 1 - partial[name].lost(rest) if name in partial else 1.0
+            loss += (events[name] if name in events else partial[name]).worth * (1 - left * (1 - wrong))
         if loss < best[0] - 1e-12:
             best = (loss, by_events)
     return best[1]

@@ -250,6 +250,7 @@ class Shedding:
                 self.detector.time(name),
                 _length(name, queries),
                 queries.ratios.get(name, _AS_PROMISED)[0],
+                queries.traits[name].errors,
             )
             for name in queries.by_events
         }

@@ -10,7 +10,7 @@ from saffron.engine.aggregates import registered
 from saffron.engine.shed.settings import BY_EVENTS, BY_PARTIAL_MATCHES
 from saffron.errors import SaffronError
 from saffron.language import bind
-from saffron.language.plan import MatchPlan
+from saffron.language.plan import MatchPlan, Output, Plan, Strategy
 from saffron.language.shedding import AUTO, NONE, SHEDDERS
 
 
@@ -18,18 +18,25 @@ from saffron.language.shedding import AUTO, NONE, SHEDDERS
 class Traits:
     """`shedder`: of SHEDDERS, as its record asks. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
     results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
-    where they begin with events; of positions if `counts`, else ms."""
+    where they begin with events; of positions if `counts`, else ms. `replaces`: whether another match may be found,
+    that is none, in the stead of one that lost an event."""
 
     shedder: str = AUTO
     weight: float = 1.0
     aggregate: bool = False
     slide: int | None = None
     counts: bool = False
+    replaces: bool = True
 
     @property
     def by(self) -> str:
         """The shedder that acts on it: an aggregate query is exempt unless one that drops events is named for it."""
         return NONE if self.aggregate and self.shedder not in BY_EVENTS else self.shedder
+
+    @property
+    def errors(self) -> float:
+        """How many errors a match is that dropped events lose: it is missed, and its substitute is false (G10)."""
+        return 2.0 if self.replaces else 1.0
 
     @property
     def drops_events(self) -> bool:
@@ -48,5 +55,13 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
     except (KeyError, SaffronError):
         return Traits(shedder)
-    window = bound.plan.window
-    return Traits(shedder, bound.weight, not isinstance(bound.plan, MatchPlan), window.slide, window.events)
+    window, matches = bound.plan.window, isinstance(bound.plan, MatchPlan)
+    return Traits(shedder, bound.weight, not matches, window.slide, window.events, _replaces(bound.plan))
+
+
+def _replaces(plan: Plan) -> bool:
+    """Not if all matches are found whatever else is: then those found without an event were to be found with it."""
+    if not isinstance(plan, MatchPlan):
+        return True
+    chosen = {plan.strategy, *plan.begins, *plan.continues} != {Strategy.ANY} or plan.output is not Output.ALL
+    return chosen or bool(plan.consume or plan.absences)

@@ -71,6 +71,25 @@ def test_better_features_lose_less() -> None:
     assert lost["gspice-forest"] < 0.1
 
 
+@pytest.mark.parametrize("shedder", ["gspice-tree", "gspice-forest"])
+def test_trees_make_no_leaves_of_chance(shedder: str) -> None:
+    """Every tenth A is in a match, whatever its pane, and no B: panes in which none was by chance are worth no less
+    than what is worth nothing."""
+    draw = np.random.default_rng(8)
+    panes = [(kind, *pane, 0) for kind in (0, 1) for pane in np.ndindex(4, 4, 4, 4)]
+    of_a = range(256)
+    found = counts(
+        occurrences=dict.fromkeys(range(512), 10),
+        features=dict(enumerate(panes)),
+        matches=[[key] for key in of_a for _ in range(draw.binomial(10, 0.1))],
+    )
+    tree = {"gspice-tree": "tree", "gspice-forest": "forest"}[shedder]
+    grown = getattr(train_events(found, SPEC, (1, 0), {}), tree)
+    worth = grown.utilities(np.array(panes, dtype=np.int16))
+    assert any(found.utility(key) == 0 for key in of_a)
+    assert worth[:256].min() > worth[256:].max() + 0.02
+
+
 def test_what_costs_nothing_saves_nothing() -> None:
     """An A takes 100 ns, a B 900, others nothing: dropping these frees no time, though it loses nothing."""
     found, keys, rng = FeatureCounts("q", 1, SPEC.identity), FeatureKeys(SPEC), random.Random(5)

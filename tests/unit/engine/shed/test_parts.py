@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -251,6 +253,18 @@ def test_what_is_saved_is_split_so_that_the_least_is_lost(share: float, events: 
     assert lost(split) <= min(lost(one) for one in np.linspace(0, share, 17).tolist()) + 0.02
 
 
+def test_a_match_that_may_be_found_otherwise_is_two_errors() -> None:
+    """It is missed, and another is found that is none: events save less, until they lose half as much."""
+    events, partial = candidate(1.0), {"q": droppable(1.5)}
+    alone = best_split(0.3, {"q": events}, partial)
+    twice = best_split(0.3, {"q": replace(events, errors=2.0)}, partial)
+    assert alone > twice
+    halved = Candidate(LossCurve(SHARES / 2), 1.0, 1.0, errors=2.0)
+    assert allocate({"q": halved, "other": candidate(1.1)}, 0.2) == allocate(
+        {"q": events, "other": candidate(1.1)}, 0.2
+    )
+
+
 def test_partial_matches_stay_where_fewer_events_make_fewer_of_them() -> None:
     alone = Means().split(0.5, lambda: ({"q": candidate(3.0)}, {"q": droppable(1.0)}))
     assert best_split(0.5, {"q": candidate(3.0)}, {"q": droppable(1.0)}) < 0.5
@@ -331,3 +345,19 @@ def test_a_record_says_where_windows_begin() -> None:
     sliding = traits_of({"name": "q", "text": "PATTERN SEQ(A a, B b) WITHIN 60 EVENTS SLIDE 20 EVENTS"})
     assert (sliding.slide, sliding.counts) == (20, True)
     assert traits_of({"name": "q", "text": MATCH}).slide is None
+
+
+@pytest.mark.parametrize(
+    ("text", "replaces"),
+    [
+        ("PATTERN SEQ(A a, B b) WHERE skip-till-any-match { a.x = b.x } WITHIN 60 EVENTS", False),
+        ("PATTERN SEQ(A a, B b) WHERE skip-till-next-match { a.x = b.x } WITHIN 60 EVENTS", True),
+        ("PATTERN SEQ(A a, B b) WHERE skip-till-any-match { a.x = b.x } WITHIN 60 EVENTS CONSUME b", True),
+        ("PATTERN SEQ(A a, NOT C c, B b) WHERE skip-till-any-match { a.x = b.x } WITHIN 60 EVENTS", True),
+        ("PATTERN SEQ(A a, B b) WHERE skip-till-any-match { a.x = b.x } WITHIN 60 EVENTS OUTPUT FIRST", True),
+        (TREND, True),
+    ],
+)
+def test_where_all_matches_are_found_none_stands_for_another(text: str, replaces: bool) -> None:
+    traits = traits_of({"name": "q", "text": text})
+    assert (traits.replaces, traits.errors) == (replaces, 2.0 if replaces else 1.0)
