@@ -96,7 +96,7 @@ def _real(
     """On the real pipeline, one run after the other, each beside its virtual twin; without shedding first. Each event
     costs the pipeline something that no shedder can save: fewer of them, each more expensive to match, and that does
     not count."""
-    named = (NONE, *shedders)
+    named = (NONE, *(one for one in shedders if one != NONE))
     done, total = 0, len(points) * len(named)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
