@@ -8,7 +8,7 @@ and of how many it does with two standard errors of the true one allowed for.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 OURS = "auto"
@@ -24,8 +24,8 @@ def summary(varied: str, rows: Sequence[Row]) -> dict[str, Any]:
     points = [[row for row in rows if row[varied] == value] for value in values]
     shed = [row for row in rows if row["shedder"] != "none"]
     return {
-        "best baseline keeps %": _kept(points, lambda row: row["shedder"] in BASELINES),
-        "ours (auto) keeps %": _kept(points, lambda row: row["shedder"] == OURS),
+        "best baseline keeps %": _kept(points, BASELINES),
+        "ours (auto) keeps %": _kept(points, {OURS}),
         "oracle keeps %": statistics.median(100 - rows[0]["oracle misses %"] for rows in points) if points else "-",
         "baselines' false %, worst": _false(rows, BASELINES),
         "ours false %, worst": _false(rows, {OURS}),
@@ -39,9 +39,9 @@ def _false(rows: Sequence[Row], shedders: Collection[str]) -> float | str:
     return max((row["false %"] for row in rows if row["shedder"] in shedders), default="-")
 
 
-def _kept(points: Sequence[Sequence[Row]], counts: Callable[[Row], bool]) -> float | str:
+def _kept(points: Sequence[Sequence[Row]], shedders: Collection[str]) -> float | str:
     """The median over the points of what the best of those rows keeps."""
-    missed = [[row["missed %"] for row in rows if counts(row)] for rows in points]
+    missed = [[row["missed %"] for row in rows if row["shedder"] in shedders] for rows in points]
     return statistics.median(100 - min(point) for point in missed) if missed and all(missed) else "-"
 
 

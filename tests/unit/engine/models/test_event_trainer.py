@@ -71,8 +71,8 @@ def test_better_features_lose_less() -> None:
     assert lost["gspice-forest"] < 0.1
 
 
-@pytest.mark.parametrize("shedder", ["gspice-tree", "gspice-forest"])
-def test_trees_make_no_leaves_of_chance(shedder: str) -> None:
+@pytest.mark.parametrize("trees", ["tree", "forest"])
+def test_trees_make_no_leaves_of_chance(trees: str) -> None:
     """Every tenth A is in a match, whatever its pane, and no B: panes in which none was by chance are worth no less
     than what is worth nothing."""
     draw = np.random.default_rng(8)
@@ -83,8 +83,7 @@ def test_trees_make_no_leaves_of_chance(shedder: str) -> None:
         features=dict(enumerate(panes)),
         matches=[[key] for key in of_a for _ in range(draw.binomial(10, 0.1))],
     )
-    tree = {"gspice-tree": "tree", "gspice-forest": "forest"}[shedder]
-    grown = getattr(train_events(found, SPEC, (1, 0), {}), tree)
+    grown = getattr(train_events(found, SPEC, (1, 0), {}), trees)
     worth = grown.utilities(np.array(panes, dtype=np.int16))
     assert any(found.utility(key) == 0 for key in of_a)
     assert worth[:256].min() > worth[256:].max() + 0.02
