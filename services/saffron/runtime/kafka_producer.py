@@ -20,9 +20,9 @@ _TIMEOUT = 4.0
 _INIT_TIMEOUT = 15.0
 _GRACE = 2.0
 """Seconds that a call of the transaction's protocol may take beyond its own timeout before it is given up."""
-_CONNECTING = 0.04
-"""Seconds for the connection: librdkafka asks for a transactional producer's number where it has one, and else only
-again after half a second (eight in sixteen producers waited so, then one)."""
+_STARTING, _CONNECTING = 0.02, 0.2
+"""Seconds for librdkafka's threads to start, and for the connection. It asks for a producer's number where it is
+connected, and else only again after half a second, for which the first message waits (16 in 16 producers, then none)."""
 _SERVE_EVERY = 500
 _WAIT_FULL = 0.05
 _RETRIES = 3
@@ -38,14 +38,20 @@ class KafkaProducer:
         self.waited_ms = 0.0
         self._patience = Patience(f"transactions of {settings.get('transactional.id')}")
         self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
+        self._connect()
         if "transactional.id" in settings:
             doing = f"initialising transactions of {settings['transactional.id']}"
-            self._producer.poll(_CONNECTING)
             try:
                 self._call(doing, lambda: self._producer.init_transactions(_INIT_TIMEOUT), _INIT_TIMEOUT)
             except LogError:
                 self.close()
                 raise
+
+    def _connect(self) -> None:
+        """Wait for the connection, for a while: whoever gets none is told so when it sends."""
+        self._producer.poll(_STARTING)
+        with contextlib.suppress(KafkaException):
+            self._producer.list_topics(timeout=_CONNECTING)
 
     def send(
         self,
