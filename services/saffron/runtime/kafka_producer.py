@@ -22,7 +22,7 @@ _GRACE = 2.0
 """Seconds that a call of the transaction's protocol may take beyond its own timeout before it is given up."""
 _STARTING, _CONNECTING = 0.02, 0.2
 """Seconds for librdkafka's threads to start, and for the connection. It asks for a producer's number where it is
-connected, and else only again after half a second, for which the first message waits (16 in 16 producers, then none)."""
+connected, and else only again after half a second, for which the first message waits: of all producers, now of none."""
 _SERVE_EVERY = 500
 _WAIT_FULL = 0.05
 _RETRIES = 3

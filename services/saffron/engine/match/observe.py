@@ -27,7 +27,7 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
     if runs.watch is not None:
         cells, events, lived, states = runs.watch.cells(), runs.watch.events, runs.watch.lived, runs.watch.states
         runs.watch.clear()
-    elif runs.pools and runs.program.flat:
+    elif _is_flat(runs):
         cells, events, lived = _since(standing, runs)
         states = len(runs.plan.components) + 1
     else:
@@ -44,11 +44,35 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
     return [{**shared, "from": source, "to": target, "count": count} for (source, target), count in cells.items()]
 
 
+def begin_block(standing: Standing, *, censored: bool) -> None:
+    """A block comes. `censored`: the query does not see some of its events, so that what its runs do in it is not told:
+    a run that a dropped event would have advanced has not failed, and events are fewer than in the stream."""
+    runs = standing.runs
+    standing.censored = None
+    if not isinstance(runs, QueryRuns):
+        return
+    if runs.watch is not None:
+        runs.watch.censored = censored
+    elif censored and _is_flat(runs):
+        standing.censored = _totals(runs)
+
+
+def end_block(standing: Standing) -> None:
+    """It has been taken: what was counted in a censored one counts as told."""
+    runs, before = standing.runs, standing.censored
+    standing.censored = None
+    if before is None or not isinstance(runs, QueryRuns):
+        return
+    known = standing.reported or {}
+    standing.reported = {name: known.get(name, 0) + total - before[name] for name, total in _totals(runs).items()}
+
+
 def spent(standing: Standing, nanoseconds: int) -> None:
     """The query has taken events in that time: observations count it where they count what its runs did."""
     standing.taken += nanoseconds
     runs = standing.runs
-    if not isinstance(runs, QueryRuns) or runs.watch is None or runs.watch.on:
+    counts = not isinstance(runs, QueryRuns) or runs.watch is None or runs.watch.on
+    if counts and standing.censored is None:
         standing.nanoseconds += nanoseconds
 
 
@@ -57,6 +81,10 @@ def told(standing: Standing) -> None:
     runs = standing.runs
     if isinstance(runs, QueryRuns) and runs.program.flat:
         standing.reported = _totals(runs)
+
+
+def _is_flat(runs: QueryRuns) -> bool:
+    return bool(runs.pools) and runs.program.flat
 
 
 def _since(standing: Standing, runs: QueryRuns) -> tuple[Cells, int, int]:

@@ -14,7 +14,7 @@ from saffron.engine.match.drops import Drops
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
-from saffron.engine.match.observe import spent, told, transition_rows
+from saffron.engine.match.observe import begin_block, end_block, spent, told, transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
@@ -154,7 +154,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                     standing.runs.forget_matches()
             return
         seq, ts = int(block.columns.seq[0]), int(block.columns.ts[0])
+        whole = Range(block.columns, 0, len(block.columns))
         for standing in self._standing.values():
+            begin_block(standing, censored=whole.dropped(standing.slot) is not None)
             if standing.runs is not None:
                 standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
         self._drops.note(seq, len(block.columns), self._droppable(), max(1, self._one_in // _FOLLOWED_MORE))
@@ -192,6 +194,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         for standing in self._standing.values():
             if self._composition is None and isinstance(standing.active, QueryRuns):
                 standing.active.end_block(block.watermark, block.next_seq, end=block.end)
+            end_block(standing)
             self._collect(standing)
 
     def _collect(self, standing: Standing) -> None:
@@ -270,6 +273,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         )
         if isinstance(runs, QueryRuns) and runs.watch is not None:
             runs.watch.share(self._one_in)
+        standing.reported = standing.censored = None  # new runs count from the beginning
         return runs
 
     def _pause(self, runs: Runs) -> None:

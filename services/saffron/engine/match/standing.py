@@ -17,13 +17,15 @@ class Standing(StandingQuery[Runs]):
     """`results`: ever found, `earlier` of them before this operator took over.
 
     `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told,
-    `taken`: all events since this operator took over.
+    `taken`: all events since this operator took over; `censored`: counts before the block at hand, where what happens
+    in it is not to be told.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """
 
     results: int = 0
     reported: Mapping[str, int] | None = None
+    censored: Mapping[str, int] | None = None
     derived: Derived | None = None
     earlier: int = 0
     nanoseconds: int = 0

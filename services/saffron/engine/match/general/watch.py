@@ -2,7 +2,8 @@
 
 A run is in a state from the event behind the one that brought it there up to that with which it leaves, or the last one
 in its window. Each is counted as if it stayed to the end of the block or of its window, and what it did not stay is
-taken off when it leaves. Runs that an order dropped are censored: they just are not there any more.
+taken off when it leaves. Runs that an order dropped are censored: they just are not there any more. So are blocks of
+which the query does not see all events.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Watch:
     """`tables`: states, edges and targets. `trailing`: by ending the number of what a match waits for, -1 for nothing.
 
     States are those of the table, then matches that wait for their window's end, then the match. `one_in`: see ONE_IN.
+    `censored`: the block that begins next is not watched.
     """
 
     def __init__(self, tables: Sequence[Ints], trailing: Sequence[int], one_in: int = ONE_IN) -> None:
@@ -59,7 +61,7 @@ class Watch:
         self._trailing = trailing
         self._waiting = max(trailing, default=-1) + 1
         self.one_in = one_in
-        self.on = False
+        self.on = self.censored = False
         self._before = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         self.log = UNWATCHED
         self.clear()
@@ -72,7 +74,7 @@ class Watch:
     def share(self, one_in: int) -> None:
         """From the next block on one of so many is watched; where all are, the block at hand too."""
         self.one_in = one_in
-        self.on = one_in == 1
+        self.on = one_in == 1 and not self.censored
 
     def clear(self) -> None:
         """Begin to count anew."""
@@ -84,7 +86,7 @@ class Watch:
 
     def begin_block(self, pool: Pool, clock: int, now: int) -> None:
         """A block begins with an event at `now`, the one before was at `clock`."""
-        self.on = is_sampled(now, self.one_in)
+        self.on = is_sampled(now, self.one_in) and not self.censored
         self.pass_time(pool, clock, now)
 
     def pass_time(self, pool: Pool, clock: int, now: int) -> None:

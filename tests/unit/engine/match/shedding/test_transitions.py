@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import pytest
+
 from saffron.engine.events.block import Block
 from saffron.engine.match.general.pending import PENDING_ROW, STATE_ROW
 from saffron.engine.match.general.watch import DIED, FORKED, Watch
@@ -169,6 +171,32 @@ def test_a_share_of_blocks_is_watched() -> None:
         watch.begin_block(runs.pools[0], 0, seq)
         chosen += watch.on
     assert 5 < chosen < 30
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_blocks_that_lost_events_to_the_query_are_censored(flat: bool) -> None:
+    """Rates are those of the whole stream, though every other span lost what cannot match, or what would have."""
+    pattern = "SEQ(A a, B b)" if flat else "(A a AND B b)"
+    plan = compile_query(f"PATTERN {pattern} WITHIN 40 events", cases.SCHEMA, name="q")
+    assert isinstance(plan, MatchPlan)
+    assert plan.flat == flat
+    events = cases.stream(random.Random(5), 16_000, "ABCCCCCC")
+    lost = [index // 800 % 2 for index in range(len(events))]
+    useless = [slot & (event["type"] == "C") for slot, event in zip(lost, events, strict=True)]
+    useful = [slot & (event["type"] == "B") for slot, event in zip(lost, events, strict=True)]
+    rates = []
+    for masks in ([0] * len(events), useless, useful):
+        run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: plan, one_in=1)
+        controls = (cases.schema_control(), cases.query_control("add", slot=0))
+        for block in cases.blocks(events, range(100, len(events), 100), {}, controls, masks):
+            run.apply(block)
+        rows = run.observations()["observations.transitions"]
+        cells = {(row["from"], row["to"]): row["count"] for row in rows}
+        assert rows[0]["events"] == len(events) // (2 if any(masks) else 1)
+        last = rows[0]["states"] - 1
+        rates.append(cells[1, last] / (cells[1, 1] + cells[1, last]))
+    assert rates[1] == pytest.approx(rates[0], rel=0.1)
+    assert rates[2] == pytest.approx(rates[0], rel=0.1)
 
 
 def test_rows_tell_what_was_counted_once_with_the_time_that_it_took() -> None:
