@@ -16,6 +16,7 @@ from experiments.oracle import missed_at_best
 from experiments.real import both
 from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
+from experiments.verdict import verdict
 from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
@@ -50,6 +51,8 @@ def main() -> None:
     seeds = "one seed" if chosen.seeds == 1 else f"medians of {chosen.seeds} seeds"
     report(f"{experiment.about}; LB {BOUND_MS:g} ms, {seeds}", rows, chosen.json, width=120)
     report("in one line", [summary(experiment.varied, rows)], None, width=120)
+    if chosen.real:
+        console.say("\n".join(verdict(experiment.varied, rows, BOUND_MS)))
     if chosen.plot:
         _draw(chosen.plot, experiment, rows)
 

@@ -10,6 +10,7 @@ from saffron.engine.match.layout import BEGAN, LEFT, LIVED, MET, MOVED, place
 from saffron.engine.match.layout import DIED as DEATHS
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.standing import Standing
+from saffron.engine.match.stream import Range
 
 
 def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
@@ -44,13 +45,19 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
     return [{**shared, "from": source, "to": target, "count": count} for (source, target), count in cells.items()]
 
 
-def begin_block(standing: Standing, *, censored: bool) -> None:
-    """A block comes. `censored`: the query does not see some of its events, so that what its runs do in it is not told:
-    a run that a dropped event would have advanced has not failed, and events are fewer than in the stream."""
+def begin_block(standing: Standing, events: Range) -> None:
+    """A block comes. What runs do in it is not told if the query does not see all of its events, or one within a window
+    before it: a run that a dropped event would have advanced has not failed. Blocks that happen to lose none are no
+    sample: they are those without what is worth little."""
     runs = standing.runs
     standing.censored = None
     if not isinstance(runs, QueryRuns):
         return
+    instants = events.seq if runs.plan.window.events else events.ts
+    dropped = events.dropped(standing.slot)
+    if dropped is not None:
+        standing.clean = int(instants[dropped][-1]) + runs.plan.window.size + 1
+    censored = dropped is not None or int(instants[0]) < standing.clean
     if runs.watch is not None:
         runs.watch.censored = censored
     elif censored and _is_flat(runs):

@@ -156,7 +156,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         seq, ts = int(block.columns.seq[0]), int(block.columns.ts[0])
         whole = Range(block.columns, 0, len(block.columns))
         for standing in self._standing.values():
-            begin_block(standing, censored=whole.dropped(standing.slot) is not None)
+            begin_block(standing, whole)
             if standing.runs is not None:
                 standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
         self._drops.note(seq, len(block.columns), self._droppable(), max(1, self._one_in // _FOLLOWED_MORE))

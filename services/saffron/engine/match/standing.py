@@ -18,7 +18,7 @@ class Standing(StandingQuery[Runs]):
 
     `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told,
     `taken`: all events since this operator took over; `censored`: counts before the block at hand, where what happens
-    in it is not to be told.
+    in it is not to be told; `clean`: the instant from which on nothing was dropped that runs could have met.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """
@@ -26,6 +26,7 @@ class Standing(StandingQuery[Runs]):
     results: int = 0
     reported: Mapping[str, int] | None = None
     censored: Mapping[str, int] | None = None
+    clean: int = -(2**62)
     derived: Derived | None = None
     earlier: int = 0
     nanoseconds: int = 0

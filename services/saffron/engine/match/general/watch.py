@@ -3,7 +3,7 @@
 A run is in a state from the event behind the one that brought it there up to that with which it leaves, or the last one
 in its window. Each is counted as if it stayed to the end of the block or of its window, and what it did not stay is
 taken off when it leaves. Runs that an order dropped are censored: they just are not there any more. So are blocks of
-which the query does not see all events.
+which the query does not see all events, or within a window behind such.
 """
 
 from __future__ import annotations
