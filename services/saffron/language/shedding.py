@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from saffron.language.complexity import match_complexity
 from saffron.language.consistency import is_collapsible
 from saffron.language.errors import quoted, suggestion
-from saffron.language.plan import MatchPlan, Output
+from saffron.language.plan import MatchPlan, Output, Plan
 
 NONE, AUTO = "none", "auto"
-SHEDDERS = (
-    NONE, AUTO, "pspice", "pspice--", "pm-bl", "e-bl", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl",
-)  # fmt: skip
+BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
+"""They drop partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), or at random (PM-BL)."""
+BY_EVENTS = ("e-bl", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
+"""They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
+window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
+SHEDDERS = (NONE, AUTO, *BY_PARTIAL_MATCHES, *BY_EVENTS)
 """`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are shedders by name."""
 
 
@@ -50,6 +53,12 @@ def partial_matches(plan: MatchPlan, shed: str = AUTO) -> PartialMatches:
     if shed == AUTO and match_complexity(plan).name == "exponential":
         return PartialMatches(False, "none, graphs; sheds events only, for there could be exponentially many runs")
     return PartialMatches(True, f"runs; with --shed {NONE}, as in a replay, graphs, which have none")
+
+
+def has_partial_matches(plan: Plan, *, imprecise: bool = False) -> bool:
+    """Whether a shedder that drops partial matches finds any. `imprecise`: times of the stream are intervals, so that
+    all match queries run as those with CONFIDENCE do."""
+    return isinstance(plan, MatchPlan) and not imprecise and plan.confidence is None and not is_collapsed(plan)
 
 
 def is_collapsed(plan: MatchPlan) -> bool:

@@ -18,10 +18,10 @@ from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.models.choosing import SAMPLE, choose_features
 from saffron.engine.models.reader import records
 from saffron.engine.shed import ShedderOperator
-from saffron.engine.shed.settings import BY_EVENTS, Overload
+from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
 from saffron.language.plan import MatchPlan
-from saffron.language.shedding import AUTO, NONE
+from saffron.language.shedding import AUTO, BY_EVENTS, NONE
 from saffron.runtime.fused import DEFAULT_STREAM, Chain, Engines, Merged, Query
 from saffron.runtime.replay import Replay
 from saffron.runtime.virtual_figures import figures_of

@@ -1,4 +1,4 @@
-"""What a chain's shedder is asked to hold, and by which means: the names of shedders, and the settings of a bound."""
+"""What a chain's shedder is asked to hold: the settings of a bound."""
 
 from __future__ import annotations
 
@@ -6,12 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from saffron.errors import InputError
-
-BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
-"""They drop partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), or at random (PM-BL)."""
-BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest", "espice", "bl", "e-bl")
-"""They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
-window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
 
 _LEAST_AHEAD, _MOST_AHEAD = 0.08, 0.2
 _STARVED = 0.15

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.engine.aggregates import registered
-from saffron.engine.shed.settings import BY_EVENTS, BY_PARTIAL_MATCHES
 from saffron.errors import SaffronError
 from saffron.language import bind
 from saffron.language.plan import MatchPlan, Output, Plan, Strategy
-from saffron.language.shedding import AUTO, NONE, SHEDDERS
+from saffron.language.shedding import AUTO, BY_EVENTS, BY_PARTIAL_MATCHES, NONE, SHEDDERS, has_partial_matches
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,8 @@ class Traits:
     """`shedder`: of SHEDDERS, as its record asks. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
     results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
     where they begin with events; of positions if `counts`, else ms. `replaces`: whether another match may be found,
-    that is none, in the stead of one that lost an event."""
+    that is none, in the stead of one that lost an event. `partial`: whether it has partial matches that an order can
+    drop; what readers count of others are stored events (`language.shedding`)."""
 
     shedder: str = AUTO
     weight: float = 1.0
@@ -27,6 +27,7 @@ class Traits:
     slide: int | None = None
     counts: bool = False
     replaces: bool = True
+    partial: bool = True
 
     @property
     def by(self) -> str:
@@ -44,7 +45,7 @@ class Traits:
 
     @property
     def drops_partial_matches(self) -> bool:
-        return self.by in (AUTO, *BY_PARTIAL_MATCHES)
+        return self.partial and self.by in (AUTO, *BY_PARTIAL_MATCHES)
 
 
 def traits_of(record: Mapping[str, Any]) -> Traits:
@@ -55,8 +56,16 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
     except (KeyError, SaffronError):
         return Traits(shedder)
-    window, matches = bound.plan.window, isinstance(bound.plan, MatchPlan)
-    return Traits(shedder, bound.weight, not matches, window.slide, window.events, _replaces(bound.plan))
+    plan, window = bound.plan, bound.plan.window
+    return Traits(
+        shedder,
+        bound.weight,
+        aggregate=not isinstance(plan, MatchPlan),
+        slide=window.slide,
+        counts=window.events,
+        replaces=_replaces(plan),
+        partial=has_partial_matches(plan),
+    )
 
 
 def _replaces(plan: Plan) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from saffron.engine.events.block import Block
+from saffron.engine.events.block import Block, Control
 from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
@@ -195,12 +195,12 @@ def test_latency_functions_give_the_detectors_inputs() -> None:
 # ------------------------------------------------------------ under a bound
 
 
-def overloaded(shed: str = "auto", *, model: bool = True) -> list[Block]:
+def overloaded(shed: str = "auto", *before: Control, model: bool = True) -> list[Block]:
     """Blocks that wait for longer and longer, in front of many partial matches of queries q and r."""
     shedder = ShedderOperator(0, "events", Overload(1000.0))
     controls = [replace(one, body={**one.body, "shed": shed}) for one in (query(0, "add", "q"), query(0, "add", "r"))]
     controls[1] = replace(controls[1], body={**controls[1].body, "slot": 1})
-    blocks = [shedder.apply(block(0, 10, 0, *controls), now_ms=0, appended_ms=0)]
+    blocks = [shedder.apply(block(0, 10, 0, *before, *controls), now_ms=0, appended_ms=0)]
     if model:
         offer(shedder, transition_model("q", (1, 4)))
     offer(shedder, latency_model((1, 1), slope=20_000.0))
@@ -234,6 +234,13 @@ def test_events_are_dropped_for_their_queries_only() -> None:
     for passed in overloaded("none")[1:]:
         assert passed.columns.dropped is None
         assert "keep" not in [control.kind for control in passed.controls]
+
+
+@pytest.mark.parametrize(("times", "orders"), [({}, True), ({"A": "uniform"}, False)])
+def test_over_imprecise_time_there_are_no_partial_matches_to_drop(times: dict[str, str], orders: bool) -> None:
+    schema = Control(0, "schema", {"schema": {"kinds": {}, "types": {"A": []}, "required": {}, "times": times}})
+    found = [control.kind for passed in overloaded("auto", schema, model=False) for control in passed.controls]
+    assert ("keep" in found) is orders
 
 
 def test_what_is_decided_does_not_depend_on_the_machine() -> None:

@@ -283,6 +283,8 @@ def test_a_split_follows_what_is_known_now() -> None:
 
 MATCH = "PATTERN SEQ(A a, B b) WITHIN 1 hour WEIGHT 3"
 TREND = "RETURN COUNT(*) PATTERN A+ WITHIN 1 hour"
+LIKELY = "PATTERN SEQ(A a, B b) WITHIN 1 hour CONFIDENCE >= 0.5"
+GRAPHS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 1 hour OUTPUT COMPRESSED"
 
 
 @pytest.mark.parametrize(
@@ -295,6 +297,9 @@ TREND = "RETURN COUNT(*) PATTERN A+ WITHIN 1 hour"
         (TREND, "auto", False, False),
         (TREND, "pspice", False, False),
         (TREND, "gspice-h", True, False),
+        (LIKELY, "auto", True, False),
+        (GRAPHS, "auto", True, False),
+        (GRAPHS, "bl", True, False),
     ],
 )
 def test_a_record_says_what_a_query_may_lose(text: str, shed: str, events: bool, partial: bool) -> None:
