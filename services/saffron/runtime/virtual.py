@@ -24,6 +24,7 @@ from saffron.language.plan import MatchPlan
 from saffron.language.shedding import AUTO, BY_EVENTS, NONE
 from saffron.runtime.fused import DEFAULT_STREAM, Chain, Engines, Merged, Query
 from saffron.runtime.replay import Replay
+from saffron.runtime.virtual_exempt import exempt
 from saffron.runtime.virtual_figures import figures_of
 from saffron.runtime.virtual_learning import Learning
 from saffron.runtime.virtual_loop import Loop
@@ -40,10 +41,10 @@ Records = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class VirtualRun:
-    """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every match query;
-    aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`: compare with
-    the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries (""), or by
-    name; None: measured. `models`: records of the `models` topic to use instead of models trained here."""
+    """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every query on which it
+    can act; aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`:
+    compare with the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries
+    (""), or by name; None: measured. `models`: records of the `models` topic to use instead of models trained here."""
 
     overload: Overload
     rate: Rate
@@ -112,8 +113,10 @@ class VirtualReplay(Replay):
 
     def _bound(self, schema: Schema) -> list[Query]:
         bound = super()._bound(schema)
-        exempt = {plan.name for plan in self.plans if not isinstance(plan, MatchPlan) and not self._run.aggregates}
-        return [replace(query, shed=NONE) if query.name in exempt else query for query in bound]
+        spared = exempt(self.plans, schema, self._run.shedder, aggregates=self._run.aggregates)
+        if spared:
+            self._warn(f"nothing is shed of {', '.join(spared)}: {'; '.join(spared.values())}")
+        return [replace(query, shed=NONE) if query.name in spared else query for query in bound]
 
     def _train(self, chain: Chain, server: Server, blocks: Sequence[Block]) -> Trained:
         """The training share passes a shedder without a bound, which adds keys for those who observe events."""

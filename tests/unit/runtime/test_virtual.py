@@ -38,8 +38,9 @@ def stream(events: int, seed: int = 0) -> RawBatch:
 
 
 def shed(shedder: str, rate: str = "2x", texts: tuple[str, ...] = (ABC,), **run: Any) -> VirtualReplay:
+    warn = run.pop("warn", lambda warning: None)
     settings_ = VirtualRun(Overload(1000.0), Rate.of(rate), shedder, truth=True, stated={"": 150_000.0}, **run)
-    return VirtualReplay([Query(f"q{i}", text) for i, text in enumerate(texts)], settings_)
+    return VirtualReplay([Query(f"q{i}", text) for i, text in enumerate(texts)], settings_, warn=warn)
 
 
 def ids(replay: VirtualReplay, events: int = 9_000) -> list[str]:
@@ -158,6 +159,20 @@ def test_aggregate_queries_are_exempt_unless_asked() -> None:
     for aggregates, expected in ((False, "none"), (True, "bl")):
         bound = shed("bl", texts=(ABC, COUNTED), aggregates=aggregates)._bound(schema)
         assert {query.name: query.shed for query in bound} == {"abc": "bl", "counted": expected}
+
+
+def test_a_shedder_that_can_act_on_no_query_is_refused_and_else_told_on_which_it_cannot() -> None:
+    schema = infer_schema([stream(100)])
+    likely = "QUERY likely PATTERN SEQ(A a, B b) WITHIN 1 minute CONFIDENCE >= 0.5"
+    for shedder, text in (("pspice", COUNTED), ("pm-bl", likely), ("bl", COUNTED)):
+        with pytest.raises(InputError, match="nothing would be shed: "):
+            shed(shedder, texts=(text,))._bound(schema)
+    told: list[str] = []
+    both = shed("pspice", texts=(ABC, likely), warn=told.append)._bound(schema)
+    assert {query.name: query.shed for query in both} == {"abc": "pspice", "likely": "none"}
+    assert [one for one in told if one.startswith("nothing is shed of likely: pspice drops partial matches, ")]
+    assert shed("auto", texts=(COUNTED,), warn=told.append)._bound(schema)[0].shed == "none"
+    assert "query counted aggregates: with --shed-aggregates" in told[-1]
 
 
 def test_what_was_admitted_gives_the_same_results_again(monkeypatch: pytest.MonkeyPatch) -> None:

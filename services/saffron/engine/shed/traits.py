@@ -31,8 +31,10 @@ class Traits:
 
     @property
     def by(self) -> str:
-        """The shedder that acts on it: an aggregate query is exempt unless one that drops events is named for it."""
-        return NONE if self.aggregate and self.shedder not in BY_EVENTS else self.shedder
+        """The shedder that acts on it. An aggregate query is exempt unless one that drops events is named for it, and
+        any query is if one of partial matches is named for it that has none."""
+        exempt = self.aggregate or (not self.partial and self.shedder in BY_PARTIAL_MATCHES)
+        return NONE if exempt and self.shedder not in BY_EVENTS else self.shedder
 
     @property
     def errors(self) -> float:

@@ -298,6 +298,7 @@ GRAPHS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 1 hour OUTPUT C
         (TREND, "pspice", False, False),
         (TREND, "gspice-h", True, False),
         (LIKELY, "auto", True, False),
+        (LIKELY, "pspice", False, False),
         (GRAPHS, "auto", True, False),
         (GRAPHS, "bl", True, False),
     ],
@@ -306,6 +307,7 @@ def test_a_record_says_what_a_query_may_lose(text: str, shed: str, events: bool,
     traits = traits_of({"name": "q", "text": text, "shed": shed})
     assert (traits.drops_events, traits.drops_partial_matches) == (events, partial)
     assert traits.weight == (3.0 if text == MATCH else 1.0)
+    assert (traits.by == "none") is not (events or partial), "else it counts as exempt"
 
 
 def test_what_does_not_bind_is_shed_like_any_other() -> None:
