@@ -15,7 +15,8 @@ from saffron.errors import InputError
 from saffron.language.shedding import refusal
 
 if TYPE_CHECKING:
-    from saffron.runtime.virtual import Records, VirtualRun
+    from saffron.runtime.virtual import VirtualRun
+    from saffron.runtime.virtual_models import Records
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,10 @@ def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
     return costs or None
 
 
-def _read(path: Path | None) -> Records:
-    """Records of models, as `save` wrote them."""
+def _read(path: Path | None) -> Records | None:
+    """Records of models, as `save` wrote them; None without a file."""
     if path is None:
-        return []
+        return None
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -114,4 +115,8 @@ def _read(path: Path | None) -> Records:
             records.append((record["key"].encode(), record["value"].encode()))
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}, line {number}: no record of a model, as --save-models writes them") from None
+    if not records:
+        raise InputError(
+            f"{path} has no models: leave --models out to train, and --save-models writes what was trained"
+        )
     return records

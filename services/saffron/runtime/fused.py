@@ -33,6 +33,8 @@ BLOCK_EVENTS = 16_384
 
 NO_CHECKPOINTS = 2**62
 DEFAULT_STREAM = "events"
+QUERY_VERSION = 1
+"""Of all queries, which are never changed here."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Chain:
         self.engines = Engines(compiler, partition=partition, one_in=one_in)
         started = time.perf_counter()
         for query in queries:
-            wanted = {"version": 1, "op": "add", "text": query.text, "from": "now", "shed": query.shed}
+            wanted = {"version": QUERY_VERSION, "op": "add", "text": query.text, "from": "now", "shed": query.shed}
             self.windowing.query(query.name, {"name": query.name, **wanted})
         self.opening = self.windowing.flush()
         for block in self.opening:

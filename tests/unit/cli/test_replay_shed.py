@@ -70,3 +70,6 @@ def test_figures_and_models(
     file.write_bytes(b"{}\n")
     assert saffron(monkeypatch, "replay", "-e", QUERY, events, *asked, "--models", str(file)) == 1
     assert "line 1: no record of a model" in capsys.readouterr().err
+    file.write_bytes(b"")
+    assert saffron(monkeypatch, "replay", "-e", QUERY, events, *asked, "--models", str(file)) == 1
+    assert "has no models: leave --models out to train" in " ".join(capsys.readouterr().err.split())

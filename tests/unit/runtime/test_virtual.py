@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from saffron.engine.events import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.models.model import TransitionModel, decode
+from saffron.engine.models.reader import records
 from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
 from saffron.runtime.fused import Engines, Query
@@ -204,6 +206,41 @@ def test_models_that_were_trained_can_be_given_again() -> None:
     first = ids(one)
     other = shed("pspice", models=one.models())
     assert ids(other) == first
+
+
+def test_models_of_other_queries_are_refused() -> None:
+    longer = "QUERY abc PATTERN SEQ(A a, B b, C c, D d) WITHIN 300 EVENTS"
+    wider = "QUERY abc PATTERN SEQ(A a, B b, C c) WITHIN 400 EVENTS"
+    other = ABC.replace("QUERY abc", "QUERY other")
+    general = "QUERY abc PATTERN SEQ(A a, (B b | C c), C d) WITHIN 300 EVENTS"
+    whole, partial = shed("auto"), shed("pspice")
+    for one in (whole, partial):
+        next(one.results([stream(9_000)]))
+    for text, told in (
+        (longer, "the model given for query abc is not of this query: it has 4 states, the query 5"),
+        (general, "the model given for query abc is not of this query: it has 4 states, the query"),
+        (wider, "its window is 300 events, the query's 400 events"),
+        (other, "query other has no model among those given, which are of abc"),
+    ):
+        with pytest.raises(InputError, match=told):
+            ids(shed("auto", texts=(text,), models=whole.models()))
+    with pytest.raises(InputError, match="bl goes by models of events, and none is among those given"):
+        ids(shed("bl", models=partial.models()))
+    events = [(key, value) for key, value in whole.models() if b"/events" in key]
+    unknown = "QUERY abc PATTERN SEQ(A a, B b, D d) WITHIN 300 EVENTS"
+    with pytest.raises(InputError, match="its features know no events of type D"):
+        ids(shed("bl", texts=(unknown,), models=events))
+    key, value = whole.models()[0]
+    with pytest.raises(InputError, match="record 1 of the models given: "):
+        ids(shed("auto", models=[(key, value[:-9])]))
+    assert ids(shed("auto", texts=(ABC, other.replace("A a", "D a")), models=[*whole.models(), *renamed(whole)]))
+
+
+def renamed(replay: VirtualReplay) -> list[tuple[bytes, bytes]]:
+    """Its model of transitions as one of a query "other" with as many states and the same window."""
+    (model,) = [decode(value, key=key) for key, value in replay.models() if key == b"abc/transitions"]
+    assert isinstance(model, TransitionModel)
+    return records(replace(model, query="other"))
 
 
 def test_what_cannot_be_replayed_under_a_bound_is_refused() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.engine.aggregates import registered
+from saffron.engine.match.walking import flat_states, walks_table
+from saffron.engine.models.model import TransitionModel
 from saffron.errors import SaffronError
 from saffron.language import bind
 from saffron.language.plan import MatchPlan, Output, Plan, Strategy
@@ -19,7 +21,8 @@ class Traits:
     results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
     where they begin with events; of positions if `counts`, else ms. `replaces`: whether another match may be found,
     that is none, in the stead of one that lost an event. `partial`: whether it has partial matches that an order can
-    drop; what readers count of others are stored events (`language.shedding`)."""
+    drop; what readers count of others are stored events (`language.shedding`). `window`: its size; `states`: of a model
+    of its transitions, where the text alone says; None: not known."""
 
     shedder: str = AUTO
     weight: float = 1.0
@@ -28,6 +31,8 @@ class Traits:
     counts: bool = False
     replaces: bool = True
     partial: bool = True
+    window: int | None = None
+    states: int | None = None
 
     @property
     def by(self) -> str:
@@ -49,6 +54,10 @@ class Traits:
     def drops_partial_matches(self) -> bool:
         return self.partial and self.by in (AUTO, *BY_PARTIAL_MATCHES)
 
+    def misfit(self, model: TransitionModel) -> str:
+        """How a model differs from one of this query; "" where nothing says that it is of another."""
+        return "" if self.window is None else model.misfit(self.states, (self.window, self.counts))
+
 
 def traits_of(record: Mapping[str, Any]) -> Traits:
     """Those of a query's record (`text`, `shed`). A text that does not bind is no query that could be shed."""
@@ -67,6 +76,8 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         counts=window.events,
         replaces=_replaces(plan),
         partial=has_partial_matches(plan),
+        window=window.size,
+        states=flat_states(plan) if isinstance(plan, MatchPlan) and not walks_table(plan) else None,
     )
 
 

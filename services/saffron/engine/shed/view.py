@@ -8,6 +8,7 @@ from typing import Any
 
 from saffron.engine.events.block import Control
 from saffron.engine.models.envelope import Version
+from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.traits import Traits, traits_of
 
 
@@ -36,6 +37,12 @@ class View:
         """The queries that run: name -> (traits, slot)."""
         running = (query for query in self.queries if query not in self.paused)
         return {query: (self._traits(query), self.slots[query]) for query in running}
+
+    def misfit(self, model: TransitionModel) -> str:
+        """How a model differs from one of its query in force; "" where it is of this one, or of another version."""
+        if self.queries.get(model.query) != model.query_version:
+            return ""
+        return self.traits[model.query].misfit(model)
 
     def apply(self, control: Control) -> None:
         """Put one control in force; kinds that concern others change nothing."""

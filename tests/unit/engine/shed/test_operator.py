@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.models.model import TransitionModel
+from saffron.engine.models.trainer import TransitionCounts, train_transitions
 from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
@@ -149,6 +151,41 @@ def test_a_newer_model_replaces_and_an_older_one_is_refused() -> None:
     assert body(passed, "model")["version"] == [3, 0]
     assert passed.input["models"] == 4
     assert dict(shedder.statistics())["refused_models"] == {"older": 2}
+
+
+REAL = "PATTERN SEQ(A a, B b) WITHIN 4 EVENTS"
+"""What `transition_model` is of."""
+
+
+def of_another(*, states: int = 3, window: int = 4, events: bool = True) -> TransitionModel:
+    counts = TransitionCounts("q", 1, states, window, events)
+    counts.cells = {(state, state + 1): 1 + state for state in range(states - 1)}
+    counts.lived = 0 if events else 1
+    return train_transitions(counts, (1, 9), {})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (of_another(states=5), "it has 5 states, the query 3"),
+        (of_another(window=7), "its window is 7 events, the query's 4 events"),
+        (of_another(events=False), "its window is 4 ms, the query's 4 events"),
+    ],
+)
+def test_a_model_of_another_query_is_refused_and_the_last_good_one_stays(wrong: TransitionModel, told: str) -> None:
+    added = query(0, "add", "q")
+    added = replace(added, body={**added.body, "text": REAL})
+    shedder = operator()
+    shedder.apply(block(0, 5, 0, added), now_ms=0)
+    assert offer(shedder, transition_model("q", (1, 0))) is None
+    assert offer(shedder, wrong, 1) == f"model q/transitions is of another query: {told}"
+    passed = shedder.apply(block(5, 1, 6), now_ms=0)
+    assert body(passed, "model")["version"] == [1, 0]
+    assert dict(shedder.statistics())["refused_models"] == {"query": 1}
+    early = operator()
+    assert offer(early, wrong) is None, "its query is not known yet"
+    assert kinds(early.apply(block(0, 5, 0, added), now_ms=0)) == [(0, "query")]
+    assert kinds(early.apply(block(5, 1, 6), now_ms=0)) == [], "and it is not taken for a model of this one"
 
 
 def test_what_is_no_model_leaves_the_last_good_one_in_force() -> None:
