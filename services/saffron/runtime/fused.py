@@ -124,9 +124,15 @@ class Chain:
         """The blocks of a whole stream, its end included, with no engine asked."""
         for batch in batches:
             self._ingest(batch)
-            yield from self.windowing.flush()
+            yield from self._flushed()
         self.windowing.advance_watermark(END_OF_TIME, end=True)
-        yield from self.windowing.flush()
+        yield from self._flushed()
+
+    def _flushed(self) -> Iterable[Block]:
+        started = time.perf_counter()
+        blocks = self.windowing.flush()
+        self.seconds.processing += time.perf_counter() - started
+        return blocks
 
     def _ingest(self, batch: RawBatch) -> None:
         started = time.perf_counter()

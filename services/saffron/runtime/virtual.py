@@ -100,6 +100,7 @@ class VirtualReplay(Replay):
             if truth is not None:
                 found.add(merged)
             yield merged
+        chain.seconds.processing += trained.seconds + loop.seconds
         self._figures = figures_of(loop, trained, self.names)
         if truth is not None:
             self._figures |= compared(found, truth, self._run.overload.weights)

@@ -138,6 +138,12 @@ def test_the_bound_breaks_without_shedding_and_holds_with_it() -> None:
     assert 1 - after["recall"] == pytest.approx(after["estimated_loss"]["abc"], rel=0.2, abs=0.005)
 
 
+def test_a_query_that_is_shed_without_a_model_has_none_in_the_figures() -> None:
+    one = shed("pm-bl", models=[])
+    ids(one, 3_000)
+    assert one.figures()["model"] == {"abc": None}
+
+
 def test_the_bound_holds_in_a_sudden_burst() -> None:
     burst = Rate(0.7, True, ((1.0, 1.0), (2.0, 7.1)))
     run = VirtualRun(Overload(1000.0), burst, "auto", stated={"": 150_000.0})

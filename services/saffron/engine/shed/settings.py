@@ -12,6 +12,8 @@ _STARVED = 0.15
 """Of the time, without work, at which a reader is given as much in advance as there may be."""
 SHED, CATCH_UP = "shed", "catch-up"
 POLICIES = (SHED, CATCH_UP)
+MOST_SEEDS = 1 << 63
+"""As `models.features` has room for."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Overload:
             raise InputError("start and safety lie in (0, 1), and the interval is above 0 ms")
         if not all(0 <= share < 1 for share in (self.exempt, self.spared, self.followed)):
             raise InputError("what is exempt, spared or followed is a share in [0, 1)")
+        if not 0 <= self.seed < MOST_SEEDS:
+            raise InputError(f"a seed is a whole number from 0 to {MOST_SEEDS - 1}, not {self.seed}")
 
     @property
     def horizon(self) -> float:

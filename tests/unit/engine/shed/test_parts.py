@@ -340,6 +340,7 @@ def test_a_start_with_a_backlog_is_an_outage() -> None:
         ({"bound": 0.0}, "above 0 ms"),
         ({"bound": 1.0, "policy": "wait"}, "shed or catch-up, not 'wait'"),
         ({"bound": 1.0, "start": 1.0}, r"lie in \(0, 1\)"),
+        ({"bound": 1.0, "seed": -1}, "a seed is a whole number from 0 to 9223372036854775807, not -1"),
         ({"bound": 1.0, "exempt": -0.1}, r"exempt, spared or followed is a share in \[0, 1\)"),
     ],
 )
