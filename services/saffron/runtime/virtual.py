@@ -103,7 +103,7 @@ class VirtualReplay(Replay):
         chain.seconds.processing += trained.seconds + loop.seconds
         self._figures = figures_of(loop, trained, self.names)
         if truth is not None:
-            self._figures |= compared(found, truth, self._run.overload.weights)
+            self._figures |= compared(found, truth, {**self.weights, **self._run.overload.weights})
 
     def figures(self) -> dict[str, Any]:
         return super().figures() | self._figures

@@ -152,6 +152,20 @@ def test_the_bound_holds_in_a_sudden_burst() -> None:
     assert replay.figures()["event_latency_ms"]["p999"] < 1000
 
 
+@pytest.mark.parametrize(("own", "weight"), [({}, 3.0), ({"abc": 5.0}, 5.0)])
+def test_recall_and_precision_count_queries_by_their_weights(own: dict[str, float], weight: float) -> None:
+    asked = VirtualRun(Overload(1000.0, weights=own), Rate.of("2x"), "bl", truth=True, stated={"": 150_000.0})
+    other = "QUERY other PATTERN SEQ(A a, B b, C c) WHERE skip-till-next-match { a.x > 6 } WITHIN 300 EVENTS"
+    replay = VirtualReplay([Query("q0", f"{ABC} WEIGHT 3"), Query("q1", other)], asked)
+    ids(replay)
+    figures = replay.figures()
+    abc, other = figures["queries"]["abc"], figures["queries"]["other"]
+    right, true = abc["recall"] * abc["true"], abc["true"]
+    recall = (weight * right + other["recall"] * other["true"]) / (weight * true + other["true"])
+    assert figures["recall"] == pytest.approx(recall, abs=1e-5)
+    assert abc["recall"] != pytest.approx(other["recall"], abs=0.01), "else weights change nothing"
+
+
 @pytest.mark.parametrize("shedder", ["auto", "pm-bl", "bl"])
 def test_a_stated_cost_and_a_seed_give_the_same_again(shedder: str) -> None:
     one, other = shed(shedder), shed(shedder)
