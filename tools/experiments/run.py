@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from saffron.engine.shed.settings import Overload
 from saffron.language.shedding import AUTO, NONE
 from saffron.runtime.fused import Merged, Query
 from saffron.runtime.virtual import VirtualReplay, VirtualRun
+from saffron.runtime.virtual_models import Records
 from saffron.runtime.virtual_pace import Rate
 from saffron.runtime.virtual_truth import Found
 
@@ -152,7 +153,7 @@ def replayed(
     costs: Mapping[str, float],
     *,
     truth: bool | Found = True,
-    models: Sequence[tuple[bytes, bytes]] = (),
+    models: Records | None = None,
 ) -> VirtualReplay:
     """A replay that is over."""
     run = VirtualRun(_overload(seed), paced(load), shedder, train=TRAIN, truth=truth, stated=costs, models=models)

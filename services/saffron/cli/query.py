@@ -76,7 +76,7 @@ def add(
         standing = read_standing(client)
         texts = in_makers_order(texts)
         beside = {name: str(one.row["text"]) for name, one in standing.items()} | {one.name: one.text for one in texts}
-        names = [require_addable(client, one, beside) for one in texts]
+        names = [require_addable(client, one, shedder, beside) for one in texts]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
@@ -258,10 +258,11 @@ def replace(
         standing = read_standing(client)
         before = existing(standing, name)
         beside = {other: str(one.row["text"]) for other, one in standing.items()}
-        named = require_addable(client, QueryText(name, texts[0].text), beside)
+        shedder = shedder or before.shed
+        named = require_addable(client, QueryText(name, texts[0].text), shedder, beside)
         if named != name:
             raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
-        row = put(client, name, "add", texts[0].text, start, shedder or before.shed)
+        row = put(client, name, "add", texts[0].text, start, shedder)
         wait_until(client, [row], "active", timeout, json)
 
 

@@ -14,6 +14,7 @@ from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
 from saffron.engine.composition import makers_first
 from saffron.errors import SaffronError
+from saffron.language.shedding import AUTO
 
 
 class QueryRefused(SaffronError):
@@ -29,13 +30,16 @@ def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
     return [QueryText(name, named[name]) for name in order]
 
 
-def require_addable(client: Client, one: QueryText, beside: Mapping[str, str] = MappingProxyType({})) -> str:
+def require_addable(
+    client: Client, one: QueryText, shedder: str = AUTO, beside: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """The query's name; QueryError or QueryRefused where it cannot be added. `beside`: texts of the others by name."""
     try:
         found = checked(one.text, one.name, lambda stream: stream_row(client, stream), beside)
         row = stream_row(client, found.plan.stream)
         assert row is not None  # `checked` refuses a query over a stream that is not there
         check_partitions(found.plan, row, client.log.partitions)
+        found.require_shedder(shedder)
     except Refused as refused:
         raise QueryRefused(f"{one.name}: {refused}") from refused
     return found.name

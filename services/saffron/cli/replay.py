@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
 import typer
@@ -16,7 +16,8 @@ from saffron.cli.durations import milliseconds
 from saffron.cli.progress import Reading
 from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
-from saffron.cli.replay_shed import ShedOptions
+from saffron.cli.replay_shed import POLICY, TRAIN, ShedOptions
+from saffron.language.shedding import AUTO
 
 if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
@@ -53,13 +54,13 @@ def replay(
     rate: Annotated[
         str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
     ] = None,
-    shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = "auto",
+    shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = AUTO,
     models: Annotated[Path | None, typer.Option(metavar="FILE", help="Models to shed by; else trained here.")] = None,
     save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None,
-    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = 0.3,
+    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = TRAIN,
     truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn in shedding.")] = 0,
-    policy: Annotated[str, typer.Option(help="After an outage: shed, or catch-up.")] = "shed",
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn in shedding.")] = 0,
+    policy: Annotated[Literal["shed", "catch-up"], typer.Option(help="What to do after an outage.")] = POLICY,
     cost: Annotated[
         list[str] | None, typer.Option(metavar="[QUERY=]NS", help="Of a check, instead of measured times.")
     ] = None,
@@ -82,9 +83,11 @@ def replay(
 
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
-    _require_together(
-        (partitions > 1, key is not None), why, json=json, results=count or stats or strict or dead_letters
+    shedding = ShedOptions(
+        latency_bound, rate, shed, models, save_models, train, truth, seed, policy, cost or [], shed_aggregates
     )
+    split, results = (partitions > 1, key is not None), count or stats or strict or dead_letters
+    _require_together(split, why, json=json, results=results, sheds=shedding.given)
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
@@ -92,9 +95,6 @@ def replay(
         _explain(events, queries, known, why, lenient=lenient, disorder=held, told=why_events, json=json)
         return
 
-    shedding = ShedOptions(
-        latency_bound, rate, shed, models, save_models, train, truth, seed, policy, cost or [], shed_aggregates
-    )
     virtual = shedding.run() if shedding.asked else None
     from saffron.runtime.fused import Query
     from saffron.runtime.replay import Replay  # after the cheap checks: this loads Numba
@@ -120,9 +120,11 @@ def replay(
         console.say(f"{letters.written:,} events were bad or late: --dead-letters FILE keeps them, with the reason")
 
 
-def _require_together(split: tuple[bool, bool], why: str | None, *, json: bool, results: object) -> None:
+def _require_together(
+    split: tuple[bool, bool], why: str | None, *, json: bool, results: object, sheds: Sequence[str]
+) -> None:
     """Refuse options that do not go together. `split`: whether --partitions, and --key, are given; `results`: any that
-    is about results."""
+    is about results; `sheds`: those about shedding."""
     if split[0] != split[1]:
         raise typer.BadParameter("--partitions N and --key ATTR go together")
     if why is None:
@@ -130,6 +132,8 @@ def _require_together(split: tuple[bool, bool], why: str | None, *, json: bool, 
             raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
     elif results:
         raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
+    elif sheds:
+        raise typer.BadParameter(f"--why tells of events of which nothing is shed: leave {', '.join(sheds)} out")
     elif split[0]:
         raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 import typer
 
 from saffron.cli.durations import milliseconds
 from saffron.errors import InputError
-from saffron.language.shedding import refusal
+from saffron.language.shedding import AUTO, refusal
 
 if TYPE_CHECKING:
-    from saffron.runtime.virtual import Records, VirtualRun
+    from saffron.runtime.virtual import VirtualRun
+    from saffron.runtime.virtual_models import Records
+
+TRAIN = 0.3
+POLICY: Final = "shed"
+"""Where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +40,33 @@ class ShedOptions:
     aggregates: bool
 
     @property
-    def asked(self) -> bool:
-        """Whether there is a bound to hold; `typer.BadParameter` where an option needs one and there is none."""
-        if self.latency_bound is not None:
-            return True
-        alone = {
-            "--rate": self.rate,
-            "--models": self.models,
-            "--save-models": self.save_models,
+    def given(self) -> list[str]:
+        """The options that say something else than where they are left out."""
+        says = {
+            "--latency-bound": self.latency_bound is not None,
+            "--rate": self.rate is not None,
+            "--shed": self.shed != AUTO,
+            "--models": self.models is not None,
+            "--save-models": self.save_models is not None,
+            "--train": self.train != TRAIN,
             "--truth": self.truth,
-            "--cost": self.cost,
+            "--seed": self.seed != 0,
+            "--policy": self.policy != POLICY,
+            "--cost": bool(self.cost),
             "--shed-aggregates": self.aggregates,
         }
-        for option, value in alone.items():
-            if value:
-                raise typer.BadParameter(f"{option} goes with --latency-bound DURATION")
-        return False
+        return [option for option, something in says.items() if something]
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is a bound to hold; `typer.BadParameter` where an option needs one and there is none, or names
+        a shedder that there is not."""
+        if wrong := refusal(self.shed):
+            raise typer.BadParameter(f"--shed: {wrong}")
+        given = self.given
+        if given and self.latency_bound is None:
+            raise typer.BadParameter(f"{given[0]} goes with --latency-bound DURATION")
+        return bool(given)
 
     def run(self) -> VirtualRun:
         """What the replay is asked to do."""
@@ -60,8 +76,6 @@ class ShedOptions:
 
         if self.rate is None:
             raise typer.BadParameter("--latency-bound needs a --rate: events a second (20000), or 1.4x the capacity")
-        if wrong := refusal(self.shed):
-            raise typer.BadParameter(f"--shed: {wrong}")
         bound = milliseconds(self.latency_bound or "", "--latency-bound")
         return VirtualRun(
             Overload(float(bound), self.policy, seed=self.seed),
@@ -99,10 +113,10 @@ def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
     return costs or None
 
 
-def _read(path: Path | None) -> Records:
-    """Records of models, as `save` wrote them."""
+def _read(path: Path | None) -> Records | None:
+    """Records of models, as `save` wrote them; None without a file."""
     if path is None:
-        return []
+        return None
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -114,4 +128,8 @@ def _read(path: Path | None) -> Records:
             records.append((record["key"].encode(), record["value"].encode()))
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}, line {number}: no record of a model, as --save-models writes them") from None
+    if not records:
+        raise InputError(
+            f"{path} has no models: leave --models out to train, and --save-models writes what was trained"
+        )
     return records

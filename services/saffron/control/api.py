@@ -122,7 +122,8 @@ class Api:
             checked = await self._check(body, text_of(body, "name") if "name" in body else None)
             if self._tables.queries.get(checked.name) is not None:
                 raise Refused(409, "exists", f"there is a query {checked.name!r} already; PUT replaces it")
-            return await self._publish(checked.name, "add", text_of(body, "text"), _from(body), _shed(body, AUTO), 201)
+            shed = _shed(body, AUTO, checked)
+            return await self._publish(checked.name, "add", text_of(body, "text"), _from(body), shed, 201)
 
     async def replace_query(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"text", "from", "shed"})
@@ -131,7 +132,7 @@ class Api:
             checked = await self._check(body, name)
             if checked.name != name:
                 raise Refused(400, "name", f"the text is of a query {checked.name!r}, not of {name!r}")
-            shed = _shed(body, self._tables.queries.view(name)["shed"])
+            shed = _shed(body, self._tables.queries.view(name)["shed"], checked)
             return await self._publish(name, "add", text_of(body, "text"), _from(body), shed, 200)
 
     async def change_query(self, op: str, request: web.Request) -> web.Response:
@@ -222,8 +223,9 @@ def _from(body: Mapping[str, Any]) -> str:
     return str(start)
 
 
-def _shed(body: Mapping[str, Any], otherwise: str) -> str:
+def _shed(body: Mapping[str, Any], otherwise: str, checked: Checked) -> str:
     shed = body.get("shed", otherwise)
     if why := refusal(shed):
         raise Refused(400, "shed", f'"shed": {why}')
+    checked.require_shedder(str(shed))
     return str(shed)

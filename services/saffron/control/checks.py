@@ -14,6 +14,7 @@ from saffron.engine.events.schema import Schema
 from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, explain_text, is_name
 from saffron.language.plan import MatchPlan, Plan
+from saffron.language.shedding import cannot_act
 
 MOST_CHARACTERS = 65_536
 """Longest text of a query that is taken."""
@@ -33,11 +34,17 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Checked:
-    """A query that may be added."""
+    """A query that may be added. `imprecise`: times of its stream are intervals."""
 
     name: str
     plan: Plan
     warnings: tuple[str, ...] = ()
+    imprecise: bool = False
+
+    def require_shedder(self, shedder: str) -> None:
+        """Refused where this one, of SHEDDERS, can drop nothing of it: the latency bound would break without a word."""
+        if why := cannot_act(self.plan, shedder, imprecise=self.imprecise):
+            raise Refused(400, "shed", why)
 
     def explanation(self, shed: str) -> dict[str, Any]:
         """What the API says of the plan under a shedder; `svg` draws it; `warnings` are those of `explain`."""
@@ -84,7 +91,7 @@ def check(
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    return Checked(plan.name, found.plan, found.warnings)
+    return Checked(plan.name, found.plan, found.warnings, imprecise=schema is not None and bool(schema.times))
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:

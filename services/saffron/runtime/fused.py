@@ -33,6 +33,8 @@ BLOCK_EVENTS = 16_384
 
 NO_CHECKPOINTS = 2**62
 DEFAULT_STREAM = "events"
+QUERY_VERSION = 1
+"""Of all queries, which are never changed here."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Chain:
         self.engines = Engines(compiler, partition=partition, one_in=one_in)
         started = time.perf_counter()
         for query in queries:
-            wanted = {"version": 1, "op": "add", "text": query.text, "from": "now", "shed": query.shed}
+            wanted = {"version": QUERY_VERSION, "op": "add", "text": query.text, "from": "now", "shed": query.shed}
             self.windowing.query(query.name, {"name": query.name, **wanted})
         self.opening = self.windowing.flush()
         for block in self.opening:
@@ -122,9 +124,15 @@ class Chain:
         """The blocks of a whole stream, its end included, with no engine asked."""
         for batch in batches:
             self._ingest(batch)
-            yield from self.windowing.flush()
+            yield from self._flushed()
         self.windowing.advance_watermark(END_OF_TIME, end=True)
-        yield from self.windowing.flush()
+        yield from self._flushed()
+
+    def _flushed(self) -> Iterable[Block]:
+        started = time.perf_counter()
+        blocks = self.windowing.flush()
+        self.seconds.processing += time.perf_counter() - started
+        return blocks
 
     def _ingest(self, batch: RawBatch) -> None:
         started = time.perf_counter()

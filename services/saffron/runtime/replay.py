@@ -32,7 +32,8 @@ class Replay:
     """Queries over one stream of events.
 
     `warn`: told of each warning before a query is started, so that nobody waits for one that will not end.
-    Once results have begun: `names`, `plans` and `warnings` of the queries, and `schema`, the one given or inferred.
+    Once results have begun: `names`, `plans`, `weights` (by name) and `warnings` of the queries, and `schema`, the one
+    given or inferred.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Replay:
         jit.use_directory(user_cache_directory() / "kernels")
         self.names: list[str] = []
         self.plans: list[Plan] = []
+        self.weights: dict[str, float] = {}
         self.warnings: list[str] = []
         self._aggregates = frozenset(registered())
         self.queries = queries
@@ -127,6 +129,7 @@ class Replay:
             self._warn(warning)
         self.names += [plan.name for plan in bound.plans]
         self.plans += bound.plans
+        self.weights |= bound.weights
         return bound.queries
 
     def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
@@ -158,10 +161,11 @@ class Replay:
 @dataclass(frozen=True)
 class Together:
     """Queries that are asked together: `plans` and `warnings` in the order given, `queries` by their own names, those
-    before others whose results others read."""
+    before others whose results others read; `weights` by name."""
 
     queries: list[Query]
     plans: list[Plan]
+    weights: dict[str, float]
     warnings: list[str]
 
 
@@ -169,6 +173,7 @@ def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Toge
     """QueryError where one is wrong; InputError where two have one name."""
     found: list[Query] = []
     plans: list[Plan] = []
+    weights: dict[str, float] = {}
     warnings: list[str] = []
     for query, bound in zip(queries, bind_together([(q.name, q.text) for q in queries], schema, bind_one), strict=True):
         warnings += bound.warnings
@@ -176,9 +181,10 @@ def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Toge
         if any(plan.name == name for plan in plans):
             raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
         plans.append(bound.plan)
+        weights[name] = bound.weight
         found.append(replace(query, name=name))
     order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
-    return Together(sorted(found, key=lambda query: order.index(query.name)), plans, warnings)
+    return Together(sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings)
 
 
 def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:

@@ -8,7 +8,7 @@ stream is for calibration and training; figures are of the rest. For a stated co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events import RawBatch, Schema
@@ -18,15 +18,17 @@ from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.models.choosing import SAMPLE, choose_features
 from saffron.engine.models.reader import records
 from saffron.engine.shed import ShedderOperator
-from saffron.engine.shed.settings import BY_EVENTS, Overload
+from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
 from saffron.language.plan import MatchPlan
-from saffron.language.shedding import AUTO, NONE
+from saffron.language.shedding import AUTO, BY_EVENTS, NONE
 from saffron.runtime.fused import DEFAULT_STREAM, Chain, Engines, Merged, Query
 from saffron.runtime.replay import Replay
+from saffron.runtime.virtual_exempt import exempt
 from saffron.runtime.virtual_figures import figures_of
 from saffron.runtime.virtual_learning import Learning
 from saffron.runtime.virtual_loop import Loop
+from saffron.runtime.virtual_models import Records, require_fitting
 from saffron.runtime.virtual_pace import Rate, cuts, recut
 from saffron.runtime.virtual_server import Server
 from saffron.runtime.virtual_training import Trained, train
@@ -35,15 +37,14 @@ from saffron.runtime.virtual_truth import Found, compared
 TRAINING_EVENTS, TRAINING_BLOCKS = 1_024, 128
 """Events of a block while training, at most; and how many blocks there should be, so that there are samples enough."""
 
-Records = Sequence[tuple[bytes, bytes]]
-
 
 @dataclass(frozen=True)
 class VirtualRun:
-    """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every match query;
-    aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`: compare with
-    the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries (""), or by
-    name; None: measured. `models`: records of the `models` topic to use instead of models trained here."""
+    """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every query on which it
+    can act; aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`:
+    compare with the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries
+    (""), or by name; None: measured. `models`: records of the `models` topic, of these queries, to use
+    instead of models trained here; None: train."""
 
     overload: Overload
     rate: Rate
@@ -52,7 +53,7 @@ class VirtualRun:
     truth: bool | Found = False
     aggregates: bool = False
     stated: Mapping[str, float] | None = None
-    models: Records = field(default_factory=list)
+    models: Records | None = None
 
 
 class VirtualReplay(Replay):
@@ -68,8 +69,9 @@ class VirtualReplay(Replay):
         if self.partitions > 1:
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
-        if not run.models:
+        if run.models is None:
             self._one_in = 1  # every block tells of its transitions and features
+        self._spared: dict[str, str] = {}
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None
         self.truth: Found | None = None
@@ -83,6 +85,7 @@ class VirtualReplay(Replay):
         share = int(total * self._run.train)
         each = max(1, min(TRAINING_EVENTS, share // TRAINING_BLOCKS))
         pieces = list(recut(blocks, [*range(each, share, each), share]))
+        self._require_models(chain, pieces)
         server = Server(chain.engines, _slots(chain))
         trained = self.trained = self._train(chain, server, [one for one in pieces if one.next_seq <= share])
         arrivals = self._run.rate.arrivals(total - share, trained.capacity)
@@ -97,9 +100,10 @@ class VirtualReplay(Replay):
             if truth is not None:
                 found.add(merged)
             yield merged
+        chain.seconds.processing += trained.seconds + loop.seconds
         self._figures = figures_of(loop, trained, self.names)
         if truth is not None:
-            self._figures |= compared(found, truth, self._run.overload.weights)
+            self._figures |= compared(found, truth, {**self.weights, **self._run.overload.weights})
 
     def figures(self) -> dict[str, Any]:
         return super().figures() | self._figures
@@ -112,8 +116,17 @@ class VirtualReplay(Replay):
 
     def _bound(self, schema: Schema) -> list[Query]:
         bound = super()._bound(schema)
-        exempt = {plan.name for plan in self.plans if not isinstance(plan, MatchPlan) and not self._run.aggregates}
-        return [replace(query, shed=NONE) if query.name in exempt else query for query in bound]
+        spared = self._spared = exempt(self.plans, schema, self._run.shedder, aggregates=self._run.aggregates)
+        if spared:
+            self._warn(f"nothing is shed of {', '.join(spared)}: {'; '.join(spared.values())}")
+        return [replace(query, shed=NONE) if query.name in spared else query for query in bound]
+
+    def _require_models(self, chain: Chain, blocks: Sequence[Block]) -> None:
+        """Models that were given must be of the queries that are shed."""
+        if self._run.models is not None and blocks:
+            shed = [one for one in self.plans if isinstance(one, MatchPlan) and one.name not in self._spared]
+            states = chain.engines.matcher.states
+            require_fitting(self._run.models, shed, states, self._run.shedder, blocks[0].columns)
 
     def _train(self, chain: Chain, server: Server, blocks: Sequence[Block]) -> Trained:
         """The training share passes a shedder without a bound, which adds keys for those who observe events."""
@@ -130,7 +143,7 @@ class VirtualReplay(Replay):
         """The features that a shedder of events learns from, chosen by a sample of the training share."""
         plans = [plan for plan in self.plans if isinstance(plan, MatchPlan)]
         sample = [block.columns for block in blocks if block.next_seq <= max(SAMPLE, blocks[0].next_seq)]
-        if self._run.models or not plans or not sample or self._run.shedder not in (AUTO, *BY_EVENTS):
+        if self._run.models is not None or not plans or not sample or self._run.shedder not in (AUTO, *BY_EVENTS):
             return Learning(None, self._run.shedder)
         assert self.schema is not None
         spec = choose_features(plans, self.schema, concat_columns(sample), seed=self._run.overload.seed)
@@ -161,7 +174,7 @@ class VirtualReplay(Replay):
 
     def _shedder(self, chain: Chain, rest: Sequence[Block]) -> ShedderOperator:
         shedder = _standing(ShedderOperator(0, DEFAULT_STREAM, self._run.overload), chain, rest)
-        for offset, (key, value) in enumerate(self._run.models or self.models()):
+        for offset, (key, value) in enumerate(self.models() if self._run.models is None else self._run.models):
             if refused := shedder.offer(key, value, offset):
                 raise InputError(refused)
         return shedder

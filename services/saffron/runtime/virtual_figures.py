@@ -24,5 +24,5 @@ def figures_of(loop: Loop, trained: Trained, names: Sequence[str]) -> dict[str, 
         "dropped_events": sum(shedder["shed_events"].values()),
         "dropped_partial_matches": matcher["dropped_partial_matches"],
         "estimated_loss": {name: round(shedder["missed"][name], 6) for name in names},
-        "model": {name: shedder["models"].get(name, "none") for name in names},
+        "model": {name: shedder["models"].get(name) for name in names},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +23,8 @@ Floats = NDArray[np.float64]
 @dataclass
 class Loop:
     """`results`, `events`: latencies in ms, from the arrival of a result's last event, and of each event, to the end
-    of its block. `finished`: when the last block was done (ms). `shedding_ns`: what shedding itself took.
+    of its block. `finished`: when the last block was done (ms). `shedding_ns`: what shedding itself took. `seconds`:
+    for how long shedder and server have really been at work.
 
     A result that is due to a deadline is late from the event on before which it stands.
     """
@@ -35,6 +37,7 @@ class Loop:
     finished: float = 0.0
     busy_ns: float = 0.0
     shedding_ns: float = 0.0
+    seconds: float = 0.0
 
     def run(self, blocks: Sequence[Block], arrivals: Floats) -> Iterator[Merged]:
         """`arrivals` [events of all blocks], ms; a block is there with its last event."""
@@ -48,9 +51,11 @@ class Loop:
                 self.shedder.arrived(len(blocks[announced].columns), ready[announced])
                 announced += 1
             since = float(times[0]) if len(times) else now
+            started = time.perf_counter()
             admitted = self.shedder.apply(block, now_ms=now, appended_ms=since)
             judged = 0 if admitted.columns.dropped is None else len(admitted.columns)
             merged, work = self.server.apply(admitted, judged)
+            self.seconds += time.perf_counter() - started
             self._spend(now, work, block.next_seq)
             self.events.add(self.finished - times)
             for part in merged.parts:

@@ -33,9 +33,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Trained:
-    """`capacity`: events a second that the server does. `models`: as a builder would publish them."""
+    """`capacity`: events a second that the server does. `seconds`: that its engines really took. `models`: as a
+    builder would publish them."""
 
     capacity: float
+    seconds: float
     cost: Cost
     models: tuple[AnyModel, ...]
 
@@ -64,7 +66,7 @@ def train(
         raise InputError("the training share cost nothing: state a cost above 0, or give more events")
     rows = [row for sample in samples for row in sample.rows.get(_FEATURES, ())]
     models = (_latency(stream, samples, spent), *_transitions(samples, spent), *event_models(rows, features))
-    return Trained(events / total * 1e9, cost, models)
+    return Trained(events / total * 1e9, sum(sample.measured for sample in samples) / 1e9, cost, models)
 
 
 def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> LatencyModel:

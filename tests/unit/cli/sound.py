@@ -63,9 +63,9 @@ def letter(reason: str, number: int = 0, at: int = NOW - 1000) -> Letter:
     return Letter("saffron.events", 0, number, at, reason, f"detail of {reason}", b"{}", at)
 
 
-def query(text: str = TEXT, state: str = "active", reason: str | None = None) -> Standing:
+def query(text: str = TEXT, state: str = "active", reason: str | None = None, shed: str = "auto") -> Standing:
     where = {"service": "windowing", "stream": "events", "partition": 0, "position": 0}
-    row = {"name": "q", "version": 1, "op": "add", "text": text}
+    row = {"name": "q", "version": 1, "op": "add", "text": text, "shed": shed}
     return Standing(row, ({"name": "q", "version": 1, **where, "state": state, "reason": reason},))
 
 

@@ -181,6 +181,11 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
         lambda look: replace(look, queries={"q": query(state="waiting", reason="no schema yet")}),
         WARNING, "query q", "waiting: no schema yet", "saffron query show q",
     ),
+    "query on which its shedder cannot act": (
+        lambda look: replace(look, queries={"q": query(TEXT_OF_CHANCE, shed="pspice")}),
+        WARNING, "query q", "nothing is shed of it: pspice drops partial matches",
+        "saffron query replace q FILE --shed auto",
+    ),
     "no schema": (
         lambda look: replace(look, streams={"events": stream(schema=None)}),
         WARNING, "stream events", "none, so that query q goes by the first events", "--schema FILE",
@@ -226,6 +231,7 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     ),
 }  # fmt: skip
 TEXT_OF_TEN_DAYS = "PATTERN SEQ(Quote a, Quote b) WITHIN 10 days"
+TEXT_OF_CHANCE = "PATTERN SEQ(Quote a, Quote b) WITHIN 1 hour CONFIDENCE >= 0.5"
 TEXT_OF_PRIZE = "PATTERN SEQ(Quote a, Quote b) WHERE a.prize > b.price WITHIN 1 hour"
 TEXT_OF_TRADES = "FROM trades PATTERN SEQ(Quote a, Quote b) WITHIN 1 hour"
 

@@ -86,6 +86,13 @@ def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
         query._shedder("espise")
 
 
+def test_a_shedder_that_can_drop_nothing_of_the_query_is_refused(client: Client) -> None:
+    counted = QueryText("q", "RETURN COUNT(*) PATTERN Stock+ WITHIN 1 hour")
+    assert query_changes.require_addable(client, counted, "e-bl") == "q"
+    with pytest.raises(query_changes.QueryRefused, match=r"^q: pspice drops partial matches, .*Those that can act on"):
+        query_changes.require_addable(client, counted, "pspice")
+
+
 def test_waiting_ends_when_settled_or_when_the_time_is_up(client: Client) -> None:
     row = add(client, "q")
     found = wait_for(client, [row], lambda one: one.state == "active", 0.0)

@@ -31,11 +31,18 @@ def events(tmp_path: Path) -> str:
         (["--rate", "1.4x"], "--rate goes with --latency-bound"),
         (["--truth"], "--truth goes with --latency-bound"),
         (["--cost", "5"], "--cost goes with --latency-bound"),
+        (["--shed", "pspice"], "--shed goes with --latency-bound"),
+        (["--shed", "bogus", "--train", "7"], "there is no shedder 'bogus'"),
+        (["--train", "0.4"], "--train goes with --latency-bound"),
+        (["--seed", "3"], "--seed goes with --latency-bound"),
+        (["--policy", "catch-up"], "--policy goes with --latency-bound"),
+        (["--latency-bound", "1s", "--rate", "1.4x", "--seed", "-1"], "greater than or equal to 0"),
+        (["--why", "x=1", "--latency-bound", "1s", "--shed", "bl"], "leave --latency-bound, --shed out"),
         (["--latency-bound", "1s"], "--latency-bound needs a --rate"),
         (["--latency-bound", "1s", "--rate", "fast"], "--rate fast: give events a second"),
         (["--latency-bound", "1s", "--rate", "1.4x", "--shed", "pspise"], "pspice"),
         (["--latency-bound", "0", "--rate", "1.4x"], "above 0 ms"),
-        (["--latency-bound", "1s", "--rate", "1.4x", "--policy", "wait"], "shed or catch-up"),
+        (["--latency-bound", "1s", "--rate", "1.4x", "--policy", "wait"], "'wait' is not one of 'shed', 'catch-up'"),
         (["--latency-bound", "1s", "--rate", "1.4x", "--cost", "a=b"], "give nanoseconds above 0"),
         (["--latency-bound", "1s", "--rate", "1.4x", "--train", "2"], "a share between 0 and 1"),
         (["--latency-bound", "1s", "--rate", "1.4x", "--models", "/nowhere"], "cannot read /nowhere"),
@@ -67,6 +74,12 @@ def test_figures_and_models(
     assert first["dropped_partial_matches"] > 0 == first["dropped_events"]
     assert set(first["estimated_loss"]) == set(first["queries"]) == {"query"}
     assert first["recall"] == second["recall"]
+    assert first["seconds"] > 0
+    assert first["events_per_second"] == pytest.approx(5000 / first["seconds"], rel=0.01)
+    assert first["model"] == {"query": [0, 0]}
     file.write_bytes(b"{}\n")
     assert saffron(monkeypatch, "replay", "-e", QUERY, events, *asked, "--models", str(file)) == 1
     assert "line 1: no record of a model" in capsys.readouterr().err
+    file.write_bytes(b"")
+    assert saffron(monkeypatch, "replay", "-e", QUERY, events, *asked, "--models", str(file)) == 1
+    assert "has no models: leave --models out to train" in " ".join(capsys.readouterr().err.split())

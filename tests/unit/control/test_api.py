@@ -115,6 +115,10 @@ def test_the_shedder_of_a_query_stays_until_another_is_named(world: World) -> No
         status, refused = await ask("PUT", "/api/queries/rally", {"text": TEXT, "shed": "pspise"})
         assert (status, refused["error"]["kind"]) == (400, "shed")
         assert "Did you mean 'pspice'?" in refused["error"]["message"]
+        graphs = f"{TEXT} CONFIDENCE >= 0.5"
+        status, refused = await ask("PUT", "/api/queries/rally", {"text": graphs, "shed": "pm-bl"})
+        assert (status, refused["error"]["kind"]) == (400, "shed")
+        assert "Those that can act on it are auto, e-bl, " in refused["error"]["message"]
         assert "partial matches: runs" in (await ask("GET", "/api/queries/rally"))[1]["plan"]["explain"]
 
     world.run(talk)

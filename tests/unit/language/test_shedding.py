@@ -15,8 +15,17 @@ from saffron.engine.match.fastest import fastest
 from saffron.engine.strings import Strings
 from saffron.language import compile_query, explain_json, explain_text
 from saffron.language.consistency import is_collapsible
-from saffron.language.plan import MatchPlan, Strategy
-from saffron.language.shedding import AUTO, NONE, SHEDDERS, partial_matches, refusal
+from saffron.language.plan import MatchPlan, Plan, Strategy
+from saffron.language.shedding import (
+    AUTO,
+    BY_EVENTS,
+    BY_PARTIAL_MATCHES,
+    NONE,
+    SHEDDERS,
+    cannot_act,
+    partial_matches,
+    refusal,
+)
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of
 
@@ -64,6 +73,34 @@ def test_runs_are_kept_where_they_may_be_shed(text: str, with_runs: set[str]) ->
         found = fastest(plan, cases.SCHEMA, Strings(), compiled=False, shed=shed)
         assert isinstance(found, GraphRuns) is (shed not in with_runs)
         assert partial_matches(plan, shed).kept is (shed in with_runs)
+
+
+LIKELY = f"{PAIRS} CONFIDENCE >= 0.5"
+GRAPHS = f"{LISTS} OUTPUT COMPRESSED"
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "able"),
+    [
+        ("RETURN COUNT(*) PATTERN A+ WITHIN 9 ms", "query q has none, for it aggregates", BY_EVENTS),
+        (GRAPHS, "query q has none, graphs, which are its results", (AUTO, *BY_EVENTS)),
+        (LIKELY, "query q has none, events with intervals of time", (AUTO, *BY_EVENTS)),
+    ],
+)
+def test_a_shedder_of_partial_matches_cannot_act_where_there_are_none(
+    text: str, why: str, able: tuple[str, ...]
+) -> None:
+    plan: Plan = compile_query(text, cases.SCHEMA, name="q")
+    for shedder in BY_PARTIAL_MATCHES:
+        told = cannot_act(plan, shedder)
+        assert told.startswith(f"{shedder} drops partial matches, of which {why}; sheds events only. ")
+        assert told.endswith(f"can act on it are {', '.join(able)}")
+    assert not any(cannot_act(plan, shedder) for shedder in (NONE, AUTO, *BY_EVENTS))
+
+
+def test_over_imprecise_time_it_cannot_act_either() -> None:
+    assert cannot_act(plan_of(PAIRS), "pspice") == ""
+    assert "events with intervals of time" in cannot_act(plan_of(PAIRS), "pspice", imprecise=True)
 
 
 def test_explanations_say_so() -> None:

@@ -17,7 +17,8 @@ from saffron.engine.models.trainer import TransitionCounts, train_transitions
 from saffron.engine.shed.settings import Overload
 from saffron.language.shedding import NONE
 from saffron.runtime.fused import Query
-from saffron.runtime.virtual import Records, VirtualReplay, VirtualRun
+from saffron.runtime.virtual import VirtualReplay, VirtualRun
+from saffron.runtime.virtual_models import Records
 from saffron.runtime.virtual_pace import Rate
 
 TEXT = """QUERY q PATTERN SEQ(A a, B b, C c)
@@ -34,11 +35,9 @@ def stream() -> list[bytes]:
     return [orjson.dumps({"type": kind, "ts": at, "x": x}) for at, (kind, x) in enumerate(rows)]
 
 
-def learned(events: RawBatch, shedder: str, models: Records) -> tuple[TransitionModel, Records]:
+def learned(events: RawBatch, shedder: str, models: Records | None) -> tuple[TransitionModel, Records]:
     """The transition model of what a run observes behind its training share, and what to begin the next one with."""
-    run = VirtualRun(
-        Overload(1000.0, exempt=0.4), Rate.of("1.6x"), shedder, stated={"": 100_000.0}, models=list(models)
-    )
+    run = VirtualRun(Overload(1000.0, exempt=0.4), Rate.of("1.6x"), shedder, stated={"": 100_000.0}, models=models)
     replay = VirtualReplay([Query("q", TEXT)], run)
     counts: TransitionCounts | None = None
     for _ in replay.results([events]):
@@ -64,9 +63,9 @@ def last(model: TransitionModel) -> NDArray[np.float64]:
 
 def test_models_stay_what_they_are_without_overload() -> None:
     events = batch_of_values(stream())
-    true, _ = learned(events, NONE, ())
+    true, _ = learned(events, NONE, None)
     for shedder in ("auto", "pspice"):
-        models: Records = ()
+        models: Records | None = None
         for _ in range(GENERATIONS):
             model, models = learned(events, shedder, models)
         assert last(model) == pytest.approx(last(true), rel=0.15), shedder

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from saffron.engine.events import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.models.model import TransitionModel, decode
+from saffron.engine.models.reader import records
 from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
 from saffron.runtime.fused import Engines, Query
@@ -38,8 +40,9 @@ def stream(events: int, seed: int = 0) -> RawBatch:
 
 
 def shed(shedder: str, rate: str = "2x", texts: tuple[str, ...] = (ABC,), **run: Any) -> VirtualReplay:
+    warn = run.pop("warn", lambda warning: None)
     settings_ = VirtualRun(Overload(1000.0), Rate.of(rate), shedder, truth=True, stated={"": 150_000.0}, **run)
-    return VirtualReplay([Query(f"q{i}", text) for i, text in enumerate(texts)], settings_)
+    return VirtualReplay([Query(f"q{i}", text) for i, text in enumerate(texts)], settings_, warn=warn)
 
 
 def ids(replay: VirtualReplay, events: int = 9_000) -> list[str]:
@@ -135,12 +138,32 @@ def test_the_bound_breaks_without_shedding_and_holds_with_it() -> None:
     assert 1 - after["recall"] == pytest.approx(after["estimated_loss"]["abc"], rel=0.2, abs=0.005)
 
 
+def test_a_query_that_is_shed_without_a_model_has_none_in_the_figures() -> None:
+    one = shed("pm-bl", models=[])
+    ids(one, 3_000)
+    assert one.figures()["model"] == {"abc": None}
+
+
 def test_the_bound_holds_in_a_sudden_burst() -> None:
     burst = Rate(0.7, True, ((1.0, 1.0), (2.0, 7.1)))
     run = VirtualRun(Overload(1000.0), burst, "auto", stated={"": 150_000.0})
     replay = VirtualReplay([Query("q", ABC)], run)
     assert ids(replay)
     assert replay.figures()["event_latency_ms"]["p999"] < 1000
+
+
+@pytest.mark.parametrize(("own", "weight"), [({}, 3.0), ({"abc": 5.0}, 5.0)])
+def test_recall_and_precision_count_queries_by_their_weights(own: dict[str, float], weight: float) -> None:
+    asked = VirtualRun(Overload(1000.0, weights=own), Rate.of("2x"), "bl", truth=True, stated={"": 150_000.0})
+    other = "QUERY other PATTERN SEQ(A a, B b, C c) WHERE skip-till-next-match { a.x > 6 } WITHIN 300 EVENTS"
+    replay = VirtualReplay([Query("q0", f"{ABC} WEIGHT 3"), Query("q1", other)], asked)
+    ids(replay)
+    figures = replay.figures()
+    abc, other = figures["queries"]["abc"], figures["queries"]["other"]
+    right, true = abc["recall"] * abc["true"], abc["true"]
+    recall = (weight * right + other["recall"] * other["true"]) / (weight * true + other["true"])
+    assert figures["recall"] == pytest.approx(recall, abs=1e-5)
+    assert abc["recall"] != pytest.approx(other["recall"], abs=0.01), "else weights change nothing"
 
 
 @pytest.mark.parametrize("shedder", ["auto", "pm-bl", "bl"])
@@ -158,6 +181,20 @@ def test_aggregate_queries_are_exempt_unless_asked() -> None:
     for aggregates, expected in ((False, "none"), (True, "bl")):
         bound = shed("bl", texts=(ABC, COUNTED), aggregates=aggregates)._bound(schema)
         assert {query.name: query.shed for query in bound} == {"abc": "bl", "counted": expected}
+
+
+def test_a_shedder_that_can_act_on_no_query_is_refused_and_else_told_on_which_it_cannot() -> None:
+    schema = infer_schema([stream(100)])
+    likely = "QUERY likely PATTERN SEQ(A a, B b) WITHIN 1 minute CONFIDENCE >= 0.5"
+    for shedder, text in (("pspice", COUNTED), ("pm-bl", likely), ("bl", COUNTED)):
+        with pytest.raises(InputError, match="nothing would be shed: "):
+            shed(shedder, texts=(text,))._bound(schema)
+    told: list[str] = []
+    both = shed("pspice", texts=(ABC, likely), warn=told.append)._bound(schema)
+    assert {query.name: query.shed for query in both} == {"abc": "pspice", "likely": "none"}
+    assert [one for one in told if one.startswith("nothing is shed of likely: pspice drops partial matches, ")]
+    assert shed("auto", texts=(COUNTED,), warn=told.append)._bound(schema)[0].shed == "none"
+    assert "query counted aggregates: with --shed-aggregates" in told[-1]
 
 
 def test_what_was_admitted_gives_the_same_results_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +226,41 @@ def test_models_that_were_trained_can_be_given_again() -> None:
     first = ids(one)
     other = shed("pspice", models=one.models())
     assert ids(other) == first
+
+
+def test_models_of_other_queries_are_refused() -> None:
+    longer = "QUERY abc PATTERN SEQ(A a, B b, C c, D d) WITHIN 300 EVENTS"
+    wider = "QUERY abc PATTERN SEQ(A a, B b, C c) WITHIN 400 EVENTS"
+    other = ABC.replace("QUERY abc", "QUERY other")
+    general = "QUERY abc PATTERN SEQ(A a, (B b | C c), C d) WITHIN 300 EVENTS"
+    whole, partial = shed("auto"), shed("pspice")
+    for one in (whole, partial):
+        next(one.results([stream(9_000)]))
+    for text, told in (
+        (longer, "the model given for query abc is not of this query: it has 4 states, the query 5"),
+        (general, "the model given for query abc is not of this query: it has 4 states, the query"),
+        (wider, "its window is 300 events, the query's 400 events"),
+        (other, "query other has no model among those given, which are of abc"),
+    ):
+        with pytest.raises(InputError, match=told):
+            ids(shed("auto", texts=(text,), models=whole.models()))
+    with pytest.raises(InputError, match="bl goes by models of events, and none is among those given"):
+        ids(shed("bl", models=partial.models()))
+    events = [(key, value) for key, value in whole.models() if b"/events" in key]
+    unknown = "QUERY abc PATTERN SEQ(A a, B b, D d) WITHIN 300 EVENTS"
+    with pytest.raises(InputError, match="its features know no events of type D"):
+        ids(shed("bl", texts=(unknown,), models=events))
+    key, value = whole.models()[0]
+    with pytest.raises(InputError, match="record 1 of the models given: "):
+        ids(shed("auto", models=[(key, value[:-9])]))
+    assert ids(shed("auto", texts=(ABC, other.replace("A a", "D a")), models=[*whole.models(), *renamed(whole)]))
+
+
+def renamed(replay: VirtualReplay) -> list[tuple[bytes, bytes]]:
+    """Its model of transitions as one of a query "other" with as many states and the same window."""
+    (model,) = [decode(value, key=key) for key, value in replay.models() if key == b"abc/transitions"]
+    assert isinstance(model, TransitionModel)
+    return records(replace(model, query="other"))
 
 
 def test_what_cannot_be_replayed_under_a_bound_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Schemas of streams: there, readable, and such that the queries over them hold."""
+"""Schemas of streams: there, readable, and such that the queries over them, and their shedders, hold."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from saffron.cli.queries import bind_text
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema import Schema
 from saffron.errors import QueryError, SchemaError
+from saffron.language.shedding import cannot_act
 
 _INTO = re.compile(r"\bINTO\b", re.IGNORECASE)
 _BROKEN = ("schema", "unknown-schema", "bad-payload")
@@ -57,6 +58,10 @@ def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed:
         )
         return
     stream = plan.stream
+    imprecise = stream in known and bool(known[stream].times)
+    if why := cannot_act(plan, look.queries[name].shed, imprecise=imprecise):  # no command of today adds such a query
+        fix = f"saffron query replace {name} FILE --shed auto"
+        yield warning("queries", f"nothing is shed of it: {why}", f"query {name}", fix)
     if stream not in look.streams:
         fix = f"saffron stream add {stream}, or saffron query remove {name}"
         yield error("schemas", f"query {name} is over stream {stream!r}, which is not there", f"query {name}", fix)

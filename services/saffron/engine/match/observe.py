@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.match.general.watch import DIED, FORKED, Cells
+from saffron.engine.match.kinds import Runs
 from saffron.engine.match.layout import BEGAN, LEFT, LIVED, MET, MOVED, place
 from saffron.engine.match.layout import DIED as DEATHS
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
+from saffron.engine.match.walking import flat_states
+
+
+def states_of(runs: Runs | None) -> int | None:
+    """How many states transitions of these runs have, the match included; None where none are told."""
+    if not isinstance(runs, QueryRuns):
+        return None
+    if runs.watch is not None:
+        return runs.watch.states
+    return flat_states(runs.plan) if runs.program.flat else None
 
 
 def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
@@ -26,17 +37,16 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
         return []
     nanoseconds, standing.nanoseconds = standing.nanoseconds, 0
     if runs.watch is not None:
-        cells, events, lived, states = runs.watch.cells(), runs.watch.events, runs.watch.lived, runs.watch.states
+        cells, events, lived = runs.watch.cells(), runs.watch.events, runs.watch.lived
         runs.watch.clear()
     elif _is_flat(runs):
         cells, events, lived = _since(standing, runs)
-        states = len(runs.plan.components) + 1
     else:
         return []
     shared = {
         "query": standing.name,
         "query_version": standing.version,
-        "states": states,
+        "states": states_of(runs),
         "window": {"size": runs.plan.window.size, "events": runs.plan.window.events},
         "events": events,
         "lived": 0 if runs.plan.window.events else lived,

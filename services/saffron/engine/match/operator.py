@@ -14,7 +14,7 @@ from saffron.engine.match.drops import Drops
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.history import replay_past
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
-from saffron.engine.match.observe import begin_block, end_block, spent, told, transition_rows
+from saffron.engine.match.observe import begin_block, end_block, spent, states_of, told, transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
@@ -102,6 +102,12 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         for standing in self._standing.values():
             if isinstance(standing.runs, QueryRuns) and standing.runs.watch is not None:
                 standing.runs.watch.share(one_in)
+
+    @property
+    def states(self) -> dict[str, int]:
+        """By query how many states its transitions have, the match included; without those that tell of none."""
+        found = {name: states_of(standing.runs) for name, standing in self._standing.items()}
+        return {name: states for name, states in found.items() if states is not None}
 
     @property
     def made(self) -> Sequence[tuple[str, Made]]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.jit import Function, load
 from saffron.engine.match import arithmetic, due, lanes, plain_lanes, runs
-from saffron.engine.match.automaton import State, build, leaves
+from saffron.engine.match.automaton import State, build
 from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import expiry, pending, watched
@@ -26,8 +25,9 @@ from saffron.engine.match.scan import find
 from saffron.engine.match.scan.source import ScanSource
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.match.source import StepSource
+from saffron.engine.match.walking import walks_table
 from saffron.errors import SaffronError
-from saffron.language.plan import MAX_COMPONENTS, Aggregate, Expr, MatchPlan, Strategy
+from saffron.language.plan import MAX_COMPONENTS, Expr, MatchPlan, Strategy
 
 
 @dataclass(frozen=True)
@@ -109,19 +109,13 @@ def compile_program(
         )
         raise SaffronError(message)
     uncounted = derived if counts_events(plan) else frozenset()
-    table = general_too or plan.timeouts or not plan.flat or bool(uncounted) or _uses_own_aggregates(plan)
+    table = general_too or bool(uncounted) or walks_table(plan)
     return _general(plan, compiled, uncounted) if table else _flat(plan, compiled, merges, scans)
 
 
 def counts_events(plan: MatchPlan) -> bool:
     """Whether the query asks which events stand next to each other."""
     return bool({Strategy.STRICT, Strategy.PARTITION} & {plan.strategy, *plan.begins, *plan.continues})
-
-
-def _uses_own_aggregates(plan: MatchPlan) -> bool:
-    """Whether a condition folds a list with a function of the user's."""
-    found = (leaf for check in plan.checks for leaf in leaves(check.expr))
-    return any(isinstance(leaf, Aggregate) and leaf.function not in BUILT_IN for leaf in found)
 
 
 def _flat(plan: MatchPlan, compiled: bool, merges: bool, scans: bool) -> Program:

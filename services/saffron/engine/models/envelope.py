@@ -18,7 +18,8 @@ Version = tuple[int, int]
 
 
 class ModelError(SaffronError):
-    """A model was refused; `reason` is "broken", "incomplete", "older" or "query"; the message is a sentence."""
+    """A model was refused; `reason` is "broken", "incomplete", "older" or "query" (of another one); the message is a
+    sentence."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)

@@ -73,6 +73,15 @@ class TransitionModel:
         """Turns the ms left of a window in time into expected events left; 0 for windows in events."""
         return 0.0 if self.window_events else self.expected_events / self.window_size
 
+    def misfit(self, states: int | None, window: tuple[int, bool]) -> str:
+        """How the query that it was learned of differs from one with so many states (None: not known) and this window
+        (size, whether in events); "" where nothing says that it is another."""
+        if states is not None and states != self.states:
+            return f"it has {self.states} states, the query {states}"
+        if window != (self.window_size, self.window_events):
+            return f"its window is {_said(self.window_size, self.window_events)}, the query's {_said(*window)}"
+        return ""
+
     def probability(self, state: int, remaining: float) -> float:
         """Probability that a partial match in `state` (0-based) completes with `remaining` events left."""
         return markov.lookup(self.completion, self.bin_size, state, remaining)
@@ -218,6 +227,10 @@ def _read_latency(content: Mapping[str, Any], version: Version) -> LatencyModel:
         observations=int(content["observations"]),
         trained_through=offsets_of(content["trained_through"]),
     )
+
+
+def _said(size: int, events: bool) -> str:
+    return f"{size:,} {'events' if events else 'ms'}"
 
 
 def _table(rows: Any, states: int) -> Matrix:

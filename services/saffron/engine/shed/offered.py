@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from saffron.engine.models.envelope import ModelError, Version
 from saffron.engine.models.event_model import EVENTS, EventModel
 from saffron.engine.models.model import TRANSITIONS, LatencyModel, TransitionModel
 from saffron.engine.models.reader import AnyModel, ModelReader
+from saffron.engine.shed.view import View
 
 
 @dataclass
@@ -22,15 +22,15 @@ class Offered:
     refused: dict[str, int] = field(default_factory=dict)
     _reader: ModelReader = field(default_factory=ModelReader)
 
-    def offer(self, key: bytes, value: bytes | None, in_force: Mapping[str, Version]) -> str | None:
-        """A record; returns why it was refused, or None. `in_force`: versions of transition models by query, that
-        none older may follow."""
+    def offer(self, key: bytes, value: bytes | None, view: View) -> str | None:
+        """A record; returns why it was refused, or None. `view`: the queries in force, that models must be of, and the
+        versions of transition models, that none older may follow."""
         try:
             model = self._reader.take(key, value)
             if value is None:
                 self._withdraw(key.decode(errors="replace"))
             elif model is not None:
-                self._take(model, in_force)
+                self._take(model, view)
         except ModelError as error:
             self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
             return str(error)
@@ -43,7 +43,7 @@ class Offered:
         elif kind == EVENTS:
             self.events.pop(query, None)
 
-    def _take(self, model: AnyModel, in_force: Mapping[str, Version]) -> None:
+    def _take(self, model: AnyModel, view: View) -> None:
         if isinstance(model, LatencyModel):
             if model.stream == self.stream:
                 _refuse_older(model, self.latency.version if self.latency else None)
@@ -54,7 +54,9 @@ class Offered:
             self.events[model.query] = model
         else:
             offered = self.transitions.get(model.query)
-            _refuse_older(model, offered.version if offered else in_force.get(model.query))
+            _refuse_older(model, offered.version if offered else view.models.get(model.query))
+            if wrong := view.misfit(model):
+                raise ModelError("query", f"model {model.key.decode()} is of another query: {wrong}")
             self.transitions[model.query] = model
 
 

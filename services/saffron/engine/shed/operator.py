@@ -157,12 +157,13 @@ class ShedderOperator:
         return None
 
     def offer(self, key: bytes | None, value: bytes | None, offset: int) -> str | None:
-        """A record of `models`; returns why it was refused, or None. A refused one leaves the last good model in force.
+        """A record of `models`; returns why it was refused, or None. A refused one leaves the last good model in force:
+        one that is torn, older, or of a query with other states or another window than the one in force.
 
         A transition model comes into force, and is announced, with the next block if its query and version are.
         """
         self._input["models"] = max(self._input["models"], offset + 1)
-        refused = self._offered.offer(key or b"", value, self._view.models)
+        refused = self._offered.offer(key or b"", value, self._view)
         self._detector.model = self._offered.latency
         return refused
 
@@ -296,5 +297,8 @@ class ShedderOperator:
         return model.utility() if model is not None and self._fits(model) else NO_UTILITY
 
     def _fits(self, model: TransitionModel | EventModel) -> bool:
-        """Whether the model was trained on the version of its query that is in force."""
+        """Whether the model was trained on the version of its query that is in force. One that came before its query
+        may be of another of that name."""
+        if isinstance(model, TransitionModel) and self._view.misfit(model):
+            return False
         return self._view.queries.get(model.query) == model.query_version

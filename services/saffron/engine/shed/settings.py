@@ -1,4 +1,4 @@
-"""What a chain's shedder is asked to hold, and by which means: the names of shedders, and the settings of a bound."""
+"""What a chain's shedder is asked to hold: the settings of a bound."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from dataclasses import dataclass, field
 
 from saffron.errors import InputError
 
-BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
-"""They drop partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), or at random (PM-BL)."""
-BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest", "espice", "bl", "e-bl")
-"""They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
-window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
-
 _LEAST_AHEAD, _MOST_AHEAD = 0.08, 0.2
 _STARVED = 0.15
 """Of the time, without work, at which a reader is given as much in advance as there may be."""
 SHED, CATCH_UP = "shed", "catch-up"
 POLICIES = (SHED, CATCH_UP)
+MOST_SEEDS = 1 << 63
+"""As `models.features` has room for."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +49,8 @@ class Overload:
             raise InputError("start and safety lie in (0, 1), and the interval is above 0 ms")
         if not all(0 <= share < 1 for share in (self.exempt, self.spared, self.followed)):
             raise InputError("what is exempt, spared or followed is a share in [0, 1)")
+        if not 0 <= self.seed < MOST_SEEDS:
+            raise InputError(f"a seed is a whole number from 0 to {MOST_SEEDS - 1}, not {self.seed}")
 
     @property
     def horizon(self) -> float:

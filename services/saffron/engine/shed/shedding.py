@@ -281,7 +281,7 @@ class Shedding:
     def _drop_all(self, block: Block, queries: Queries) -> Shed:
         bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
         mask = np.full(len(block.columns), bits, np.uint64) if bits else None
-        return Shed(mask, share=1.0, gone=dict.fromkeys(queries.at_all, 1.0), why="outage")
+        return Shed(mask, share=float(bits > 0), gone=dict.fromkeys(queries.at_all, 1.0), why="outage")
 
 
 def _length(name: str, queries: Queries) -> float:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.engine.aggregates import registered
-from saffron.engine.shed.settings import BY_EVENTS, BY_PARTIAL_MATCHES
+from saffron.engine.match.walking import flat_states, walks_table
+from saffron.engine.models.model import TransitionModel
 from saffron.errors import SaffronError
 from saffron.language import bind
 from saffron.language.plan import MatchPlan, Output, Plan, Strategy
-from saffron.language.shedding import AUTO, NONE, SHEDDERS
+from saffron.language.shedding import AUTO, BY_EVENTS, BY_PARTIAL_MATCHES, NONE, SHEDDERS, has_partial_matches
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,9 @@ class Traits:
     """`shedder`: of SHEDDERS, as its record asks. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
     results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
     where they begin with events; of positions if `counts`, else ms. `replaces`: whether another match may be found,
-    that is none, in the stead of one that lost an event."""
+    that is none, in the stead of one that lost an event. `partial`: whether it has partial matches that an order can
+    drop; what readers count of others are stored events (`language.shedding`). `window`: its size; `states`: of a model
+    of its transitions, where the text alone says; None: not known."""
 
     shedder: str = AUTO
     weight: float = 1.0
@@ -27,11 +30,16 @@ class Traits:
     slide: int | None = None
     counts: bool = False
     replaces: bool = True
+    partial: bool = True
+    window: int | None = None
+    states: int | None = None
 
     @property
     def by(self) -> str:
-        """The shedder that acts on it: an aggregate query is exempt unless one that drops events is named for it."""
-        return NONE if self.aggregate and self.shedder not in BY_EVENTS else self.shedder
+        """The shedder that acts on it. An aggregate query is exempt unless one that drops events is named for it, and
+        any query is if one of partial matches is named for it that has none."""
+        exempt = self.aggregate or (not self.partial and self.shedder in BY_PARTIAL_MATCHES)
+        return NONE if exempt and self.shedder not in BY_EVENTS else self.shedder
 
     @property
     def errors(self) -> float:
@@ -44,7 +52,11 @@ class Traits:
 
     @property
     def drops_partial_matches(self) -> bool:
-        return self.by in (AUTO, *BY_PARTIAL_MATCHES)
+        return self.partial and self.by in (AUTO, *BY_PARTIAL_MATCHES)
+
+    def misfit(self, model: TransitionModel) -> str:
+        """How a model differs from one of this query; "" where nothing says that it is of another."""
+        return "" if self.window is None else model.misfit(self.states, (self.window, self.counts))
 
 
 def traits_of(record: Mapping[str, Any]) -> Traits:
@@ -55,8 +67,18 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
     except (KeyError, SaffronError):
         return Traits(shedder)
-    window, matches = bound.plan.window, isinstance(bound.plan, MatchPlan)
-    return Traits(shedder, bound.weight, not matches, window.slide, window.events, _replaces(bound.plan))
+    plan, window = bound.plan, bound.plan.window
+    return Traits(
+        shedder,
+        bound.weight,
+        aggregate=not isinstance(plan, MatchPlan),
+        slide=window.slide,
+        counts=window.events,
+        replaces=_replaces(plan),
+        partial=has_partial_matches(plan),
+        window=window.size,
+        states=flat_states(plan) if isinstance(plan, MatchPlan) and not walks_table(plan) else None,
+    )
 
 
 def _replaces(plan: Plan) -> bool:

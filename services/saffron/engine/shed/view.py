@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from saffron.engine.events.block import Control
 from saffron.engine.models.envelope import Version
+from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.traits import Traits, traits_of
 
 
@@ -35,7 +36,13 @@ class View:
     def sheddable(self) -> dict[str, tuple[Traits, int]]:
         """The queries that run: name -> (traits, slot)."""
         running = (query for query in self.queries if query not in self.paused)
-        return {query: (self.traits[query], self.slots[query]) for query in running}
+        return {query: (self._traits(query), self.slots[query]) for query in running}
+
+    def misfit(self, model: TransitionModel) -> str:
+        """How a model differs from one of its query in force; "" where it is of this one, or of another version."""
+        if self.queries.get(model.query) != model.query_version:
+            return ""
+        return self.traits[model.query].misfit(model)
 
     def apply(self, control: Control) -> None:
         """Put one control in force; kinds that concern others change nothing."""
@@ -74,6 +81,11 @@ class View:
             dict(body["texts"]),
             body["schema"],
         )
+
+    def _traits(self, query: str) -> Traits:
+        """Over imprecise time no query has partial matches."""
+        imprecise = self.schema is not None and bool(self.schema.get("times"))
+        return replace(self.traits[query], partial=False) if imprecise else self.traits[query]
 
     def _query(self, body: Mapping[str, Any]) -> None:
         name, operation = str(body["name"]), body["op"]

@@ -14,19 +14,21 @@ from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
-from saffron.engine.shed.traits import Traits
+from saffron.engine.shed.traits import traits_of
 from tests.unit.engine.shed.blocks import columns
 
 Load = Callable[[float], float]
 """Load (1: the plant's capacity) at a number of ms."""
 
 BLOCK_MS = 10.0
+TEXT = "PATTERN SEQ(A a, B b) WITHIN 1 minute"
 
 
 @dataclass
 class Plant:
     """One of `opening` events begins a partial match that lives for `window` events; an event costs `base` and `each`
-    for a partial match (ms). `off`: by what factor the model's f is wrong. `jitter`: of a block's cost, relative."""
+    for a partial match (ms). `off`: by what factor the model's f is wrong. `jitter`: of a block's cost, relative.
+    `likely`: the query asks for CONFIDENCE; of the events that it stores instead orders drop none."""
 
     shedder: str
     settings: Overload
@@ -37,6 +39,7 @@ class Plant:
     off: float = 1.0
     jitter: float = 0.0
     seed: int = 0
+    likely: bool = False
     pauses: tuple[tuple[float, float], ...] = ()
     times: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
@@ -59,6 +62,7 @@ class Plant:
         ready, sizes = self._blocks(load, seconds)
         alive: list[tuple[int, int]] = []  # (deadline, how many), the oldest first
         free, seq, announced, pauses = 0.0, 0, 0, list(self.pauses)
+        queries = Queries({"q": traits_of({"name": "q", "text": self._text, "shed": self.shedder})}, {"q": 0}, {})
         for at, size in zip(ready, sizes, strict=True):
             now = max(free, at)
             if pauses and now >= pauses[0][0]:
@@ -71,8 +75,8 @@ class Plant:
             detector.observe({"service": "matcher", "partial_matches": {"q": before}})
             block = Block(columns(seq, size), seq, seq + size, 0)
             since = at - BLOCK_MS
-            shed = shedding.plan(block, now - since, now, Queries({"q": Traits(self.shedder)}, {"q": 0}, {}))
-            for order in shed.orders:
+            shed = shedding.plan(block, now - since, now, queries)
+            for order in () if self.likely else shed.orders:
                 alive = _kept(alive, order["n"])
             gone = 0 if shed.mask is None else int(np.count_nonzero(shed.mask))
             opened = (size - gone) / self.opening
@@ -89,6 +93,10 @@ class Plant:
             self.latencies.append(free - since)
             self.shares.append(shed.share)
             self.kept.append(shed.orders[0]["n"] if shed.orders else None)
+
+    @property
+    def _text(self) -> str:
+        return TEXT + " CONFIDENCE >= 0.5" if self.likely else TEXT
 
     def _blocks(self, load: Load, seconds: float) -> tuple[list[float], list[int]]:
         ready, sizes, left = [], [], 0.0

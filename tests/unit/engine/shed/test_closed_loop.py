@@ -37,6 +37,20 @@ def test_the_bound_holds(shedder: str, load: str, off: float) -> None:
     assert plant.quantile(0.999) < BOUND
 
 
+@pytest.mark.parametrize("load", ["1.2", "2.0", "burst"])
+def test_the_bound_holds_where_only_events_can_be_dropped(load: str) -> None:
+    plant = Plant("auto", Overload(BOUND), jitter=0.1, likely=True)
+    plant.run(LOADS[load], 15)
+    assert plant.quantile(0.999) < BOUND
+    assert not any(plant.kept), "orders that nobody carries out"
+
+
+def test_a_query_on_which_its_shedder_cannot_act_is_exempt() -> None:
+    plant = Plant("pspice", Overload(BOUND), likely=True, pauses=((3_000, 5_000),))
+    plant.run(lambda at: 1.2, 15)
+    assert plant.last_shed() == -1
+
+
 @pytest.mark.parametrize("shedder", ["pspice", "bl", "auto"])
 @pytest.mark.parametrize("high", [1.3, 5.0])
 def test_nothing_is_shed_soon_after_the_load_has_fallen(shedder: str, high: float) -> None:

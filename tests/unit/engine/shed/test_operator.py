@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
-from saffron.engine.events.block import Block
+from saffron.engine.events.block import Block, Control
+from saffron.engine.models.model import TransitionModel
+from saffron.engine.models.trainer import TransitionCounts, train_transitions
 from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
@@ -151,6 +153,41 @@ def test_a_newer_model_replaces_and_an_older_one_is_refused() -> None:
     assert dict(shedder.statistics())["refused_models"] == {"older": 2}
 
 
+REAL = "PATTERN SEQ(A a, B b) WITHIN 4 EVENTS"
+"""What `transition_model` is of."""
+
+
+def of_another(*, states: int = 3, window: int = 4, events: bool = True) -> TransitionModel:
+    counts = TransitionCounts("q", 1, states, window, events)
+    counts.cells = {(state, state + 1): 1 + state for state in range(states - 1)}
+    counts.lived = 0 if events else 1
+    return train_transitions(counts, (1, 9), {})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (of_another(states=5), "it has 5 states, the query 3"),
+        (of_another(window=7), "its window is 7 events, the query's 4 events"),
+        (of_another(events=False), "its window is 4 ms, the query's 4 events"),
+    ],
+)
+def test_a_model_of_another_query_is_refused_and_the_last_good_one_stays(wrong: TransitionModel, told: str) -> None:
+    added = query(0, "add", "q")
+    added = replace(added, body={**added.body, "text": REAL})
+    shedder = operator()
+    shedder.apply(block(0, 5, 0, added), now_ms=0)
+    assert offer(shedder, transition_model("q", (1, 0))) is None
+    assert offer(shedder, wrong, 1) == f"model q/transitions is of another query: {told}"
+    passed = shedder.apply(block(5, 1, 6), now_ms=0)
+    assert body(passed, "model")["version"] == [1, 0]
+    assert dict(shedder.statistics())["refused_models"] == {"query": 1}
+    early = operator()
+    assert offer(early, wrong) is None, "its query is not known yet"
+    assert kinds(early.apply(block(0, 5, 0, added), now_ms=0)) == [(0, "query")]
+    assert kinds(early.apply(block(5, 1, 6), now_ms=0)) == [], "and it is not taken for a model of this one"
+
+
 def test_what_is_no_model_leaves_the_last_good_one_in_force() -> None:
     shedder, _ = with_query()
     offer(shedder, transition_model("q", (1, 0)))
@@ -195,12 +232,12 @@ def test_latency_functions_give_the_detectors_inputs() -> None:
 # ------------------------------------------------------------ under a bound
 
 
-def overloaded(shed: str = "auto", *, model: bool = True) -> list[Block]:
+def overloaded(shed: str = "auto", *before: Control, model: bool = True) -> list[Block]:
     """Blocks that wait for longer and longer, in front of many partial matches of queries q and r."""
     shedder = ShedderOperator(0, "events", Overload(1000.0))
     controls = [replace(one, body={**one.body, "shed": shed}) for one in (query(0, "add", "q"), query(0, "add", "r"))]
     controls[1] = replace(controls[1], body={**controls[1].body, "slot": 1})
-    blocks = [shedder.apply(block(0, 10, 0, *controls), now_ms=0, appended_ms=0)]
+    blocks = [shedder.apply(block(0, 10, 0, *before, *controls), now_ms=0, appended_ms=0)]
     if model:
         offer(shedder, transition_model("q", (1, 4)))
     offer(shedder, latency_model((1, 1), slope=20_000.0))
@@ -234,6 +271,13 @@ def test_events_are_dropped_for_their_queries_only() -> None:
     for passed in overloaded("none")[1:]:
         assert passed.columns.dropped is None
         assert "keep" not in [control.kind for control in passed.controls]
+
+
+@pytest.mark.parametrize(("times", "orders"), [({}, True), ({"A": "uniform"}, False)])
+def test_over_imprecise_time_there_are_no_partial_matches_to_drop(times: dict[str, str], orders: bool) -> None:
+    schema = Control(0, "schema", {"schema": {"kinds": {}, "types": {"A": []}, "required": {}, "times": times}})
+    found = [control.kind for passed in overloaded("auto", schema, model=False) for control in passed.controls]
+    assert ("keep" in found) is orders
 
 
 def test_what_is_decided_does_not_depend_on_the_machine() -> None:

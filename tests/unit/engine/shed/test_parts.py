@@ -283,6 +283,8 @@ def test_a_split_follows_what_is_known_now() -> None:
 
 MATCH = "PATTERN SEQ(A a, B b) WITHIN 1 hour WEIGHT 3"
 TREND = "RETURN COUNT(*) PATTERN A+ WITHIN 1 hour"
+LIKELY = "PATTERN SEQ(A a, B b) WITHIN 1 hour CONFIDENCE >= 0.5"
+GRAPHS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 1 hour OUTPUT COMPRESSED"
 
 
 @pytest.mark.parametrize(
@@ -295,12 +297,17 @@ TREND = "RETURN COUNT(*) PATTERN A+ WITHIN 1 hour"
         (TREND, "auto", False, False),
         (TREND, "pspice", False, False),
         (TREND, "gspice-h", True, False),
+        (LIKELY, "auto", True, False),
+        (LIKELY, "pspice", False, False),
+        (GRAPHS, "auto", True, False),
+        (GRAPHS, "bl", True, False),
     ],
 )
 def test_a_record_says_what_a_query_may_lose(text: str, shed: str, events: bool, partial: bool) -> None:
     traits = traits_of({"name": "q", "text": text, "shed": shed})
     assert (traits.drops_events, traits.drops_partial_matches) == (events, partial)
     assert traits.weight == (3.0 if text == MATCH else 1.0)
+    assert (traits.by == "none") is not (events or partial), "else it counts as exempt"
 
 
 def test_what_does_not_bind_is_shed_like_any_other() -> None:
@@ -333,6 +340,7 @@ def test_a_start_with_a_backlog_is_an_outage() -> None:
         ({"bound": 0.0}, "above 0 ms"),
         ({"bound": 1.0, "policy": "wait"}, "shed or catch-up, not 'wait'"),
         ({"bound": 1.0, "start": 1.0}, r"lie in \(0, 1\)"),
+        ({"bound": 1.0, "seed": -1}, "a seed is a whole number from 0 to 9223372036854775807, not -1"),
         ({"bound": 1.0, "exempt": -0.1}, r"exempt, spared or followed is a share in \[0, 1\)"),
     ],
 )
