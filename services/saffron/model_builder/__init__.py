@@ -6,6 +6,7 @@ rows       what Spark computes: observations of a batch, summed
 feature_rows, feature_book    the same two of what events were good for, by their features
 books      what is kept from batch to batch: counts, offsets, what was published; query_book: of one query
 store      the books' files in the checkpoint: batch B always starts from the file of B - 1
+policy, due    when a model is worth publishing: the numbers, and what is judged by them
 batch      one batch: books forward, train, publish
 job        the streaming query, started again when the broker was away
 main       wiring, metrics, health, signals

@@ -59,7 +59,7 @@ class Books:
                 self.refused += row.messages
         for book in self.queries.values():
             while book.counts.observations > MOST_OBSERVATIONS:
-                book.counts.halve()
+                book.halve()
         self._halve_latencies()
         self._forget()
 

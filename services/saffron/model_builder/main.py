@@ -16,8 +16,9 @@ from saffron.engine.models.event_model import EVENTS, EventModel
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.reader import AnyModel
 from saffron.errors import DeniedError, LogError
-from saffron.model_builder.batch import Batches, Done, Policy
+from saffron.model_builder.batch import Batches, Done
 from saffron.model_builder.job import Job, Source
+from saffron.model_builder.policy import Policy
 from saffron.model_builder.publisher import Publisher, newest_epoch
 from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError

@@ -12,7 +12,8 @@ from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.model import LatencyModel, TransitionModel
 from saffron.engine.models.reader import AnyModel
 from saffron.errors import LogError
-from saffron.model_builder.batch import Batches, Policy
+from saffron.model_builder.batch import Batches
+from saffron.model_builder.policy import Policy
 from saffron.model_builder.rows import MESSAGE, PROCESSING, TRANSITION, Row
 from saffron.model_builder.store import Store, StoreError
 

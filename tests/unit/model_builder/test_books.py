@@ -124,9 +124,7 @@ def test_what_was_not_observed_for_longest_is_forgotten(monkeypatch: pytest.Monk
 
 def test_json_keeps_everything() -> None:
     books = books_of(row(kind=MESSAGE), row(), row(query="r", in_events=False), latency(a=3, count=2, load=6, time=9))
-    books.queries["q"].published = books.queries["q"].counts.matrix()
-    books.queries["q"].published_window = 12.5
-    books.queries["q"].published_times = (1.5, 0.0, 3.0)
+    books.queries["q"].publish((1.5, 0.0, 3.0))
     times = [row(kind=SAMPLE, time=7), row(kind=TIMED, count=5, total=5 << 70)]
     books.add(0, [*times, row(kind=PRODUCT, c=0, d=1, total=25), row(kind=PRODUCT, c=0, d=0, total=1 << 90)])
     books.streams["events"].published = [1.0, 2.5, -1.0, -1.0]

@@ -14,7 +14,7 @@ from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.reader import AnyModel, ModelReader, records
-from saffron.model_builder.batch import Batches, Policy
+from saffron.model_builder.batch import Batches
 from saffron.model_builder.books import Books
 from saffron.model_builder.feature_book import STALE_BATCHES
 from saffron.model_builder.feature_rows import (
@@ -29,6 +29,7 @@ from saffron.model_builder.feature_rows import (
     VECTOR,
     FeatureRow,
 )
+from saffron.model_builder.policy import Policy
 from saffron.model_builder.store import Store
 
 SPEC = FeatureSpec(known=(("A",), ("B",)))

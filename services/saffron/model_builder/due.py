@@ -1,0 +1,74 @@
+"""Whether a model is worth publishing: what is counted now against what the one in force rests on.
+
+Judged in each batch that brought something, so cheap things come first, and tables are computed only where counts have
+changed by more than chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saffron.engine.models.drift import distribution_drift, expectation_drift, is_beyond_chance, matrix_drift
+from saffron.engine.models.feature_counts import WEIGHT
+from saffron.engine.models.trainer import TransitionCounts, chain_of
+from saffron.model_builder.feature_book import FeatureBook
+from saffron.model_builder.policy import Policy
+from saffron.model_builder.query_book import QueryBook
+
+_FEW = 50
+"""Observations of which twice as many still say nothing."""
+
+
+def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> bool:
+    """Of a model of partial matches; `times`: ns of an event met, by state, as the counts have it."""
+    counts, in_force = query.counts, query.in_force
+    if not counts.is_trainable or counts.met < policy.observations:
+        return False
+    if in_force is None or not in_force.is_trainable or _have_grown(counts, in_force, policy):
+        return True
+    if have_moved([counts.expected_events()], [in_force.expected_events()], policy.moved):
+        return True
+    if have_moved(_shares(times), _shares(query.published_times), policy.slower):
+        return True
+    return is_beyond_chance(counts.cells, in_force.cells) and _has_drifted(counts, in_force, policy)
+
+
+def is_event_due(book: FeatureBook, policy: Policy) -> bool:
+    """Of a model of what events are worth."""
+    counts = book.counts
+    matches = sum(sum(half.matches.lists().values()) for half in counts.halves)
+    if counts.observations < policy.events or matches < policy.matches * WEIGHT:
+        return False
+    if book.published is None or counts.observations >= policy.more * book.observed:
+        return True
+    return distribution_drift(book.occurrences(), book.published) >= policy.shifted
+
+
+def have_moved(values: Sequence[float], before: Sequence[float], share: float) -> bool:
+    """Whether one of the values has changed by more than a share of it, or there are others."""
+    if len(values) != len(before):
+        return True
+    return any(abs(new - old) > share * max(abs(old), 1e-9) for new, old in zip(values, before, strict=True))
+
+
+def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
+    """Whether there are `more` times as many observations: of all partial matches, or of those in one state, which may
+    be reached long after the others."""
+    if counts.met >= policy.more * in_force.met:
+        return True
+    states = zip(counts.met_by_state()[1:], in_force.met_by_state()[1:], strict=True)
+    return any(now >= policy.more * max(before, _FEW) for now, before in states)
+
+
+def _has_drifted(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
+    """By the matrix (P6), or by what it is for: what is expected of partial matches, all but those of state 0."""
+    now, before = chain_of(counts), chain_of(in_force)
+    if matrix_drift(now.matrix, before.matrix) >= policy.drift:
+        return True
+    return expectation_drift(now.expected[:, 1:], before.expected[:, 1:]) >= policy.expected
+
+
+def _shares(times: Sequence[float]) -> list[float]:
+    """Times by their mean, those that hardly count left out: what tells whether utilities have moved."""
+    mean = sum(times) / max(1, len(times))
+    return [max(time, mean / 10) / mean for time in times] if mean > 0 else []

@@ -1,0 +1,31 @@
+"""When a model is trained and published: the numbers, one place for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When a model is trained and published.
+
+    `observations`: eta, events that partial matches of a query must have met before its first model. Of what has
+    changed by more than chance `drift` is the mean squared error of the transition matrix against the one in use from
+    which on a new model is published (P6), and `expected` the relative change of what is expected of some partial match
+    that is worth one: matrices may be near each other whose powers are not.
+    `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model;
+    `slower`: of what an event takes in one state against others.
+    `events`, `matches`: events of a query, and matches, from which on a model says what they are worth; then a new
+    one when the distribution of their features has moved by `shifted` (total variation).
+    `more`: a model of either kind is made anew when there are so many times as many observations.
+    """
+
+    observations: int = 1000
+    drift: float = 1e-5
+    expected: float = 0.1
+    moved: float = 0.05
+    slower: float = 0.5
+    events: int = 2000
+    matches: int = 20
+    shifted: float = 0.1
+    more: float = 2.0

@@ -1,0 +1,62 @@
+"""How far counts have moved from those of a model (P6, G8), and whether chance explains it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from saffron.engine.models.drift import distribution_drift, expectation_drift, is_beyond_chance, matrix_drift
+
+
+def test_of_matrices_it_is_the_mean_squared_error() -> None:
+    one = np.array([[0.5, 0.5], [0.0, 1.0]])
+    other = np.array([[0.3, 0.7], [0.0, 1.0]])
+    assert matrix_drift(one, other) == pytest.approx(0.02)
+    assert matrix_drift(one, one) == 0.0
+    assert matrix_drift(one, np.eye(3)) == float("inf")
+
+
+def test_of_expectations_it_is_the_largest_relative_change_of_one_that_counts() -> None:
+    table = np.array([[0.1, 0.4], [0.2, 0.8]])
+    assert expectation_drift(table, table) == 0.0
+    assert expectation_drift(table * [1.0, 1.5], table) == pytest.approx(0.5)
+    assert expectation_drift(np.array([[1e-9, 0.5]]), np.array([[1e-8, 0.5]])) < 1e-4, "that is nothing"
+    assert expectation_drift(table, 0 * table) > 100
+    assert expectation_drift(0 * table, 0 * table) == 0.0
+    assert expectation_drift(table, table[:1]) == float("inf")
+
+
+def test_the_distribution_of_keys_moves_by_the_share_of_events_that_changed() -> None:
+    assert distribution_drift({1: 3, 2: 1}, {1: 30, 2: 10}) == 0.0
+    assert distribution_drift({1: 1}, {2: 5}) == 1.0
+    assert distribution_drift({1: 1, 2: 3}, {1: 3, 2: 1}) == pytest.approx(0.5)
+    assert distribution_drift({1: 1, 3: 1}, {1: 4}) == pytest.approx(0.5)
+    assert (distribution_drift({}, {}), distribution_drift({}, {1: 1}), distribution_drift({1: 1}, {})) == (0, 1, 1)
+
+
+def test_what_chance_explains_is_not_taken_for_a_change() -> None:
+    rng = np.random.default_rng(7)
+    for p in (1e-4, 1e-3, 0.3):
+        found = [moved(rng, p, p, 5_000) for _ in range(400)]
+        assert not any(found)
+
+
+@pytest.mark.parametrize("p", [1e-3, 0.3])
+def test_what_chance_does_not_explain_is_taken_for_one(p: float) -> None:
+    rng = np.random.default_rng(7)
+    assert all(moved(rng, p, 3 * p, 20_000) for _ in range(400))
+
+
+def test_a_state_that_says_nothing_of_before_or_since_says_nothing_of_a_change() -> None:
+    assert not is_beyond_chance({}, {})
+    assert not is_beyond_chance({(1, 1): 500, (2, 3): 900}, {(1, 1): 500})
+
+
+def moved(rng: np.random.Generator, p: float, then: float, events: int) -> bool:
+    """Of eight states that advanced with probability p in 20,000 events, and then with another in `events`."""
+    counts, in_use = {}, {}
+    for state in range(8):
+        before, since = int(rng.binomial(20_000, p)), int(rng.binomial(events, then))
+        in_use |= {(state, state): 20_000 - before, (state, state + 1): before}
+        counts |= {(state, state): 20_000 - before + events - since, (state, state + 1): before + since}
+    return is_beyond_chance(counts, in_use)
