@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from saffron.engine.models.drift import distribution_drift, expectation_drift, is_beyond_chance, matrix_drift
+from saffron.engine.models.ages import population
+from saffron.engine.models.drift import (
+    distribution_drift,
+    expectation_drift,
+    is_beyond_chance,
+    matrix_drift,
+    mean_drift,
+)
 from saffron.engine.models.feature_counts import WEIGHT
-from saffron.engine.models.trainer import TransitionCounts, chain_of
+from saffron.engine.models.trainer import TransitionCounts, chain_of, expected_by_age
 from saffron.model_builder.feature_book import FeatureBook
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.query_book import QueryBook
 
 _FEW = 50
 """Observations of which twice as many still say nothing."""
+_SINCE = 1.1
+"""So many times as many partial matches must have been followed for it to be computed anew what age adds."""
 
 
 def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> bool:
@@ -30,7 +39,9 @@ def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> 
         return True
     if have_moved(_shares(times), _shares(query.published_times), policy.slower):
         return True
-    return is_beyond_chance(counts.cells, in_force.cells) and _has_drifted(counts, in_force, policy)
+    if is_beyond_chance(counts.cells, in_force.cells) and _has_drifted(counts, in_force, policy):
+        return True
+    return _has_aged(counts, in_force, policy)
 
 
 def is_event_due(book: FeatureBook, policy: Policy) -> bool:
@@ -53,11 +64,11 @@ def have_moved(values: Sequence[float], before: Sequence[float], share: float) -
 
 def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
     """Whether there are `more` times as many observations: of all partial matches, or of those in one state, which may
-    be reached long after the others."""
+    be reached long after the others, or of those that were followed, which come when their windows end."""
     if counts.met >= policy.more * in_force.met:
         return True
-    states = zip(counts.met_by_state()[1:], in_force.met_by_state()[1:], strict=True)
-    return any(now >= policy.more * max(before, _FEW) for now, before in states)
+    now, before = ([*one.met_by_state()[1:], one.follows] for one in (counts, in_force))
+    return any(n >= policy.more * max(m, _FEW) for n, m in zip(now, before, strict=True))
 
 
 def _has_drifted(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
@@ -66,6 +77,14 @@ def _has_drifted(counts: TransitionCounts, in_force: TransitionCounts, policy: P
     if matrix_drift(now.matrix, before.matrix) >= policy.drift:
         return True
     return expectation_drift(now.expected[:, 1:], before.expected[:, 1:]) >= policy.expected
+
+
+def _has_aged(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
+    """By what age adds, which is as before where hardly any partial match was followed since."""
+    seen = population(counts.followed, counts.states)
+    if not len(seen) or counts.follows < _SINCE * max(in_force.follows, _FEW):
+        return False
+    return mean_drift(expected_by_age(counts), expected_by_age(in_force), seen) >= policy.aged
 
 
 def _shares(times: Sequence[float]) -> list[float]:

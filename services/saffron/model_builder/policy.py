@@ -13,6 +13,7 @@ class Policy:
     changed by more than chance `drift` is the mean squared error of the transition matrix against the one in use from
     which on a new model is published (P6), and `expected` the relative change of what is expected of some partial match
     that is worth one: matrices may be near each other whose powers are not.
+    `aged`: relative change of what is expected by age, of all partial matches together, that is worth a new model.
     `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model;
     `slower`: of what an event takes in one state against others.
     `events`, `matches`: events of a query, and matches, from which on a model says what they are worth; then a new
@@ -23,6 +24,7 @@ class Policy:
     observations: int = 1000
     drift: float = 1e-5
     expected: float = 0.1
+    aged: float = 0.2
     moved: float = 0.05
     slower: float = 0.5
     events: int = 2000

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from saffron.engine.models.ages import A_BIN, AGES, FOLDS, SHARES
 from saffron.engine.models.model import TransitionModel
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.trainer import TransitionCounts, chain_of, train_transitions
 from saffron.model_builder import due
 from saffron.model_builder.batch import train
 from saffron.model_builder.books import Books
 from saffron.model_builder.policy import Policy
-from saffron.model_builder.rows import TRANSITION, Row
+from saffron.model_builder.rows import FOLLOWED, TRANSITION, Row
 
 STATES, WINDOW, EACH, RARE = 11, 8000, 200, 1e-3
 """A batch has `EACH` observations of each of ten states, each of which advances with probability `RARE`."""
 BASE = Row("t", 0, TRANSITION, "q", 1, "events", STATES, WINDOW, True, 0, 0, 0, 0, 0, 1, 10)
+STATE, EVERY = 5, range(FOLDS * AGES)
+"""The state of partial matches that are followed, and all ages at which they are noted."""
 Advanced = Iterable[int]
 
 
@@ -39,6 +42,15 @@ class Builder:
         for _ in range(batches):
             self.batch(rows_of(self.rng.binomial(EACH, p, STATES - 1).tolist()))
 
+    def follow(self, batches: int, likely: Callable[[int], bool]) -> None:
+        """Ten partial matches of each age that were followed: those of a `likely` one match as the chain has it,
+        others a tenth as often."""
+        chance = np.repeat(chain_of(truth(RARE)).expected[:, STATE], A_BIN)
+        for _ in range(batches):
+            found = [self.rng.binomial(10, chance[age % AGES] * (1.0 if likely(age) else 0.1)) for age in EVERY]
+            sums = [(age, int(n) * SHARES) for age, n in zip(EVERY, found, strict=True)]
+            self.batch([replace(BASE, kind=FOLLOWED, a=STATE, b=age, count=10, time=n) for age, n in sums])
+
     @property
     def in_force(self) -> float:
         """What it says of a partial match that has just begun."""
@@ -53,12 +65,16 @@ def rows_of(advanced: Advanced) -> list[Row]:
     return rows
 
 
-def true(p: float) -> float:
+def truth(p: float) -> TransitionCounts:
     counts = TransitionCounts("q", 1, STATES, WINDOW, True)
     for state in range(STATES - 1):
         counts.add(state, state, round(1e9 * (1 - p)))
         counts.add(state, state + 1, round(1e9 * p))
-    return train_transitions(counts, (1, 0), {}).probability(1, WINDOW)
+    return counts
+
+
+def true(p: float) -> float:
+    return train_transitions(truth(p), (1, 0), {}).probability(1, WINDOW)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -106,3 +122,36 @@ def test_no_table_is_computed_where_nothing_has_changed(monkeypatch: pytest.Monk
     builder.observe(64, RARE)
     monkeypatch.setattr(due, "chain_of", lambda counts: pytest.fail("computed"))
     builder.observe(30, RARE)
+
+
+# ------------------------------------------------------------ what age adds
+
+
+def test_what_age_adds_is_published_though_the_matrix_stays_as_it_is() -> None:
+    """Partial matches are followed to the end of their windows: where these are long the matrix is known by then."""
+    builder = Builder()
+    builder.observe(64, RARE)
+    count = len(builder.published)
+    assert not len(builder.published[-1].lift)
+    builder.follow(1, lambda age: age % 2 == 1)
+    assert len(builder.published) == count + 1
+    lift = builder.published[-1].lift[STATE]
+    assert lift[-31::2].mean() > 1.5 * lift[-32::2].mean()
+
+
+def test_factors_that_stay_as_they_are_are_published_when_twice_as_many_were_followed() -> None:
+    builder = Builder()
+    builder.observe(64, RARE)
+    count = len(builder.published)
+    builder.follow(32, lambda age: age % 2 == 1)
+    assert len(builder.published) - count <= 1 + np.log2(32) + 2
+
+
+def test_factors_that_have_moved_are_published_before() -> None:
+    builder = Builder()
+    builder.observe(64, RARE)
+    builder.follow(16, lambda age: age % 2 == 1)
+    count, before = len(builder.published), builder.published[-1].lift[STATE]
+    builder.follow(8, lambda age: age % 2 == 0)
+    assert len(builder.published) > count
+    assert builder.published[-1].lift[STATE, -32::2].mean() > 2 * before[-32::2].mean()

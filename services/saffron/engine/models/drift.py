@@ -45,6 +45,12 @@ def expectation_drift(expected: Matrix, in_use: Matrix) -> float:
     return float((np.abs(expected - in_use) / np.maximum(in_use, _NEGLIGIBLE * most)).max())
 
 
+def mean_drift(expected: Matrix, in_use: Matrix, seen: Matrix) -> float:
+    """How far expectations by age [m, AGES] have moved, relative to those in use: all partial matches together, as many
+    of each as were `seen`."""
+    return float((seen * np.abs(expected - in_use)).sum() / max((seen * in_use).sum(), 1e-12))
+
+
 def is_beyond_chance(counts: Cells, in_use: Cells) -> bool:
     """Whether transitions since have other shares than those `in_use`, which are part of `counts`.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from saffron.engine.models.ages import AGES, FOLDS, by_left, lifts, population
+from saffron.engine.models.ages import A_BIN, AGES, FOLDS, by_left, lifts, population
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.latency import fit
 from saffron.engine.models.markov import (
@@ -57,6 +57,11 @@ class TransitionCounts:
     def met(self) -> int:
         """Events met by partial matches: all but those of state 0, in which nothing is bound yet."""
         return sum(self.met_by_state()[1:])
+
+    @property
+    def follows(self) -> int:
+        """Notes of partial matches that were followed to the end of their windows."""
+        return sum(number for number, _ in self.followed.values())
 
     @property
     def forks(self) -> bool:
@@ -191,11 +196,23 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
         matches=chain.matches,
         remaining_ns=_remaining(counts, chain),
         met=tuple(counts.met_by_state()),
-        lift=_lift(counts, chain),
+        lift=lift_of(counts, chain),
         seen=population(counts.followed, counts.states),
         observations=counts.observations,
         trained_through=trained_through,
     )
+
+
+def lift_of(counts: TransitionCounts, chain: Chain) -> Matrix:
+    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
+    return lifts(counts.followed, chain.expected, most=MOST if counts.forks else 1.0)
+
+
+def expected_by_age(counts: TransitionCounts) -> Matrix:
+    """[m, AGES]: matches expected of a partial match of each age, by the chain and what age adds."""
+    chain = chain_of(counts)
+    by_chain, lift = np.repeat(chain.expected.T, A_BIN, axis=1), lift_of(counts, chain)
+    return by_chain * lift if len(lift) else by_chain
 
 
 def train_latency(
@@ -216,8 +233,3 @@ def _remaining(counts: TransitionCounts, chain: Chain) -> Matrix:
     if not times:
         return np.zeros((0, counts.states))
     return remaining_time_table(chain.succession, np.array(times), chain.bin_size, len(chain.completion))
-
-
-def _lift(counts: TransitionCounts, chain: Chain) -> Matrix:
-    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
-    return lifts(counts.followed, chain.expected, most=MOST if counts.forks else 1.0)

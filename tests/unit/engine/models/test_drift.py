@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saffron.engine.models.drift import distribution_drift, expectation_drift, is_beyond_chance, matrix_drift
+from saffron.engine.models.drift import (
+    distribution_drift,
+    expectation_drift,
+    is_beyond_chance,
+    matrix_drift,
+    mean_drift,
+)
 
 
 def test_of_matrices_it_is_the_mean_squared_error() -> None:
@@ -24,6 +30,13 @@ def test_of_expectations_it_is_the_largest_relative_change_of_one_that_counts() 
     assert expectation_drift(table, 0 * table) > 100
     assert expectation_drift(0 * table, 0 * table) == 0.0
     assert expectation_drift(table, table[:1]) == float("inf")
+
+
+def test_of_expectations_by_age_it_is_the_change_of_all_partial_matches_as_they_were_seen() -> None:
+    seen = np.array([[3.0, 1.0], [0.0, 4.0]])
+    before, after = np.array([[0.2, 0.4], [9.0, 0.5]]), np.array([[0.4, 0.2], [1.0, 0.5]])
+    assert mean_drift(before, before, seen) == 0.0
+    assert mean_drift(after, before, seen) == pytest.approx((3 * 0.2 + 0.2) / 3.0)
 
 
 def test_the_distribution_of_keys_moves_by_the_share_of_events_that_changed() -> None:
