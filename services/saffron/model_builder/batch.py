@@ -1,4 +1,4 @@
-"""One batch: books forward, models trained where they have moved, published, and the books kept.
+"""One batch: books forward, old counts halved, models trained where they have moved, published, and the books kept.
 
 The books are kept before the models are published: whatever kills the job in between, the batch is done again from the
 same books with the same records, and publishes the same bytes under the same version.
@@ -14,9 +14,11 @@ from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.trainer import train_latency, train_transitions
-from saffron.model_builder.books import Bins, Books, LatencyBook
+from saffron.model_builder.books import Books
+from saffron.model_builder.decay import decay
 from saffron.model_builder.due import have_moved, is_event_due, is_partial_due
 from saffron.model_builder.feature_rows import FeatureRow
+from saffron.model_builder.latency_book import Bins, LatencyBook
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.rows import Row
 from saffron.model_builder.store import Store
@@ -50,6 +52,7 @@ class Batches:
         refused = books.refused
         given = list(rows)
         books.add(batch, given, features)
+        decay(books, self._policy)
         models = train(books, (self._epoch, batch), self._policy)
         self._store.keep(books)
         self._publish(models)
@@ -72,13 +75,13 @@ def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
                 stream, _sums(latency.processing), _sums(latency.shedding), version, books.offsets
             )
             values = _values(functions, latency)
-            if have_moved(values, latency.published, policy.moved):
+            if latency.since_halved == 0 or have_moved(values, latency.published, policy.moved):
                 latency.published = values
                 models.append(functions)
     for _, book in sorted(books.features.held.items()):
         if book.touched == books.batch and is_event_due(book, policy):
             models.append(train_events(book.counts, book.spec, version, books.offsets))
-            book.published, book.observed = book.occurrences(), book.counts.observations
+            book.in_force = book.basis()
     return models
 
 

@@ -6,7 +6,7 @@ changed by more than chance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from saffron.engine.models.ages import population
 from saffron.engine.models.drift import (
@@ -16,11 +16,13 @@ from saffron.engine.models.drift import (
     matrix_drift,
     mean_drift,
 )
-from saffron.engine.models.feature_counts import WEIGHT
 from saffron.engine.models.trainer import TransitionCounts, chain_of, expected_by_age
 from saffron.model_builder.feature_book import FeatureBook
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.query_book import QueryBook
+
+ByKey = Mapping[int, int]
+"""key of features -> count."""
 
 _FEW = 50
 """Observations of which twice as many still say nothing."""
@@ -31,9 +33,14 @@ _SINCE = 1.1
 def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> bool:
     """Of a model of partial matches; `times`: ns of an event met, by state, as the counts have it."""
     counts, in_force = query.counts, query.in_force
-    if not counts.is_trainable or counts.met < policy.observations:
+    if not policy.is_enough(counts):
         return False
-    if in_force is None or not in_force.is_trainable or _have_grown(counts, in_force, policy):
+    if (
+        in_force is None
+        or query.since_halved == 0
+        or not in_force.is_trainable
+        or _have_grown(counts, in_force, policy)
+    ):
         return True
     if have_moved([counts.expected_events()], [in_force.expected_events()], policy.moved):
         return True
@@ -46,13 +53,15 @@ def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> 
 
 def is_event_due(book: FeatureBook, policy: Policy) -> bool:
     """Of a model of what events are worth."""
-    counts = book.counts
-    matches = sum(sum(half.matches.lists().values()) for half in counts.halves)
-    if counts.observations < policy.events or matches < policy.matches * WEIGHT:
+    if not policy.is_enough_of_events(book.counts):
         return False
-    if book.published is None or counts.observations >= policy.more * book.observed:
+    now, in_force = book.basis(), book.in_force
+    if in_force is None or book.since_halved == 0 or now.observed >= policy.more * in_force.observed:
         return True
-    return distribution_drift(book.occurrences(), book.published) >= policy.shifted
+    one, other = book.counts.halves
+    return _has_shifted(now.occurrences, in_force.occurrences, (one.occurrences, other.occurrences), policy) or (
+        _has_shifted(now.contributions, in_force.contributions, (one.contributions, other.contributions), policy)
+    )
 
 
 def have_moved(values: Sequence[float], before: Sequence[float], share: float) -> bool:
@@ -60,6 +69,13 @@ def have_moved(values: Sequence[float], before: Sequence[float], share: float) -
     if len(values) != len(before):
         return True
     return any(abs(new - old) > share * max(abs(old), 1e-9) for new, old in zip(values, before, strict=True))
+
+
+def _has_shifted(now: ByKey, in_force: ByKey, halves: tuple[ByKey, ByKey], policy: Policy) -> bool:
+    """By shares of keys. Chance moves two halves apart, in clumps as observations come, by twice as much as it moves
+    a whole from a good part of it."""
+    moved = distribution_drift(now, in_force)
+    return moved >= policy.shifted and moved > distribution_drift(*halves)
 
 
 def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:

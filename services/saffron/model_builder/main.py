@@ -88,7 +88,8 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
                 interval_ms=settings.model_interval_ms,
                 features=topics.observations_features,
             )
-            job = Job(spark, source, Batches(store, epoch, publisher.publish, Policy()), desk.done)
+            policy = Policy(half_life=settings.model_half_life_batches)
+            job = Job(spark, source, Batches(store, epoch, publisher.publish, policy), desk.done)
             _on_signal(lambda *_: stop.set())
             status = _run(job, check, desk, stop)
             spark.stop()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.trainer import TransitionCounts
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -17,7 +20,10 @@ class Policy:
     `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model;
     `slower`: of what an event takes in one state against others.
     `events`, `matches`: events of a query, and matches, from which on a model says what they are worth; then a new
-    one when the distribution of their features has moved by `shifted` (total variation).
+    one when the distribution of their features, or that of what they contribute, has moved by `shifted` (total
+    variation), and by more than the two halves of observations differ.
+    `half_life`: batches with observations after which what was observed before counts half; then a model is made anew
+    in any case.
     `more`: a model of either kind is made anew when there are so many times as many observations.
     """
 
@@ -31,3 +37,13 @@ class Policy:
     matches: int = 20
     shifted: float = 0.1
     more: float = 2.0
+    half_life: int = 360
+
+    def is_enough(self, counts: TransitionCounts, times: int = 1) -> bool:
+        """Whether there is what a model of partial matches needs, or so many times as much."""
+        return counts.is_trainable and counts.met >= times * self.observations
+
+    def is_enough_of_events(self, counts: FeatureCounts, times: int = 1) -> bool:
+        """The same of a model of events."""
+        matches = sum(sum(half.matches.lists().values()) for half in counts.halves)
+        return counts.observations >= times * self.events and matches >= times * self.matches * WEIGHT

@@ -19,13 +19,15 @@ class QueryBook:
 
     `in_force` is what its counts were, without samples of times, and `published_times` ns of an event met by state;
     None and empty while there is none. What is forgotten of the counts is forgotten of `in_force`, too, so that it
-    stays part of them, and what is more in the counts came since.
+    stays part of them, and what is more in the counts came since. `since_halved`: batches that added to them since half
+    was forgotten.
     """
 
     counts: TransitionCounts
     touched: int
     in_force: TransitionCounts | None = None
     published_times: tuple[float, ...] = ()
+    since_halved: int = 0
 
     def add(self, row: Row) -> bool:
         """Apply a row of this query and version; False if it is no good, which changes nothing."""
@@ -56,6 +58,7 @@ class QueryBook:
     def halve(self) -> None:
         """Forget half of everything."""
         self.counts.halve()
+        self.since_halved = 0
         if self.in_force is not None:
             self.in_force.halve()
 
@@ -100,6 +103,7 @@ class QueryBook:
             "touched": self.touched,
             "in_force": None if self.in_force is None else _sums(self.in_force),
             "published_times": self.published_times,
+            "since_halved": self.since_halved,
         }
 
     @classmethod
@@ -114,6 +118,7 @@ class QueryBook:
             body["touched"],
             None if in_force is None else _with_sums(empty, in_force),
             tuple(body["published_times"]),
+            body.get("since_halved", 0),
         )
 
 

@@ -14,6 +14,7 @@ from saffron.engine.models.trainer import TransitionCounts, chain_of, train_tran
 from saffron.model_builder import due
 from saffron.model_builder.batch import train
 from saffron.model_builder.books import Books
+from saffron.model_builder.decay import decay
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.rows import FOLLOWED, TRANSITION, Row
 
@@ -28,14 +29,16 @@ Advanced = Iterable[int]
 class Builder:
     """The books and what is published of them, batch by batch."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, half_life: int = 10_000) -> None:
+        self.policy = Policy(half_life=half_life)
         self.books = Books()
         self.published: list[TransitionModel] = []
         self.rng = np.random.default_rng(seed)
 
     def batch(self, rows: Iterable[Row]) -> None:
         self.books.add(self.books.batch + 1, rows)
-        models = train(self.books, (1, self.books.batch), Policy())
+        decay(self.books, self.policy)
+        models = train(self.books, (1, self.books.batch), self.policy)
         self.published += [model for model in models if isinstance(model, TransitionModel)]
 
     def observe(self, batches: int, p: float) -> None:
@@ -155,3 +158,22 @@ def test_factors_that_have_moved_are_published_before() -> None:
     builder.follow(8, lambda age: age % 2 == 0)
     assert len(builder.published) > count
     assert builder.published[-1].lift[STATE, -32::2].mean() > 2 * before[-32::2].mean()
+
+
+# ------------------------------------------------------------ history
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_changed_stream_is_followed_within_two_half_lives_however_long_it_was_another(seed: int) -> None:
+    builder = Builder(seed, half_life=100)
+    builder.observe(2000, RARE)
+    builder.observe(200, 2 * RARE)
+    forward = builder.published[-1].matrix.diagonal(1)
+    assert forward.mean() == pytest.approx(1.75 * RARE, rel=0.1), "three quarters of what is remembered are of now"
+
+
+def test_once_in_a_half_life_a_model_is_made_anew_in_any_case() -> None:
+    builder = Builder(half_life=16)
+    builder.observe(160, RARE)
+    versions = [model.version[1] for model in builder.published]
+    assert {15, 31, 47, 63, 79, 95, 111, 127, 143, 159} <= set(versions)

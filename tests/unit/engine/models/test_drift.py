@@ -67,7 +67,8 @@ def test_a_state_that_says_nothing_of_before_or_since_says_nothing_of_a_change()
 
 def moved(rng: np.random.Generator, p: float, then: float, events: int) -> bool:
     """Of eight states that advanced with probability p in 20,000 events, and then with another in `events`."""
-    counts, in_use = {}, {}
+    counts: dict[tuple[int, int], int] = {}
+    in_use: dict[tuple[int, int], int] = {}
     for state in range(8):
         before, since = int(rng.binomial(20_000, p)), int(rng.binomial(events, then))
         in_use |= {(state, state): 20_000 - before, (state, state + 1): before}
