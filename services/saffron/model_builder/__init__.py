@@ -10,6 +10,7 @@ decay      what is older than a half-life counts half
 store      the books' files in the checkpoint: batch B always starts from the file of B - 1
 policy, due    when a model is worth publishing: the numbers, and what is judged by them
 batch      one batch: books forward, train, publish
+withdrawals    models of queries that were removed are withdrawn
 job        the streaming query, started again when the broker was away
 main       wiring, metrics, health, signals
 """

@@ -27,6 +27,10 @@ Publish = Callable[[Sequence[AnyModel]], None]
 """Writes models and returns when the log has them."""
 
 
+Removed = Callable[[], frozenset[str]]
+"""Names of queries that were removed."""
+
+
 @dataclass(frozen=True)
 class Done:
     """What a batch did."""
@@ -40,8 +44,11 @@ class Done:
 class Batches:
     """Carries out batches of one checkpoint."""
 
-    def __init__(self, store: Store, epoch: int, publish: Publish, policy: Policy) -> None:
+    def __init__(
+        self, store: Store, epoch: int, publish: Publish, policy: Policy, removed: Removed = frozenset
+    ) -> None:
         self._store = store
+        self._removed = removed
         self._epoch = epoch
         self._publish = publish
         self._policy = policy
@@ -52,6 +59,7 @@ class Batches:
         refused = books.refused
         given = list(rows)
         books.add(batch, given, features)
+        books.remove(self._removed())
         decay(books, self._policy)
         models = train(books, (self._epoch, batch), self._policy)
         self._store.keep(books)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,12 @@ class Books:
             while book.counts.observations > MOST_OBSERVATIONS:
                 book.halve()
         self._forget()
+
+    def remove(self, names: Collection[str]) -> None:
+        """Forget these queries: one of the same name that is added later starts anew."""
+        for name in names:
+            self.queries.pop(name, None)
+            self.features.held.pop(name, None)
 
     def _reached(self, topic: str, partition: int, next_offset: int) -> None:
         parts = self.offsets.setdefault(topic, {})
