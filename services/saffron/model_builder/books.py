@@ -46,6 +46,7 @@ class Books:
             if not self._add(row):
                 self.refused += row.messages
         for book in self.queries.values():
+            book.close()
             while book.counts.observations > MOST_OBSERVATIONS:
                 book.halve()
         self._forget()

@@ -46,7 +46,7 @@ def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> 
         return True
     if have_moved(_shares(times), _shares(query.published_times), policy.slower):
         return True
-    if is_beyond_chance(counts.cells, in_force.cells) and _has_drifted(counts, in_force, policy):
+    if is_beyond_chance(counts.cells, in_force.cells, query.clumps.size) and _has_drifted(counts, in_force, policy):
         return True
     return _has_aged(counts, in_force, policy)
 

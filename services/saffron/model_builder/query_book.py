@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.engine.models.bodies import costs_body, costs_of
+from saffron.engine.models.drift import Cells, Clumps
 from saffron.engine.models.observations import FORKED
 from saffron.engine.models.trainer import TransitionCounts
 from saffron.engine.models.transition_costs import TransitionCosts
@@ -20,7 +21,7 @@ class QueryBook:
     `in_force` is what its counts were, without samples of times, and `published_times` ns of an event met by state;
     None and empty while there is none. What is forgotten of the counts is forgotten of `in_force`, too, so that it
     stays part of them, and what is more in the counts came since. `since_halved`: batches that added to them since half
-    was forgotten.
+    was forgotten. `batch`: transitions of the batch that is being added, `clumps`: what batches before tell of chance.
     """
 
     counts: TransitionCounts
@@ -28,17 +29,14 @@ class QueryBook:
     in_force: TransitionCounts | None = None
     published_times: tuple[float, ...] = ()
     since_halved: int = 0
+    batch: dict[tuple[int, int], int] = field(default_factory=dict)
+    clumps: Clumps = field(default_factory=Clumps)
 
     def add(self, row: Row) -> bool:
         """Apply a row of this query and version; False if it is no good, which changes nothing."""
         counts = self.counts
         if row.kind == TRANSITION:
-            return (
-                row.a is not None
-                and row.b is not None
-                and row.count is not None
-                and counts.add(row.a, row.b, row.count)
-            )
+            return self._add_transition(row)
         if row.kind in (SAMPLE, TIMED, PRODUCT):
             return self._add_times(row)
         if row.kind == FOLLOWED:
@@ -46,6 +44,12 @@ class QueryBook:
         counts.events += row.count or 0
         counts.lived += row.time or 0
         return True
+
+    def close(self) -> None:
+        """The batch is whole."""
+        if self.batch:
+            self.clumps.add(self.batch)
+            self.batch = {}
 
     def publish(self, times: tuple[float, ...]) -> None:
         """A model of the counts as they are now is in force; `times`: what an event takes by state."""
@@ -58,9 +62,16 @@ class QueryBook:
     def halve(self) -> None:
         """Forget half of everything."""
         self.counts.halve()
+        self.clumps.halve()
         self.since_halved = 0
         if self.in_force is not None:
             self.in_force.halve()
+
+    def _add_transition(self, row: Row) -> bool:
+        if row.a is None or row.b is None or row.count is None or not self.counts.add(row.a, row.b, row.count):
+            return False
+        self.batch[row.a, row.b] = self.batch.get((row.a, row.b), 0) + row.count
+        return True
 
     def _add_times(self, row: Row) -> bool:
         costs, one, other = self.counts.costs, self._cell(row.a, row.b), self._cell(row.c, row.d)
@@ -104,6 +115,7 @@ class QueryBook:
             "in_force": None if self.in_force is None else _sums(self.in_force),
             "published_times": self.published_times,
             "since_halved": self.since_halved,
+            "clumps": [self.clumps.statistic, self.clumps.freedom, _cells(self.clumps.latest)],
         }
 
     @classmethod
@@ -119,6 +131,7 @@ class QueryBook:
             None if in_force is None else _with_sums(empty, in_force),
             tuple(body["published_times"]),
             body.get("since_halved", 0),
+            clumps=_clumps(*body.get("clumps", (0.0, 0.0, ()))),
         )
 
 
@@ -127,7 +140,7 @@ def _sums(counts: TransitionCounts) -> dict[str, Any]:
     return {
         "events": counts.events,
         "lived": counts.lived,
-        "cells": [[*cell, count] for cell, count in sorted(counts.cells.items())],
+        "cells": _cells(counts.cells),
         "followed": [[*cell, *sums] for cell, sums in sorted(counts.followed.items())],
     }
 
@@ -137,7 +150,19 @@ def _with_sums(empty: TransitionCounts, body: Mapping[str, Any]) -> TransitionCo
         empty,
         events=body["events"],
         lived=body["lived"],
-        cells={(source, target): count for source, target, count in body["cells"]},
+        cells=_cells_of(body["cells"]),
         followed={(state, age): (n, found) for state, age, n, found in body.get("followed", ())},
         costs=TransitionCosts(),
     )
+
+
+def _clumps(statistic: float, freedom: float, latest: Iterable[Sequence[int]]) -> Clumps:
+    return Clumps(_cells_of(latest), statistic, freedom)
+
+
+def _cells(cells: Cells) -> list[list[int]]:
+    return [[*cell, count] for cell, count in sorted(cells.items())]
+
+
+def _cells_of(body: Iterable[Sequence[int]]) -> dict[tuple[int, int], int]:
+    return {(source, target): count for source, target, count in body}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from saffron.engine.models.drift import (
+    Clumps,
     distribution_drift,
     expectation_drift,
     is_beyond_chance,
@@ -61,8 +62,27 @@ def test_what_chance_does_not_explain_is_taken_for_one(p: float) -> None:
 
 
 def test_a_state_that_says_nothing_of_before_or_since_says_nothing_of_a_change() -> None:
-    assert not is_beyond_chance({}, {})
-    assert not is_beyond_chance({(1, 1): 500, (2, 3): 900}, {(1, 1): 500})
+    assert not is_beyond_chance({}, {}, 1.0)
+    assert not is_beyond_chance({(1, 1): 500, (2, 3): 900}, {(1, 1): 500}, 1.0)
+
+
+@pytest.mark.parametrize("size", [1, 10, 50])
+@pytest.mark.parametrize("p", [1e-3, 0.3])
+def test_clumps_are_found_in_the_differences_of_batches_and_a_change_is_none(size: int, p: float) -> None:
+    rng = np.random.default_rng(size)
+    clumps = Clumps()
+    for batch in range(400):
+        found = size * rng.binomial(1000 // size, p if batch < 200 else 2 * p, 8)
+        cells = {(state, state): 1000 - n for state, n in enumerate(found.tolist())}
+        clumps.add(cells | {(state, state + 1): n for state, n in enumerate(found.tolist()) if n})
+    assert clumps.size == pytest.approx(size, rel=0.2)
+
+
+def test_the_first_batches_of_a_stream_that_changes_are_not_taken_for_clumps() -> None:
+    clumps = Clumps()
+    for forward in (200, 800, 500):
+        clumps.add({(0, 0): 1000 - forward, (0, 1): forward, (1, 1): 500, (1, 2): 500})
+    assert clumps.size < 3
 
 
 def moved(rng: np.random.Generator, p: float, then: float, events: int) -> bool:
@@ -73,4 +93,4 @@ def moved(rng: np.random.Generator, p: float, then: float, events: int) -> bool:
         before, since = int(rng.binomial(20_000, p)), int(rng.binomial(events, then))
         in_use |= {(state, state): 20_000 - before, (state, state + 1): before}
         counts |= {(state, state): 20_000 - before + events - since, (state, state + 1): before + since}
-    return is_beyond_chance(counts, in_use)
+    return is_beyond_chance(counts, in_use, 1.0)
