@@ -46,6 +46,8 @@ def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> 
         return True
     if have_moved(_shares(times), _shares(query.published_times), policy.slower):
         return True
+    if matrix_drift(counts.matrix(), in_force.matrix()) >= policy.drift:
+        return True
     if is_beyond_chance(counts.cells, in_force.cells, query.clumps.size) and _has_drifted(counts, in_force, policy):
         return True
     return _has_aged(counts, in_force, policy)
@@ -88,11 +90,9 @@ def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Po
 
 
 def _has_drifted(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """By the matrix (P6), or by what it is for: what is expected of partial matches, all but those of state 0."""
-    now, before = chain_of(counts), chain_of(in_force)
-    if matrix_drift(now.matrix, before.matrix) >= policy.drift:
-        return True
-    return expectation_drift(now.expected[:, 1:], before.expected[:, 1:]) >= policy.expected
+    """By what the matrix is for: what is expected of partial matches, all but those of state 0."""
+    now, before = (chain_of(one).expected[:, 1:] for one in (counts, in_force))
+    return expectation_drift(now, before) >= policy.expected
 
 
 def _has_aged(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:

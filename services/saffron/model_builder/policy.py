@@ -12,10 +12,10 @@ from saffron.engine.models.trainer import TransitionCounts
 class Policy:
     """When a model is trained and published.
 
-    `observations`: eta, events that partial matches of a query must have met before its first model. Of what has
-    changed by more than chance `drift` is the mean squared error of the transition matrix against the one in use from
-    which on a new model is published (P6), and `expected` the relative change of what is expected of some partial match
-    that is worth one: matrices may be near each other whose powers are not.
+    `observations`: eta, events that partial matches of a query must have met before its first model. `drift`: mean
+    squared error of the transition matrix against the one in use from which on a new model is published (P6).
+    `expected`: relative change of what is expected of some partial match that is worth one, where transitions have
+    changed by more than chance: matrices may be near each other whose powers are not.
     `aged`: relative change of what is expected by age, of all partial matches together, that is worth a new model.
     `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model;
     `slower`: of what an event takes in one state against others.

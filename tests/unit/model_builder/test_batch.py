@@ -97,6 +97,14 @@ def test_only_what_has_moved_is_published_again(store: Store, topic: Topic) -> N
     assert job.run(3, []).models == ()
 
 
+def test_a_matrix_that_has_moved_by_the_papers_measure_is_published_whatever_explains_it(
+    store: Store, topic: Topic
+) -> None:
+    job = batches(store, topic)
+    job.run(0, counts(200, 800))
+    assert len(job.run(1, counts(70, 150)).models) == 1
+
+
 @pytest.mark.parametrize("half_life", [1, 2, 360])
 @pytest.mark.parametrize("failures", [1, 3])
 def test_a_batch_done_again_counts_once_and_publishes_the_same_bytes(
