@@ -83,6 +83,7 @@ class Bench:
         self.reader.assign({TopicPartition(self.topics.models, 0): 0})
         self.store = Store(settings.data / "model-builder" / "checkpoint")
         self.models: list[tuple[AnyModel, bytes, bytes]] = []
+        self.withdrawn: set[bytes] = set()
         self.parts = ModelReader()
         self.sent: dict[tuple[int, int], int] = {}
         self.times = TransitionCosts()
@@ -157,7 +158,9 @@ class Bench:
         while not reached():
             for record in self.reader.poll(100, 0.1):
                 assert record.key is not None
-                assert record.value is not None
+                if record.value is None:
+                    self.withdrawn.add(record.key)
+                    continue
                 model = self.parts.take(record.key, record.value)
                 assert model is not None, "these are small enough for one part"
                 self.models.append((model, record.key, record.value))
@@ -251,6 +254,7 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     assert books.refused > 0
     check_what_is_published(bench)
     check_the_outside(bench)
+    check_removal(bench)
     assert bench.end() == 0
     assert bench.child is not None
     assert not processes.of_session(bench.child.pid)
@@ -296,3 +300,13 @@ def check_the_outside(bench: Bench) -> None:
     newest = bench.newest(TransitionModel)
     assert newest is not None
     assert status["model up"] == list(newest.version)
+
+
+def check_removal(bench: Bench) -> None:
+    """Models of a removed query are withdrawn, and only those."""
+    assert not bench.withdrawn
+    bench.producer.send(bench.topics.queries, 0, None, key=b"up")
+    bench.producer.flush(10.0)
+    bench.until("withdrawal", lambda: len(bench.withdrawn) > 1)
+    assert bench.withdrawn == {b"up/transitions", b"up/events"}
+    bench.until("word of it", lambda: orjson.loads(bench.page("readyz"))["model up"] == "withdrawn")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,28 +10,16 @@ from saffron.engine.models.trainer import TransitionCounts
 from saffron.model_builder.feature_book import FeatureBook, FeatureBooks
 from saffron.model_builder.feature_rows import MESSAGE as FEATURE_MESSAGE
 from saffron.model_builder.feature_rows import FeatureRow
+from saffron.model_builder.latency_book import LatencyBook
 from saffron.model_builder.query_book import QueryBook
 from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, Row
 
 MOST_OBSERVATIONS = 1 << 32
-"""Where a query's counts pass this they are halved: what is older weighs less, and sums stay far from overflow."""
+"""Where a query's counts pass this they are halved, whatever their age: sums stay far from overflow."""
 MOST_QUERIES = 1000
 """Queries remembered; beyond it those not observed for longest are forgotten."""
 MOST_FEATURES = 64
 """The same of those whose events are remembered by features."""
-
-Bins = dict[int, list[int]]
-"""bin of partial matches -> [events, load, nanoseconds]."""
-
-
-@dataclass
-class LatencyBook:
-    """One stream: sums for f and g, the last batch that had any, and the function values published last."""
-
-    processing: Bins = field(default_factory=dict)
-    shedding: Bins = field(default_factory=dict)
-    touched: int = -1
-    published: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -58,10 +46,16 @@ class Books:
             if not self._add(row):
                 self.refused += row.messages
         for book in self.queries.values():
+            book.close()
             while book.counts.observations > MOST_OBSERVATIONS:
-                book.counts.halve()
-        self._halve_latencies()
+                book.halve()
         self._forget()
+
+    def remove(self, names: Collection[str]) -> None:
+        """Forget these queries: one of the same name that is added later starts anew."""
+        for name in names:
+            self.queries.pop(name, None)
+            self.features.held.pop(name, None)
 
     def _reached(self, topic: str, partition: int, next_offset: int) -> None:
         parts = self.offsets.setdefault(topic, {})
@@ -101,19 +95,9 @@ class Books:
         if row.stream is None or row.a is None or row.count is None or row.load is None or row.time is None:
             return False
         book = self.streams.setdefault(row.stream, LatencyBook())
-        bins = book.processing if row.kind == PROCESSING else book.shedding
-        sums = bins.setdefault(row.a, [0, 0, 0])
-        for index, number in enumerate((row.count, row.load, row.time)):
-            sums[index] += number
+        book.add(row.kind, row.a, (row.count, row.load, row.time))
         book.touched = self.batch
         return True
-
-    def _halve_latencies(self) -> None:
-        for book in self.streams.values():
-            for bins in (book.processing, book.shedding):
-                for sums in bins.values():
-                    while max(sums) > 1 << 52:
-                        sums[:] = [number // 2 for number in sums]
 
     def _forget(self) -> None:
         for names in (self.queries, self.streams):
@@ -130,15 +114,7 @@ class Books:
             "offsets": self.offsets,
             "refused": self.refused,
             "queries": [book.body() for _, book in sorted(self.queries.items())],
-            "streams": {
-                name: {
-                    "processing": _bins_body(book.processing),
-                    "shedding": _bins_body(book.shedding),
-                    "touched": book.touched,
-                    "published": book.published,
-                }
-                for name, book in self.streams.items()
-            },
+            "streams": {name: book.body() for name, book in self.streams.items()},
             "features": [book.body() for _, book in sorted(self.features.held.items())],
         }
 
@@ -146,18 +122,7 @@ class Books:
     def of(cls, body: Mapping[str, Any]) -> Books:
         """The books whose `body` this is."""
         queries = [QueryBook.of(one) for one in body["queries"]]
-        streams = {
-            name: LatencyBook(_bins(one["processing"]), _bins(one["shedding"]), one["touched"], one["published"])
-            for name, one in body["streams"].items()
-        }
+        streams = {name: LatencyBook.of(one) for name, one in body["streams"].items()}
         named = {book.counts.query: book for book in queries}
         features = FeatureBooks({book.counts.query: book for book in map(FeatureBook.of, body["features"])})
         return cls(body["batch"], body["offsets"], named, streams, body["refused"], features)
-
-
-def _bins_body(bins: Bins) -> list[list[int]]:
-    return [[key, *sums] for key, sums in sorted(bins.items())]
-
-
-def _bins(body: Iterable[list[int]]) -> Bins:
-    return {key: sums for key, *sums in body}

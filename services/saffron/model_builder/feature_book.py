@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -35,16 +35,26 @@ STALE_BATCHES = 30
 _LARGEST = 1 << 64
 
 
+@dataclass(frozen=True)
+class Basis:
+    """What a model of events rests on: occurrences and contributions (in parts, see `WEIGHT`) by key, `observed` events
+    in all."""
+
+    occurrences: Mapping[int, int]
+    contributions: Mapping[int, int]
+    observed: int
+
+
 @dataclass
 class FeatureBook:
-    """One query under one specification. `published`: occurrences by key that the model rests on; None: there is none.
-    `observed`: how many events that were."""
+    """One query under one specification. `in_force`: what the model published last rests on; None: there is none.
+    `since_halved`: batches that added to it since half of it was forgotten."""
 
     counts: FeatureCounts
     spec: FeatureSpec
     touched: int
-    published: dict[int, int] | None = None
-    observed: int = 0
+    in_force: Basis | None = None
+    since_halved: int = 0
 
     def add(self, batch: int, rows: Sequence[FeatureRow]) -> None:
         """Rows of this book's query, version and specification."""
@@ -54,29 +64,43 @@ class FeatureBook:
             for content in _contents(own):
                 self.counts.add({**self._identity(), **content}, half)
         while self.counts.observations > MOST_EVENTS or self._most_keys() > MOST_KEYS:
-            self.counts.halve()
+            self.halve()
 
-    def occurrences(self) -> dict[int, int]:
-        """Of both halves."""
-        return self.counts.whole().occurrences
+    def halve(self) -> None:
+        """Forget half of everything. Of what the model in force rests on keys are only compared by their shares."""
+        self.counts.halve()
+        self.since_halved = 0
+        if self.in_force is not None:
+            self.in_force = replace(self.in_force, observed=self.in_force.observed // 2)
+
+    def basis(self) -> Basis:
+        """What a model of the counts as they are now rests on."""
+        occurrences, contributions = (
+            _together(getattr(half, name) for half in self.counts.halves) for name in ("occurrences", "contributions")
+        )
+        return Basis(occurrences, contributions, sum(occurrences.values()))
 
     def body(self) -> dict[str, Any]:
         """Everything, JSON-able."""
-        published = None if self.published is None else {str(key): n for key, n in sorted(self.published.items())}
         return {
             "counts": features_body(self.counts),
             "spec": self.spec.body(),
             "touched": self.touched,
-            "published": published,
-            "observed": self.observed,
+            "in_force": None if self.in_force is None else _basis_body(self.in_force),
+            "since_halved": self.since_halved,
         }
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> FeatureBook:
-        """The book whose `body` this is."""
-        published = None if body["published"] is None else {int(key): n for key, n in body["published"].items()}
-        spec = FeatureSpec.of(body["spec"])
-        return cls(features_of(body["counts"]), spec, body["touched"], published, body["observed"])
+        """The book whose `body` this is. Of older builders' books it is not known what the model in force rests on."""
+        spec, in_force = FeatureSpec.of(body["spec"]), body.get("in_force")
+        return cls(
+            features_of(body["counts"]),
+            spec,
+            body["touched"],
+            None if in_force is None else _basis_of(in_force),
+            body.get("since_halved", 0),
+        )
 
     def _identity(self) -> dict[str, Any]:
         return {"query": self.counts.query, "query_version": self.counts.query_version, "spec": self.counts.spec}
@@ -122,6 +146,29 @@ class FeatureBooks:
             return None
         made = self.held[query] = FeatureBook(FeatureCounts(query, version, spec), found, batch)
         return made
+
+
+def _together(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for one in counts:
+        for key, count in one.items():
+            found[key] = found.get(key, 0) + count
+    return found
+
+
+def _basis_body(basis: Basis) -> dict[str, Any]:
+    return {
+        "occurrences": {str(key): count for key, count in sorted(basis.occurrences.items())},
+        "contributions": {str(key): parts for key, parts in sorted(basis.contributions.items())},
+        "observed": basis.observed,
+    }
+
+
+def _basis_of(body: Mapping[str, Any]) -> Basis:
+    occurrences, contributions = (
+        {int(key): count for key, count in body[name].items()} for name in ("occurrences", "contributions")
+    )
+    return Basis(occurrences, contributions, body["observed"])
 
 
 def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:

@@ -7,20 +7,24 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
+from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import EVENTS, EventModel
-from saffron.engine.models.model import TransitionModel
+from saffron.engine.models.model import TRANSITIONS, TransitionModel
 from saffron.engine.models.reader import AnyModel
 from saffron.errors import DeniedError, LogError
-from saffron.model_builder.batch import Batches, Done, Policy
+from saffron.model_builder.batch import Batches, Done
 from saffron.model_builder.job import Job, Source
+from saffron.model_builder.policy import Policy
 from saffron.model_builder.publisher import Publisher, newest_epoch
 from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
+from saffron.model_builder.withdrawals import Withdrawals
 from saffron.runtime.config import Settings
 from saffron.runtime.health import Health, HealthServer
 from saffron.runtime.kafka_log import connect
@@ -44,6 +48,8 @@ from saffron.spark.session import open_session
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.5
+_PARTS = ("epoch", "batch")
+"""Of a version."""
 _AGAIN_SECONDS = 2.0
 """Pause before a query that failed is started again: the broker may be on its way back."""
 
@@ -75,8 +81,10 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
         try:
             store = Store(checkpoint)
             observed = topics.observations_transitions, topics.observations_latency, topics.observations_features
-            check = partial(require_readable, log, settings.group("model-builder-rights"), observed)
-            epoch = store.open(int(time.time() * 1000), _newest_epoch(log, topics.models, check, desk.health))
+            read = *observed, topics.queries
+            check = partial(require_readable, log, settings.group("model-builder-rights"), read)
+            newest, withdrawals = _once_readable(log, topics, check, desk.health)
+            epoch = store.open(int(time.time() * 1000), newest)
             spark = open_session(jvm, session_settings(Path(folder), local=not jvm.submitted))
             source = Source(
                 bootstrap=settings.bootstrap,
@@ -87,9 +95,12 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
                 interval_ms=settings.model_interval_ms,
                 features=topics.observations_features,
             )
-            job = Job(spark, source, Batches(store, epoch, publisher.publish, Policy()), desk.done)
+            policy = Policy(half_life=settings.model_half_life_batches)
+            batches = Batches(store, epoch, publisher.publish, policy, lambda: withdrawals.removed)
+            job = Job(spark, source, batches, desk.done)
             _on_signal(lambda *_: stop.set())
-            status = _run(job, check, desk, stop)
+            with closing(withdrawals):
+                status = _run(job, check, withdrawals, desk, stop)
             spark.stop()
             return status
         except SystemExit:
@@ -100,16 +111,17 @@ def _serve(settings: Settings, log: Log, desk: Desk, stop: threading.Event) -> i
             publisher.close()
 
 
-def _newest_epoch(log: Log, topic: str, check: Callable[[], None], health: Health) -> int:
-    """That of the models in the topic, once all can be read that is needed: the JVM that runs by now is worth the wait.
-    `check`: LogError where something else cannot be.
+def _once_readable(log: Log, topics: Topics, check: Callable[[], None], health: Health) -> tuple[int, Withdrawals]:
+    """The newest epoch of the models, and who withdraws them, once all can be read that is needed: the JVM that runs by
+    now is worth the wait. `check`: LogError where something else cannot be.
     """
     while True:
         try:
-            newest = newest_epoch(log, topic)
+            newest = newest_epoch(log, topics.models)
             check()
+            withdrawals = Withdrawals(log, topics)
             health.done("log")
-            return newest
+            return newest, withdrawals
         except LogError as error:
             _LOG.warning("model-builder: %s; trying again in %g s", error, _AGAIN_SECONDS)
             health.waiting("log", str(error))
@@ -133,13 +145,14 @@ def _leave(number: int, frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _run(job: Job, check: Callable[[], None], desk: Desk, stop: threading.Event) -> int:
+def _run(job: Job, check: Callable[[], None], withdrawals: Withdrawals, desk: Desk, stop: threading.Event) -> int:
     """Keep the query running until told to stop. `check`: tells more of what Kafka denies than Spark does."""
     job.start()
     desk.health.done("start")
     while not stop.wait(_LOOK_SECONDS):
         failure = job.failure()
         if failure is None:
+            _withdraw(withdrawals, desk)
             desk.look(job)
             continue
         if isinstance(failure, StoreError):
@@ -155,6 +168,13 @@ def _run(job: Job, check: Callable[[], None], desk: Desk, stop: threading.Event)
     return 0
 
 
+def _withdraw(withdrawals: Withdrawals, desk: Desk) -> None:
+    try:
+        desk.withdrawn(withdrawals.step())
+    except LogError as error:
+        _LOG.warning("models of removed queries could not be withdrawn, trying again: %s", error)
+
+
 class Desk:
     """What the outside is told: health, metrics, log."""
 
@@ -164,7 +184,7 @@ class Desk:
         self._group = group
         metrics.add(RESTARTS, 0)
         metrics.add(MODEL_BATCHES, 0)
-        self._published: dict[str, float] = {}
+        self._published: dict[str, tuple[float, Version]] = {}
 
     def done(self, done: Done) -> None:
         """After a batch (in Spark's callback thread)."""
@@ -172,19 +192,28 @@ class Desk:
         self.metrics.add(MODEL_INPUT_REFUSED, done.refused)
         for model in done.models:
             name = _name(model)
-            self._published[name] = time.monotonic()
-            epoch, batch = model.version
-            self.metrics.set(MODEL_VERSION, epoch, name, "epoch")
-            self.metrics.set(MODEL_VERSION, batch, name, "batch")
-            self.health.detail(f"model {name}", [epoch, batch])
+            self._published[name] = time.monotonic(), model.version
+            self.health.detail(f"model {name}", list(model.version))
             _LOG.info("model of %s: version %s, %d observations", name, list(model.version), model.observations)
+
+    def withdrawn(self, keys: Sequence[bytes]) -> None:
+        """Records of models with these keys stand no more."""
+        for key in keys:
+            name = key.decode(errors="replace").removesuffix(f"/{TRANSITIONS}")
+            if self._published.pop(name, None) is not None:
+                self.health.detail(f"model {name}", "withdrawn")
+                _LOG.info("model of %s: withdrawn, for the query was removed", name)
 
     def look(self, job: Job) -> None:
         """Twice a second: the loop turns; how far the query is, and how old the models are."""
         self.health.beat()
         now = time.monotonic()
-        for name, since in list(self._published.items()):
-            self.metrics.set(MODEL_AGE, now - since, name)
+        published = dict(self._published)
+        self.metrics.replace(MODEL_AGE, {(name,): now - since for name, (since, _) in published.items()})
+        parts = (
+            (name, *part) for name, (_, version) in published.items() for part in zip(_PARTS, version, strict=True)
+        )
+        self.metrics.replace(MODEL_VERSION, {(name, part): number for name, part, number in parts})
         progress = job.progress()
         if progress is not None:
             self.metrics.set(MODEL_INPUT_RATE, progress.rows_per_second)

@@ -123,6 +123,12 @@ class Settings:
     session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)
     transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)
     model_interval_ms: int = _setting(10_000, "time between two batches of the model builder", 100)
+    model_half_life_batches: int = _setting(
+        360,
+        "batches of the model builder (an hour of them, where one comes every 10 s) after which what was observed"
+        " before counts half; as often models are made anew in any case",
+        1,
+    )
     spark_jars: str = _setting("", "jars of Spark's Kafka connector, comma separated; empty: resolved into the cache")
     aggregates: str = _setting(
         "", "modules, comma separated, that register aggregates when imported (@saffron.aggregate)"

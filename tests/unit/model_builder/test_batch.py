@@ -12,7 +12,8 @@ from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.model import LatencyModel, TransitionModel
 from saffron.engine.models.reader import AnyModel
 from saffron.errors import LogError
-from saffron.model_builder.batch import Batches, Policy
+from saffron.model_builder.batch import Batches
+from saffron.model_builder.policy import Policy
 from saffron.model_builder.rows import MESSAGE, PROCESSING, TRANSITION, Row
 from saffron.model_builder.store import Store, StoreError
 
@@ -63,8 +64,8 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def batches(store: Store, topic: Topic, observations: int = 10) -> Batches:
-    return Batches(store, 1000, topic.publish, Policy(observations=observations))
+def batches(store: Store, topic: Topic, observations: int = 10, half_life: int = 360) -> Batches:
+    return Batches(store, 1000, topic.publish, Policy(observations=observations, half_life=half_life))
 
 
 def test_a_batch_publishes_versions_of_its_own_number(store: Store, topic: Topic) -> None:
@@ -96,21 +97,41 @@ def test_only_what_has_moved_is_published_again(store: Store, topic: Topic) -> N
     assert job.run(3, []).models == ()
 
 
+def test_a_matrix_that_has_moved_by_the_papers_measure_is_published_whatever_explains_it(
+    store: Store, topic: Topic
+) -> None:
+    job = batches(store, topic)
+    job.run(0, counts(200, 800))
+    assert len(job.run(1, counts(70, 150)).models) == 1
+
+
+@pytest.mark.parametrize("half_life", [1, 2, 360])
 @pytest.mark.parametrize("failures", [1, 3])
-def test_a_batch_done_again_counts_once_and_publishes_the_same_bytes(store: Store, topic: Topic, failures: int) -> None:
-    first, second = counts(20, 80) + latencies(2000), counts(90, 10, offset=20)
+def test_a_batch_done_again_counts_once_and_publishes_the_same_bytes(
+    store: Store, topic: Topic, failures: int, half_life: int
+) -> None:
+    """And forgets once: the job starts anew from its checkpoint each time."""
+    given = [
+        counts(20, 81) + latencies(2000),
+        counts(90, 11, offset=20),
+        counts(70, 31, offset=30) + latencies(90_001),
+        counts(1, 400, offset=40),
+    ]
     undisturbed = Topic()
     calm = Store(store.checkpoint / "calm")
     calm.open(1000, -1)
-    for number, rows in enumerate((first, second)):
-        batches(calm, undisturbed).run(number, rows)
-    for number, rows in enumerate((first, second)):
+    calmly = batches(calm, undisturbed, half_life=half_life)
+    for number, rows in enumerate(given):
+        calmly.run(number, rows)
+    for number, rows in enumerate(given):
         topic.fail = failures
         for _ in range(failures):
             with pytest.raises(LogError):
-                batches(store, topic).run(number, rows)
-        batches(store, topic).run(number, rows)
-        batches(store, topic).run(number, rows)  # killed behind the publication, before Spark's commit
+                batches(store, topic, half_life=half_life).run(number, rows)
+        batches(store, topic, half_life=half_life).run(number, rows)
+        batches(store, topic, half_life=half_life).run(
+            number, rows
+        )  # killed behind the publication, before Spark's commit
     assert list(dict.fromkeys(topic.written())) == undisturbed.written()
     found, expected = store.newest(), calm.newest()
     assert found is not None

@@ -10,7 +10,8 @@ import pytest
 
 from saffron.engine.models.trainer import TransitionCounts
 from saffron.model_builder import books as module
-from saffron.model_builder.books import Books, LatencyBook
+from saffron.model_builder.books import Books
+from saffron.model_builder.latency_book import LatencyBook
 from saffron.model_builder.query_book import QueryBook
 from saffron.model_builder.rows import MESSAGE, PROCESSING, PRODUCT, REFUSED, SAMPLE, SHEDDING, TIMED, TRANSITION, Row
 
@@ -124,9 +125,7 @@ def test_what_was_not_observed_for_longest_is_forgotten(monkeypatch: pytest.Monk
 
 def test_json_keeps_everything() -> None:
     books = books_of(row(kind=MESSAGE), row(), row(query="r", in_events=False), latency(a=3, count=2, load=6, time=9))
-    books.queries["q"].published = books.queries["q"].counts.matrix()
-    books.queries["q"].published_window = 12.5
-    books.queries["q"].published_times = (1.5, 0.0, 3.0)
+    books.queries["q"].publish((1.5, 0.0, 3.0))
     times = [row(kind=SAMPLE, time=7), row(kind=TIMED, count=5, total=5 << 70)]
     books.add(0, [*times, row(kind=PRODUCT, c=0, d=1, total=25), row(kind=PRODUCT, c=0, d=0, total=1 << 90)])
     books.streams["events"].published = [1.0, 2.5, -1.0, -1.0]
@@ -139,3 +138,13 @@ def test_json_keeps_everything() -> None:
     again.add(1, [row()])
     books.add(1, [row()])
     assert again.body() == books.body()
+
+
+def test_books_of_an_older_builder_are_read_and_their_models_made_anew() -> None:
+    body = books_of(row(), latency(a=3, count=2, load=6, time=9)).body()
+    for one in (*body["queries"], *body["streams"].values()):
+        one.pop("in_force", None)
+        del one["since_halved"]
+    books = Books.of(body)
+    assert books.queries["q"].counts.cells == {(0, 1): 5}
+    assert books.queries["q"].in_force is None

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.reader import AnyModel, ModelReader, records
-from saffron.model_builder.batch import Batches, Policy
+from saffron.model_builder.batch import Batches
 from saffron.model_builder.books import Books
 from saffron.model_builder.feature_book import STALE_BATCHES
 from saffron.model_builder.feature_rows import (
@@ -29,6 +30,7 @@ from saffron.model_builder.feature_rows import (
     VECTOR,
     FeatureRow,
 )
+from saffron.model_builder.policy import Policy
 from saffron.model_builder.store import Store
 
 SPEC = FeatureSpec(known=(("A",), ("B",)))
@@ -126,9 +128,7 @@ def test_a_specification_that_is_none_or_lies_is_refused() -> None:
 def test_a_model_comes_out_once_enough_is_known_and_again_when_it_has_moved(tmp_path: Path) -> None:
     rng = random.Random(3)
     published: list[AnyModel] = []
-    store = Store(tmp_path)
-    store.open(7, -1)
-    job = Batches(store, 7, published.extend, Policy(events=400, matches=8))
+    job = job_in(tmp_path, published)
 
     def batch(number: int, keys: Sequence[int]) -> list[AnyModel]:
         messages = [(half, message(rng, keys)) for half in (0, 1, 0, 1)]
@@ -149,3 +149,31 @@ def test_a_model_comes_out_once_enough_is_known_and_again_when_it_has_moved(tmp_
     again = batch(number, [1, 2, 3, 4])  # the same batch, other rows: from the books before it
     assert [one.version for one in again] == [(7, number)]
     assert batch(number + 1, [5, 6, 7, 8]), "other events come"
+
+
+def test_other_events_that_matches_need_are_learned_though_the_same_events_come(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    published: list[AnyModel] = []
+    job = job_in(tmp_path, published)
+
+    def batch(number: int, needed: Sequence[int]) -> None:
+        one = {**message(rng, [1, 2, 3, 4]), "occurrences": dict.fromkeys((1, 2, 3, 4), 50)}
+        of_two = [{**one, "matches": [[rng.choice(needed) for _ in range(3)] for _ in range(9)]} for _ in range(2)]
+        job.run(number, [], rows_of(list(enumerate(of_two))))
+
+    for number in range(20):
+        batch(number, [1, 2])
+    assert len(published) <= 6, "twice as many events each time"
+    count = len(published)
+    for number in range(20, 28):
+        batch(number, [3, 4])
+    assert len(published) > count
+    newest = published[-1]
+    assert isinstance(newest, EventModel)
+    assert newest.keys.of(np.array([3], dtype=np.uint64))[0] > 0
+
+
+def job_in(folder: Path, published: list[AnyModel]) -> Batches:
+    store = Store(folder)
+    store.open(7, -1)
+    return Batches(store, 7, published.extend, Policy(events=400, matches=8))

@@ -21,11 +21,11 @@ class ModelReader:
         ModelError, by `reason`: "broken", "incomplete", "query", and "older" for a part behind a newer one.
         """
         query, _, kind = key.decode(errors="replace").partition("/")
+        if kind.split("/")[0] != EVENTS:
+            return None if value is None else decode(value, key=key)
         if value is None:
             self._parts.pop(query, None)
             return None
-        if kind.split("/")[0] != EVENTS:
-            return decode(value, key=key)
         return self._parts.setdefault(query, EventParts()).take(key, value)
 
 

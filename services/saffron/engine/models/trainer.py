@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from saffron.engine.models.ages import AGES, FOLDS, by_left, lifts, population
+from saffron.engine.models.ages import A_BIN, AGES, FOLDS, by_left, lifts, population
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.latency import fit
 from saffron.engine.models.markov import (
@@ -57,6 +57,11 @@ class TransitionCounts:
     def met(self) -> int:
         """Events met by partial matches: all but those of state 0, in which nothing is bound yet."""
         return sum(self.met_by_state()[1:])
+
+    @property
+    def follows(self) -> int:
+        """Notes of partial matches that were followed to the end of their windows."""
+        return sum(number for number, _ in self.followed.values())
 
     @property
     def forks(self) -> bool:
@@ -142,8 +147,28 @@ class TransitionCounts:
         return succession_matrix(self.cells, self.met_by_state())
 
 
-def train_transitions(counts: TransitionCounts, version: Version, trained_through: Offsets) -> TransitionModel:
-    """The model of a query (P3, P4)."""
+@dataclass(frozen=True)
+class Chain:
+    """What counts tell of partial matches as a Markov chain; see `TransitionModel` for its tables.
+
+    `window`: events of a whole window. `succession` [m, m]: as `matrix`, with all successors of runs that split.
+    """
+
+    window: float
+    bin_size: int
+    matrix: Matrix
+    succession: Matrix
+    completion: Matrix
+    matches: Matrix
+
+    @property
+    def expected(self) -> Matrix:
+        """[LEFT_BINS, m]: matches expected of a partial match, in the middle of each bin of what is left."""
+        return by_left(self.matches if len(self.matches) else self.completion, self.bin_size, self.window)
+
+
+def chain_of(counts: TransitionCounts) -> Chain:
+    """The chain of counts that are trainable."""
     window = counts.expected_events()
     bin_size = max(1, int(np.ceil(window / MOST_BINS)))
     bins = int(np.ceil(window / bin_size))
@@ -151,6 +176,12 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
     succession = counts.succession() if forks else matrix
     completion = completion_table(matrix, bin_size, bins)
     matches = matches_table(succession, bin_size, bins) if forks else np.zeros((0, counts.states))
+    return Chain(window, bin_size, matrix, succession, completion, matches)
+
+
+def train_transitions(counts: TransitionCounts, version: Version, trained_through: Offsets) -> TransitionModel:
+    """The model of a query (P3, P4)."""
+    chain = chain_of(counts)
     return TransitionModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -158,18 +189,30 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
         states=counts.states,
         window_size=counts.window_size,
         window_events=counts.window_events,
-        expected_events=window,
-        bin_size=bin_size,
-        matrix=matrix,
-        completion=completion,
-        matches=matches,
-        remaining_ns=_remaining(counts, succession, bin_size, bins),
+        expected_events=chain.window,
+        bin_size=chain.bin_size,
+        matrix=chain.matrix,
+        completion=chain.completion,
+        matches=chain.matches,
+        remaining_ns=_remaining(counts, chain),
         met=tuple(counts.met_by_state()),
-        lift=_lift(counts, matches if forks else completion, bin_size, window),
+        lift=lift_of(counts, chain),
         seen=population(counts.followed, counts.states),
         observations=counts.observations,
         trained_through=trained_through,
     )
+
+
+def lift_of(counts: TransitionCounts, chain: Chain) -> Matrix:
+    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
+    return lifts(counts.followed, chain.expected, most=MOST if counts.forks else 1.0)
+
+
+def expected_by_age(counts: TransitionCounts) -> Matrix:
+    """[m, AGES]: matches expected of a partial match of each age, by the chain and what age adds."""
+    chain = chain_of(counts)
+    by_chain, lift = np.repeat(chain.expected.T, A_BIN, axis=1), lift_of(counts, chain)
+    return by_chain * lift if len(lift) else by_chain
 
 
 def train_latency(
@@ -184,30 +227,9 @@ def train_latency(
     return LatencyModel(stream, version, fit(processing), fit(shedding), observations, trained_through)
 
 
-def drift(matrix: Matrix, in_use: Matrix | None) -> float:
-    """Mean squared error of a new transition matrix against the one in use (P6); infinite if there is none."""
-    if in_use is None or in_use.shape != matrix.shape:
-        return float("inf")
-    return float(np.mean((matrix - in_use) ** 2))
-
-
-def distribution_drift(counts: Mapping[int, int], in_use: Mapping[int, int]) -> float:
-    """How far the distribution of features has moved (G8), 0 to 1: total variation between the shares of keys."""
-    total, before = sum(counts.values()), sum(in_use.values())
-    if not total or not before:
-        return float(total != before)
-    keys = counts.keys() | in_use.keys()
-    return sum(abs(counts.get(key, 0) / total - in_use.get(key, 0) / before) for key in keys) / 2
-
-
-def _remaining(counts: TransitionCounts, succession: Matrix, bin_size: int, bins: int) -> Matrix:
+def _remaining(counts: TransitionCounts, chain: Chain) -> Matrix:
     """tau from the fitted times of transitions; [0, m] where no times were measured."""
     times = counts.times()
     if not times:
         return np.zeros((0, counts.states))
-    return remaining_time_table(succession, np.array(times), bin_size, bins)
-
-
-def _lift(counts: TransitionCounts, expected: Matrix, bin_size: int, window: float) -> Matrix:
-    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
-    return lifts(counts.followed, by_left(expected, bin_size, window), most=MOST if counts.forks else 1.0)
+    return remaining_time_table(chain.succession, np.array(times), chain.bin_size, len(chain.completion))

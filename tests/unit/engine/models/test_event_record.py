@@ -131,3 +131,15 @@ def test_other_models_are_one_record_and_a_tombstone_is_none() -> None:
     parts = records(model())
     assert [name for name, _ in parts] == [b"q/events"]
     assert read(reader, parts)[0].key == b"q/events"
+
+
+def test_a_tombstone_of_another_model_leaves_half_read_parts_alone() -> None:
+    written = records_of(model(), most=6_000)
+    assert len(written) > 1
+    reader = ModelReader()
+    assert read(reader, written[:-1]) == []
+    reader.take(b"q/transitions", None)
+    assert len(read(reader, written[-1:])) == 1
+    read(reader, written[:-1])
+    reader.take(b"q/events", None)
+    assert read(reader, written[-1:]) == []

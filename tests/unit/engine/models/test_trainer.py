@@ -1,16 +1,13 @@
-"""The trainer: counts in, models out; windows in time become events; drift (P6)."""
+"""The trainer: counts in, models out; windows in time become events."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from saffron.engine.models.trainer import (
     LONGEST_WINDOW,
     MOST_BINS,
     TransitionCounts,
-    distribution_drift,
-    drift,
     train_latency,
     train_transitions,
 )
@@ -77,23 +74,6 @@ def test_halving_keeps_integers_and_drops_what_is_nothing() -> None:
     counts.cells = {(0, 0): 9, (0, 1): 1}
     counts.halve()
     assert (counts.events, counts.lived, counts.cells) == (4, 2, {(0, 0): 4})
-
-
-def test_drift_is_the_mean_squared_error() -> None:
-    one = np.array([[0.5, 0.5], [0.0, 1.0]])
-    other = np.array([[0.3, 0.7], [0.0, 1.0]])
-    assert drift(one, other) == pytest.approx(0.02)
-    assert drift(one, one) == 0.0
-    assert drift(one, None) == float("inf")
-    assert drift(one, np.eye(3)) == float("inf")
-
-
-def test_the_distribution_of_keys_moves_by_the_share_of_events_that_changed() -> None:
-    assert distribution_drift({1: 3, 2: 1}, {1: 30, 2: 10}) == 0.0
-    assert distribution_drift({1: 1}, {2: 5}) == 1.0
-    assert distribution_drift({1: 1, 2: 3}, {1: 3, 2: 1}) == pytest.approx(0.5)
-    assert distribution_drift({1: 1, 3: 1}, {1: 4}) == pytest.approx(0.5)
-    assert (distribution_drift({}, {}), distribution_drift({}, {1: 1}), distribution_drift({1: 1}, {})) == (0, 1, 1)
 
 
 def test_latency_functions_are_fitted_by_kind() -> None:

@@ -1,0 +1,72 @@
+"""Models of queries that were removed are withdrawn: by a tombstone for each record that stands in `models`.
+
+Told by the tombstones of `queries` themselves, which stay there for a day at least: a query that is only not known yet
+keeps its models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saffron.engine.models.model import LATENCY
+from saffron.runtime.follower import Follower
+from saffron.runtime.log import Log, Producer
+from saffron.runtime.topics import Topics
+
+_FLUSH_SECONDS = 5.0
+
+
+class Withdrawals:
+    """Follows both topics. `removed`: names of queries that were removed and not added again, safe to read at any time
+    from any thread."""
+
+    def __init__(self, log: Log, topics: Topics) -> None:
+        self.removed: frozenset[str] = frozenset()
+        self._log = log
+        self._topic = topics.models
+        self._queries = Follower(log, topics.queries)
+        self._models = Follower(log, topics.models)
+        self._standing: dict[bytes, int] = {}
+        self._producer: Producer | None = None
+
+    def step(self) -> Sequence[bytes]:
+        """Keys of the records that have come to be withdrawn; writes the tombstones that are due, and waits for them.
+        LogError: some may not have been written, and will be in a later step."""
+        gone = self._follow()
+        due = sorted(key for key in self._standing if _query_of(key) in self.removed)
+        if due and self._queries.caught_up:
+            producer = self._producer or self._log.producer(client_id="model-builder-withdrawals")
+            self._producer = None
+            for key in due:
+                producer.send(self._topic, self._standing[key], None, key=key)
+            producer.flush(_FLUSH_SECONDS)
+            self._producer = producer
+            for key in due:
+                del self._standing[key]
+        return gone
+
+    def close(self) -> None:
+        for one in (self._queries, self._models, self._producer):
+            if one is not None:
+                one.close()
+
+    def _follow(self) -> list[bytes]:
+        """What has come of both topics; keys of tombstones among models."""
+        gone = []
+        for record in self._models.step():
+            key = record.key or b""
+            if record.value is None:
+                self._standing.pop(key, None)
+                gone.append(key)
+            else:
+                self._standing[key] = record.partition
+        for record in self._queries.step():
+            name = {(record.key or b"").decode(errors="replace")}
+            self.removed = self.removed | name if record.value is None else self.removed - name
+        return gone
+
+
+def _query_of(key: bytes) -> str | None:
+    """The query whose model it is; None for what is of a stream."""
+    query, _, kind = key.decode(errors="replace").partition("/")
+    return None if kind == LATENCY else query
