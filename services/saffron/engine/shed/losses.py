@@ -82,6 +82,11 @@ class Losses:
             own.extent = extents.get(query, own.extent)
             own.add(block, contributed[query], alive.get(query, 0), gone.get(query, 0.0))
 
+    def forget(self, query: str) -> None:
+        """The query begins anew, or is gone."""
+        for known in (self._queries, self._results, self._measured, self._ratios):
+            known.pop(query, None)
+
     def share(self, query: str) -> float:
         """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""
         return self._queries[query].share if query in self._queries else 0.0

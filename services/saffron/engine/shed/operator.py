@@ -24,6 +24,7 @@ from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.event_losses import Extent
 from saffron.engine.shed.forced import NO_UTILITY, Forced
+from saffron.engine.shed.load_of_now import load_of_now
 from saffron.engine.shed.losses import Losses
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
@@ -146,8 +147,9 @@ class ShedderOperator:
         A reader's load is advice to the detector; {"kind": "force", "query", "n"} is an order.
         """
         if load.get("kind") != "force":
-            self._detector.observe(load)
-            self._losses.heard(load)
+            present = load_of_now(load, self._view)
+            self._detector.observe(present)
+            self._losses.heard(present)
             return None
         try:
             self._forced.take(str(load.get("query")), load.get("n"), self._view.queries)
@@ -178,7 +180,7 @@ class ShedderOperator:
     def resume(self, block: Block) -> None:
         """Take over an own output block of the log; call in order, from the newest checkpoint record to the end."""
         for control in block.controls:
-            self._view.apply(control)
+            self._apply(control)
             self._observing.resume(control, self._view)
         self._counter = block.next_counter
         self._next_seq = block.next_seq
@@ -271,8 +273,15 @@ class ShedderOperator:
         if control.kind == "checkpoint":
             models = {query: list(version) for query, version in self._view.models.items()}
             control = replace(control, body={**control.body, "models": models, "features": self._observing.body})
-        self._view.apply(control)
+        self._apply(control)
         return control
+
+    def _apply(self, control: Control) -> None:
+        """Put a control in force. Of a query that begins anew, or is gone, nothing is known any more."""
+        self._view.apply(control)
+        if control.kind == "query" and control.body["op"] in ("add", "remove"):
+            for known in (self._losses, self._detector, self._shed):
+                known.forget(str(control.body["name"]))
 
     def _new_models(self, position: int) -> list[Control]:
         announced = []

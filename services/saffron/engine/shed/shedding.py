@@ -205,7 +205,7 @@ class Shedding:
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
         versions = (one.version for one in queries.models.values())
-        known = (*versions, *map(id, self.events.models.values()), *queries.ratios.items())
+        known = (*versions, *map(id, self.events.models.values()), *queries.ratios.items(), *queries.traits.items())
         if known != self._by:
             self._by = known
             self._means.forget()

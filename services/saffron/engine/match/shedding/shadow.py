@@ -13,7 +13,7 @@ without regard to each other can be sampled so (see `can_shadow`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -249,16 +249,23 @@ class Shadows:
         """Whether nothing has been dropped, while it had no shadow, that still matters."""
         return name not in self._unclean and (self._clean or name in self._ended)
 
-    def forget(self, names: Iterable[str]) -> None:
-        """These queries begin anew, or are gone."""
-        for name in list(names):
-            if name in self._of:
-                self._end(name)
-            self._sums.pop(name, None)
+    def forget(self, name: str, *, gone: bool) -> None:
+        """The query begins anew, and nothing has been dropped of it; or it is `gone`."""
+        if name in self._of:
+            self._of.pop(name).runs.close()
+        self._sums.pop(name, None)
+        self._allowed.pop(name, None)
+        self._unclean.discard(name)
+        if gone:
+            self._ended.discard(name)
+        else:
+            self._ended.add(name)
 
     def forget_all(self) -> None:
         """All that they hold is read otherwise from now on."""
-        self.forget(list(self._sums))
+        for name in list(self._of):
+            self._end(name)
+        self._sums.clear()
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
         """The codes of all strings that they hold."""
