@@ -65,6 +65,7 @@ FILLED: Mapping[str, set[str]] = {
         *_READERS,
         "blocks",
         "events_in",
+        "estimated_false_ratio",
         "estimated_loss_ratio",
         "events_in_flight",
         "model_version",

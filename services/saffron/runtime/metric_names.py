@@ -177,6 +177,13 @@ ESTIMATED_LOSS = Gauge(
     " what the models in force expected of those dropped",
     "raise the bound or add a core",
 )
+ESTIMATED_FALSE = Gauge(
+    "saffron_estimated_false_ratio",
+    ("query",),
+    "estimated share, of the complex events found, of those that are none and would not be found if no event had been"
+    " dropped, since the processes started",
+    "high: a NOT loses its events, or later events take a step; have partial matches dropped (`--shed pspice`)",
+)
 DECISION = Gauge(
     "saffron_overload_decision",
     ("stream", "partition", "part"),

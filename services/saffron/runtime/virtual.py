@@ -97,7 +97,7 @@ class VirtualReplay(Replay):
             if truth is not None:
                 found.add(merged)
             yield merged
-        self._figures = figures_of(loop, trained, self.names)
+        self._figures = figures_of(loop, trained, self.names, self._run.overload.weights)
         if truth is not None:
             self._figures |= compared(found, truth, self._run.overload.weights)
 

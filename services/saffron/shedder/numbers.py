@@ -15,6 +15,7 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import (
     BLOCKS,
     DECISION,
+    ESTIMATED_FALSE,
     ESTIMATED_LOSS,
     EVENTS_IN,
     IN_FLIGHT,
@@ -30,7 +31,7 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.shell_numbers import ShellNumbers
 from saffron.shedder.hop import ShedderHop
 
-_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, ESTIMATED_LOSS, DECISION)
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, ESTIMATED_LOSS, ESTIMATED_FALSE, DECISION)
 
 _Values = dict[tuple[str, ...], float]
 
@@ -88,8 +89,9 @@ class ShedderNumbers:
         gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
         for query, (epoch, batch) in numbers["models"].items():
             gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
-        for query, missed in numbers["missed"].items():  # of several partitions the worst
-            gauges[ESTIMATED_LOSS][query,] = max(missed, gauges[ESTIMATED_LOSS].get((query,), 0.0))
+        for gauge, part in ((ESTIMATED_LOSS, "missed"), (ESTIMATED_FALSE, "false")):
+            for query, share in numbers[part].items():  # of several partitions the worst
+                gauges[gauge][query,] = max(share, gauges[gauge].get((query,), 0.0))
         gauges[DECISION][*labels, "share"] = numbers["share"]
         if numbers["keep"] is not None:
             gauges[DECISION][*labels, "keep"] = numbers["keep"]

@@ -210,7 +210,8 @@ class ShedderOperator:
         """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.
 
         `missed`: by query the share of its matches that dropping events and partial matches together is expected to
-        lose, over all events so far. `decision`, `share`, `keep`: the last.
+        lose, over all events so far; `false`: of those found, the share that is none; `expected`: the matches behind
+        both. `decision`, `share`, `keep`: the last.
         """
         return {
             **self._counts,
@@ -223,6 +224,8 @@ class ShedderOperator:
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._offered.refused),
             "missed": {query: self._losses.missed(query) for query in self._view.queries},
+            "false": {query: self._losses.false(query) for query in self._view.queries},
+            "expected": {query: self._losses.expected(query) for query in self._view.queries},
             "shed_events": {query: self._shed.of(query) for query in self._view.queries},
             "shed_by_reason": {query: self._shed.by_reason(query) for query in self._view.queries},
             "keep": self._decided.keep,
@@ -250,6 +253,7 @@ class ShedderOperator:
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
         self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents)
+        self._losses.let_on(contributed, decided.false)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

@@ -40,3 +40,36 @@ def test_how_far_small_losses_are_off_cannot_be_told() -> None:
     losses.heard({**told, "found": {"q": 990}, "loss": {"q": 0.0}, "position": 1000})
     assert losses.missed("q") == pytest.approx(0.01, abs=0.001), "ten times as much as was promised"
     assert losses.ratios("q")[0] < 2.0
+
+
+def false_beside(promised: float, told: dict[str, float]) -> float:
+    """The share of 900 that were found that is none, where so many are promised for each true one."""
+    losses = Losses()
+    losses.let_on({"q": 500.0}, {"q": 2 * promised})
+    losses.let_on({"q": 500.0}, {})
+    losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
+    sampled = [told["true"], 0.0, told["firsts"], told["firsts"]]
+    reader = {"sampled": {"q": sampled}, "false": {"q": told["false"]}, "compared": {"q": 900}}
+    losses.heard({**reader, "found": {"q": 900}, "loss": {"q": 0.0}, "position": 1})
+    expected = losses.expected("q")
+    assert expected.false == pytest.approx(losses.false("q") * expected.found)
+    assert expected.due == pytest.approx((expected.found - expected.false) / (1 - losses.missed("q")))
+    return losses.false("q")
+
+
+def test_where_no_sample_is_models_say_how_much_of_what_is_found_is_none() -> None:
+    assert false_beside(0.0, {"true": 0, "false": 0, "firsts": 0}) == 0.0
+    assert false_beside(0.25, {"true": 0, "false": 0, "firsts": 0}) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("promised", [0.0, 0.02, 0.5])
+def test_a_sample_says_how_much_of_what_is_found_is_none(promised: float) -> None:
+    assert false_beside(promised, {"true": 9000, "false": 1000, "firsts": 10_000}) == pytest.approx(0.1, abs=0.01)
+    assert false_beside(promised, {"true": 10_000, "false": 0, "firsts": 10_000}) == pytest.approx(0.0, abs=0.01)
+
+
+def test_what_was_found_is_summed_over_restarts_of_the_reader() -> None:
+    losses = Losses()
+    for count in (10, 15, 4):
+        losses.heard({"found": {"q": count}, "loss": {"q": 0.0}, "position": count})
+    assert losses.expected("q").found == 15 + 4 + 1
