@@ -67,6 +67,7 @@ FILLED: Mapping[str, set[str]] = {
         "events_in",
         "estimated_false_ratio",
         "estimated_loss_ratio",
+        "estimated_matches",
         "events_in_flight",
         "model_version",
         "overload_decision",

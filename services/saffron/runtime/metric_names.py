@@ -170,6 +170,13 @@ SHED_UTILITY = Gauge(
     "mean utility of the partial matches dropped so far: complex events that were expected of one",
     "high: what is dropped was worth keeping; raise the bound or add a core",
 )
+ESTIMATED_MATCHES = Gauge(
+    "saffron_estimated_matches",
+    ("query", "part"),
+    "complex events since the processes started, as estimated: part due, to be found if nothing had been dropped, and"
+    " lost of these; part found, and false of these. Of several processes a share is the ratio of the sums",
+    "lost or false near due or found: see saffron_estimated_loss_ratio and saffron_estimated_false_ratio",
+)
 ESTIMATED_LOSS = Gauge(
     "saffron_estimated_loss_ratio",
     ("query",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saffron.engine.shed.losses import Expected
+from saffron.engine.shed.expected import Expected
 from saffron.runtime.virtual_loop import Loop
 from saffron.runtime.virtual_training import Trained
 
@@ -16,6 +16,7 @@ def figures_of(loop: Loop, trained: Trained, names: Sequence[str], weights: Mapp
     without one. `estimated_loss`, of matches that were due, and `estimated_false`, of those found: shares, by query and
     together by the queries' weights (`estimated_in_all`), as recall and precision are."""
     matcher, shedder = loop.server.engines.matcher.statistics(), loop.shedder.statistics()
+    in_all = Expected.together((weights.get(name, 1.0), shedder["expected"][name]) for name in names)
     return {
         "capacity": round(trained.capacity, 1),
         "virtual_seconds": round(loop.finished / 1000, 6),
@@ -27,13 +28,6 @@ def figures_of(loop: Loop, trained: Trained, names: Sequence[str], weights: Mapp
         "dropped_partial_matches": matcher["dropped_partial_matches"],
         "estimated_loss": {name: round(shedder["missed"][name], 6) for name in names},
         "estimated_false": {name: round(shedder["false"][name], 6) for name in names},
-        "estimated_in_all": _in_all([(weights.get(name, 1.0), shedder["expected"][name]) for name in names]),
+        "estimated_in_all": {"loss": round(in_all.missed_share, 6), "false": round(in_all.false_share, 6)},
         "model": {name: shedder["models"].get(name, "none") for name in names},
     }
-
-
-def _in_all(weighted: Sequence[tuple[float, Expected]]) -> dict[str, float]:
-    """Shares of all queries' matches together."""
-    due, found = sum(w * one.due for w, one in weighted), sum(w * one.found for w, one in weighted)
-    lost, false = sum(w * one.lost for w, one in weighted), sum(w * one.false for w, one in weighted)
-    return {"loss": round(lost / due, 6) if due else 0.0, "false": round(false / found, 6) if found else 0.0}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from saffron.engine.shed.expected import Expected
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.digest import Digest
 from saffron.runtime.histogram import Buckets
@@ -17,6 +19,7 @@ from saffron.runtime.metric_names import (
     DECISION,
     ESTIMATED_FALSE,
     ESTIMATED_LOSS,
+    ESTIMATED_MATCHES,
     EVENTS_IN,
     IN_FLIGHT,
     MODEL_VERSION,
@@ -31,7 +34,8 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.shell_numbers import ShellNumbers
 from saffron.shedder.hop import ShedderHop
 
-_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, ESTIMATED_LOSS, ESTIMATED_FALSE, DECISION)
+_ESTIMATED = (ESTIMATED_MATCHES, ESTIMATED_LOSS, ESTIMATED_FALSE)
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, DECISION, *_ESTIMATED)
 
 _Values = dict[tuple[str, ...], float]
 
@@ -58,10 +62,14 @@ class ShedderNumbers:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
             self._stage.clear()
         gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
+        expected: dict[str, Expected] = {}
         digests = []
         for where, hop in hops.items():
             numbers = hop.operator.statistics()
             self._gauge(hop, numbers, gauges, now_ms)
+            for query, own in numbers["expected"].items():
+                known = [(1.0, expected[query])] if query in expected else []
+                expected[query] = Expected.together([*known, (1.0, own)])
             digests.append(
                 Digest(
                     service="shedder",
@@ -76,6 +84,7 @@ class ShedderNumbers:
                     shed=_shed(numbers),
                 )
             )
+        _estimate(expected, gauges)
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
         return digests
@@ -89,9 +98,6 @@ class ShedderNumbers:
         gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
         for query, (epoch, batch) in numbers["models"].items():
             gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
-        for gauge, part in ((ESTIMATED_LOSS, "missed"), (ESTIMATED_FALSE, "false")):
-            for query, share in numbers[part].items():  # of several partitions the worst
-                gauges[gauge][query,] = max(share, gauges[gauge].get((query,), 0.0))
         gauges[DECISION][*labels, "share"] = numbers["share"]
         if numbers["keep"] is not None:
             gauges[DECISION][*labels, "keep"] = numbers["keep"]
@@ -120,7 +126,20 @@ class ShedderNumbers:
         return now - before if now >= before else now
 
 
+def _estimate(expected: Mapping[str, Expected], gauges: Mapping[Gauge, _Values]) -> None:
+    """What is lost and false by query, all chains of this process together."""
+    for query, own in expected.items():
+        for part, count in asdict(own).items():
+            gauges[ESTIMATED_MATCHES][query, part] = count
+        gauges[ESTIMATED_LOSS][query,] = own.missed_share
+        gauges[ESTIMATED_FALSE][query,] = own.false_share
+
+
 def _shed(numbers: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a digest says of shedding."""
-    missed = {query: round(share, 6) for query, share in numbers["missed"].items()}
-    return {"why": numbers["decision"], "share": round(numbers["share"], 4), "keep": numbers["keep"], "missed": missed}
+    estimated = {
+        query: {part: round(count, 6) for part, count in asdict(own).items()}
+        for query, own in numbers["expected"].items()
+    }
+    decided = {"why": numbers["decision"], "share": round(numbers["share"], 4), "keep": numbers["keep"]}
+    return {**decided, "estimated": estimated}

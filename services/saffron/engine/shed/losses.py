@@ -9,6 +9,7 @@ from math import hypot, log2
 from typing import Any
 
 from saffron.engine.shed.event_losses import EventLosses, Extent
+from saffron.engine.shed.expected import Expected
 from saffron.engine.shed.measured import Measured
 
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
@@ -20,21 +21,6 @@ was lost nothing is promised."""
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
-_LEAST_KEPT = 1e-3
-"""Of what was due, where how much that was is reckoned from what was found."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Matches of a query: `due`, to be found if nothing had been dropped, `lost` of these; `found`, `false` of these.
-
-    One more than were found counts as found, so that a share is left where nothing was. Of several partitions each sum
-    is the sum, and a share is the ratio of sums."""
-
-    due: float
-    lost: float
-    found: float
-    false: float
 
 
 @dataclass
@@ -117,10 +103,8 @@ class Losses:
         return self._measured.get(query, Measured()).false(promised, _WRONG_FALSE)
 
     def expected(self, query: str) -> Expected:
-        """Since the first event, or the query's version."""
-        missed, false, found = self.missed(query), self.false(query), self._found.get(query, 0.0) + 1.0
-        due = found * (1.0 - false) / max(1.0 - missed, _LEAST_KEPT)
-        return Expected(due, missed * due, found, false * found)
+        """The matches behind both shares: since the first event, or the query's version."""
+        return Expected.of(self._found.get(query, 0.0), self.missed(query), self.false(query))
 
     def ratios(self, query: str) -> tuple[float, float]:
         """Matches that dropping lost for each one that models promised: of events, and of partial matches."""

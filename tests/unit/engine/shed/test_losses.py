@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from saffron.engine.shed.expected import Expected
 from saffron.engine.shed.losses import Losses
 
 
@@ -52,8 +53,10 @@ def false_beside(promised: float, told: dict[str, float]) -> float:
     reader = {"sampled": {"q": sampled}, "false": {"q": told["false"]}, "compared": {"q": 900}}
     losses.heard({**reader, "found": {"q": 900}, "loss": {"q": 0.0}, "position": 1})
     expected = losses.expected("q")
-    assert expected.false == pytest.approx(losses.false("q") * expected.found)
-    assert expected.due == pytest.approx((expected.found - expected.false) / (1 - losses.missed("q")))
+    assert expected.found == 901
+    assert expected.false_share == pytest.approx(losses.false("q"))
+    assert expected.missed_share == pytest.approx(losses.missed("q"))
+    assert expected.due - expected.lost == pytest.approx(901, abs=901 * losses.false("q"))
     return losses.false("q")
 
 
@@ -73,3 +76,18 @@ def test_what_was_found_is_summed_over_restarts_of_the_reader() -> None:
     for count in (10, 15, 4):
         losses.heard({"found": {"q": count}, "loss": {"q": 0.0}, "position": count})
     assert losses.expected("q").found == 15 + 4 + 1
+
+
+def test_of_several_partitions_the_larger_counts_for_more() -> None:
+    large, small = Expected.of(899.0, 0.1, 0.0), Expected.of(9.0, 0.9, 0.5)
+    assert (large.due, large.lost) == pytest.approx((1000.0, 100.0))
+    assert (small.due, small.lost, small.found, small.false) == pytest.approx((55.0, 49.5, 10.0, 5.0))
+    both = Expected.together([(1.0, large), (1.0, small)])
+    assert both.missed_share == pytest.approx(149.5 / 1055)
+    assert both.false_share == pytest.approx(5 / 910)
+
+
+@pytest.mark.parametrize("missed", [0.0, 0.4, 1.0])
+def test_a_share_is_left_where_nothing_was_found(missed: float) -> None:
+    assert Expected.of(0.0, missed, 1.0).missed_share == missed
+    assert Expected.of(0.0, missed, 1.0).false_share == 1.0
