@@ -181,14 +181,16 @@ ESTIMATED_LOSS = Gauge(
     "saffron_estimated_loss_ratio",
     ("query",),
     "estimated share of complex events missed by dropping events and partial matches, since the processes started:"
-    " what the models in force expected of those dropped",
+    " what the models in force expected of those dropped, corrected by a sample in which nothing is dropped; of the"
+    " partitions of one process together (of several: saffron_estimated_matches)",
     "raise the bound or add a core",
 )
 ESTIMATED_FALSE = Gauge(
     "saffron_estimated_false_ratio",
     ("query",),
-    "estimated share, of the complex events found, of those that are none and would not be found if no event had been"
-    " dropped, since the processes started",
+    "estimated share, of the complex events found, of those that would not be found if no event had been dropped, since"
+    " the processes started: as the loss is, what the models in force expected, corrected by a sample; of the"
+    " partitions of one process together",
     "high: a NOT loses its events, or later events take a step; have partial matches dropped (`--shed pspice`)",
 )
 DECISION = Gauge(
