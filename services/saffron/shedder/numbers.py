@@ -48,6 +48,7 @@ class ShedderNumbers:
         self._input = ShellNumbers(metrics, shell, group)
         self._stage: list[float] = []
         self._told: dict[tuple[TopicPartition, str], int] = {}
+        self._telling: dict[tuple[TopicPartition, str], int] = {}
 
     def sent(self, topic: str, appended_ms: int, now_ms: float) -> None:
         """A block has been passed on that stood in `windows` since `appended_ms`."""
@@ -84,6 +85,7 @@ class ShedderNumbers:
                     shed=_shed(numbers),
                 )
             )
+        self._told, self._telling = self._telling, {}  # chains and queries that are gone are not told of again
         _estimate(expected, gauges)
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
@@ -122,7 +124,7 @@ class ShedderNumbers:
 
     def _grown(self, where: TopicPartition, count: str, now: int) -> int:
         """How much a count has grown since it was last told; a chain made anew counts from 0 again."""
-        before, self._told[where, count] = self._told.get((where, count), 0), now
+        before, self._telling[where, count] = self._told.get((where, count), 0), now
         return now - before if now >= before else now
 
 
