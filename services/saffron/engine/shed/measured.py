@@ -41,12 +41,12 @@ class Measured:
         """`part` of a `whole` of the sample, and what is `promised`: both weighted by the inverse of their variance.
         What is promised may be off by `wrong`, relative, or by what it must be where chance alone would hardly have the
         two so far apart. A sample that covers only some of the time is mostly of times when much was dropped, and
-        counts for less."""
-        begun, squares, compared, found = *self.sums[2:4], *self.sums[5:]
+        counts for less; and of few matches found, few first events tell, however many were missed."""
+        true, _, begun, squares, _, compared, found = self.sums
         if whole <= 0 or squares <= 0:
             return promised
         covered = min(1.0, compared / found) if found > 0 else 1.0
-        seen = covered**2 * begun**2 / squares / _CLUMPED
+        seen = covered**2 * begun**2 / squares / _CLUMPED * (min(1.0, whole / true) if true > 0 else 1.0)
         share = part / whole
         middle = (share + promised) / 2
         if middle <= 0 or seen <= 0:

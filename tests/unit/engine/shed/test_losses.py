@@ -71,6 +71,18 @@ def test_a_sample_says_how_much_of_what_is_found_is_none(promised: float) -> Non
     assert false_beside(promised, {"true": 10_000, "false": 0, "firsts": 10_000}) == pytest.approx(0.0, abs=0.01)
 
 
+def test_where_most_is_missed_few_first_events_tell_of_what_was_found() -> None:
+    def beside_a_promise(missed: float) -> float:
+        losses = Losses()
+        losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
+        losses.let_on({"q": 1.0}, {"q": (1 - missed) / 4})
+        sampled = {"sampled": {"q": [1000.0, 1000.0 * missed, 1000.0, 1000.0]}, "false": {"q": 0.0}}
+        losses.heard({**sampled, "compared": {"q": 900}, "found": {"q": 900}, "loss": {"q": 0.0}, "position": 1})
+        return losses.false("q")
+
+    assert beside_a_promise(0.99) > 2 * beside_a_promise(0.5) > 0
+
+
 def test_what_was_found_is_summed_over_restarts_of_the_reader() -> None:
     losses = Losses()
     for count in (10, 15, 4):
