@@ -35,7 +35,11 @@ from tests.unit.runtime.world import Chaos, World
 
 Talk = Callable[[Tab, str], Awaitable[None]]
 Look = Callable[..., None]
-SHED = {"why": "shed", "share": 0.125, "keep": 1200, "missed": {"rally": 0.034, "falls": 0.0}}
+ESTIMATED = {
+    "rally": {"due": 500.0, "lost": 17.0, "found": 488.0, "false": 6.1},
+    "falls": {"due": 40.0, "lost": 0.0, "found": 40.0, "false": 0.0},
+}
+SHED = {"why": "shed", "share": 0.125, "keep": 1200, "estimated": ESTIMATED}
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +159,7 @@ def test_it_shows_queries_latency_overload_results_and_fits_every_window(look: L
         assert await tab.value(count(".query .badge.active")) == 2
         assert await tab.value(text("#overload")) == (
             "overload: dropping events to save 12.5 % of the work, keeping 1200 partial matches; "
-            "estimated loss since the start: rally 3.40 %"
+            "estimated loss since the start: rally 3.40 %; false, of those found: rally 1.25 %"
         )
         assert await tab.value(count("#overload.shedding")) == 1
         assert await tab.value(count("#chart-latency .curve")) >= 2

@@ -43,6 +43,15 @@ def gauge(how: str, gauge: Gauge, *by: str, **labels: str) -> str:
     return f"{how}{_by(by)} ({gauge.name}{_where(gauge, **labels)})"
 
 
+def ratio(gauge: Gauge, *by: str, some: str, of: str) -> str:
+    """Of a gauge with parts: one summed over the other."""
+    return f"{_part(gauge, by, some)} / {_part(gauge, by, of)}"
+
+
+def _part(gauge: Gauge, by: tuple[str, ...], part: str) -> str:
+    return f"{_sum(by)} ({gauge.name}{_where(gauge, part=part)})"
+
+
 def _sum(by: tuple[str, ...]) -> str:
     return f"sum{_by(by)}"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from saffron.runtime.metric_names import (
     COMPLEX_EVENTS,
     DETECTION_LATENCY,
-    ESTIMATED_LOSS,
+    ESTIMATED_MATCHES,
     EVENTS_APPLIED,
     LATENCY_BOUND,
     OVERDUE_RESULTS,
     TRENDS,
 )
-from tools.monitoring.expressions import buckets, gauge, observed, quantile, rate
+from tools.monitoring.expressions import buckets, gauge, observed, quantile, rate, ratio
 from tools.monitoring.panel import BOUND, Dashboard, Panel, Query
 
 _BOUND = Query(gauge("min", LATENCY_BOUND), BOUND)
@@ -59,9 +59,9 @@ LATENCY = Dashboard(
         Panel(
             "Estimated loss",
             "Estimated share of complex events missed by dropping events and partial matches since the processes"
-            " started; the worst partition of each query.",
+            " started, of all partitions together.",
             "percentunit",
-            (Query(gauge("max", ESTIMATED_LOSS, "query"), "{{query}}"),),
+            (Query(ratio(ESTIMATED_MATCHES, "query", some="lost", of="due"), "{{query}}"),),
             width=8,
             height=5,
         ),

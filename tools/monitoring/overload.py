@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from saffron.runtime.metric_names import (
     DECISION,
+    ESTIMATED_FALSE,
     ESTIMATED_LOSS,
+    ESTIMATED_MATCHES,
     PARTIAL_MATCHES,
     PROCESSING_LATENCY,
     QUEUEING_LATENCY,
@@ -13,8 +15,8 @@ from saffron.runtime.metric_names import (
     SHED_UTILITY,
     SHEDDING_LATENCY,
 )
-from tools.monitoring.expressions import gauge, quantile, rate
-from tools.monitoring.panel import PLACE, Dashboard, Panel, Query
+from tools.monitoring.expressions import gauge, quantile, rate, ratio
+from tools.monitoring.panel import PLACE, POD, Dashboard, Panel, Query
 
 OVERLOAD = Dashboard(
     "saffron-overload",
@@ -23,10 +25,27 @@ OVERLOAD = Dashboard(
     (
         Panel(
             "Estimated loss",
-            "Estimated share of complex events missed by dropping, since the processes started; the worst partition of"
-            " each query. Too much: raise the bound, or add a core.",
+            "Estimated share of complex events missed by dropping, since the processes started, of all partitions"
+            " together. Too much: raise the bound, or add a core.",
             "percentunit",
-            (Query(gauge("max", ESTIMATED_LOSS, "query"), "{{query}}"),),
+            (Query(ratio(ESTIMATED_MATCHES, "query", some="lost", of="due"), "{{query}}"),),
+        ),
+        Panel(
+            "Estimated false complex events",
+            "Estimated share of the complex events found that would not be found if no event had been dropped, of all"
+            " partitions together. Too much: have partial matches dropped instead (`--shed pspice`).",
+            "percentunit",
+            (Query(ratio(ESTIMATED_MATCHES, "query", some="false", of="found"), "{{query}}"),),
+        ),
+        Panel(
+            "Estimated loss and false ones, by member",
+            "The same by shedder, of the partitions that it has. Far apart: keys are unequal, so that some partitions"
+            " have more than their share of the load.",
+            "percentunit",
+            (
+                Query(gauge("max", ESTIMATED_LOSS, "query", "job", "pod"), f"{{{{query}}}} missed: {POD}"),
+                Query(gauge("max", ESTIMATED_FALSE, "query", "job", "pod"), f"{{{{query}}}} false: {POD}"),
+            ),
         ),
         Panel(
             "Utility of dropped partial matches",

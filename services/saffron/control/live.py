@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 SERIES_SECONDS = 120
@@ -102,19 +102,30 @@ def _point(digests: Iterable[Digest]) -> dict[str, Any]:
 
 
 def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
-    """What shedders decided last, of all partitions the worst; partial matches that may stay are added up. None: none
-    has reported."""
+    """What shedders decided last, of all partitions the worst; partial matches that may stay are added up. What is
+    `missed` and `false` of a query is so of all partitions together. None: none has reported."""
     said = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
     if not said:
         return None
     kept = [one["keep"] for one in said if one["keep"] is not None]
-    queries = sorted({query for one in said for query in one["missed"]})
+    estimated = [one.get("estimated", {}) for one in said]  # none in a digest of an older service
     return {
         "why": max((one["why"] for one in said), key=_SEVERITY.index),
         "share": max(one["share"] for one in said),
         "keep": sum(kept) if kept else None,
-        "missed": {query: max(one["missed"].get(query, 0.0) for one in said) for query in queries},
+        "missed": _ratios(estimated, "lost", "due"),
+        "false": _ratios(estimated, "false", "found"),
     }
+
+
+def _ratios(estimated: Sequence[Mapping[str, Mapping[str, float]]], part: str, whole: str) -> dict[str, float]:
+    """By query, one of its sums over all partitions for another one."""
+    sums: dict[str, tuple[float, float]] = {}
+    for one in estimated:
+        for query, own in one.items():
+            before = sums.get(query, (0.0, 0.0))
+            sums[query] = before[0] + own[part], before[1] + own[whole]
+    return {query: round(some / every, 6) if every else 0.0 for query, (some, every) in sorted(sums.items())}
 
 
 def _rate(digest: Digest, count: str) -> float:

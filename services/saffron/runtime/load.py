@@ -50,6 +50,7 @@ def load_of(
 def _sampled(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "sampled": {query: [one.true, one.missed, one.begun, one.squares] for query, one in numbers.items()},
+        "false": {query: one.false for query, one in numbers.items()},
         "compared": {query: one.compared for query, one in numbers.items()},
     }
 

@@ -170,12 +170,28 @@ SHED_UTILITY = Gauge(
     "mean utility of the partial matches dropped so far: complex events that were expected of one",
     "high: what is dropped was worth keeping; raise the bound or add a core",
 )
+ESTIMATED_MATCHES = Gauge(
+    "saffron_estimated_matches",
+    ("query", "part"),
+    "complex events since the processes started, as estimated: part due, to be found if nothing had been dropped, and"
+    " lost of these; part found, and false of these. Of several processes a share is the ratio of the sums",
+    "lost or false near due or found: see saffron_estimated_loss_ratio and saffron_estimated_false_ratio",
+)
 ESTIMATED_LOSS = Gauge(
     "saffron_estimated_loss_ratio",
     ("query",),
     "estimated share of complex events missed by dropping events and partial matches, since the processes started:"
-    " what the models in force expected of those dropped",
+    " what the models in force expected of those dropped, corrected by a sample in which nothing is dropped; of the"
+    " partitions of one process together (of several: saffron_estimated_matches)",
     "raise the bound or add a core",
+)
+ESTIMATED_FALSE = Gauge(
+    "saffron_estimated_false_ratio",
+    ("query",),
+    "estimated share, of the complex events found, of those that would not be found if no event had been dropped, since"
+    " the processes started: as the loss is, what the models in force expected, corrected by a sample; of the"
+    " partitions of one process together",
+    "high: a NOT loses its events, or later events take a step; have partial matches dropped (`--shed pspice`)",
 )
 DECISION = Gauge(
     "saffron_overload_decision",

@@ -101,9 +101,10 @@ class VirtualReplay(Replay):
                 found.add(merged)
             yield merged
         chain.seconds.processing += trained.seconds + loop.seconds
-        self._figures = figures_of(loop, trained, self.names)
+        weights = {**self.weights, **self._run.overload.weights}
+        self._figures = figures_of(loop, trained, self.names, weights)
         if truth is not None:
-            self._figures |= compared(found, truth, {**self.weights, **self._run.overload.weights})
+            self._figures |= compared(found, truth, weights)
 
     def figures(self) -> dict[str, Any]:
         return super().figures() | self._figures

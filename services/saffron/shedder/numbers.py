@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from saffron.engine.shed.expected import Expected
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.digest import Digest
 from saffron.runtime.histogram import Buckets
@@ -15,7 +17,9 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.metric_names import (
     BLOCKS,
     DECISION,
+    ESTIMATED_FALSE,
     ESTIMATED_LOSS,
+    ESTIMATED_MATCHES,
     EVENTS_IN,
     IN_FLIGHT,
     MODEL_VERSION,
@@ -30,7 +34,8 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.shell_numbers import ShellNumbers
 from saffron.shedder.hop import ShedderHop
 
-_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, ESTIMATED_LOSS, DECISION)
+_ESTIMATED = (ESTIMATED_MATCHES, ESTIMATED_LOSS, ESTIMATED_FALSE)
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, DECISION, *_ESTIMATED)
 
 _Values = dict[tuple[str, ...], float]
 
@@ -43,6 +48,7 @@ class ShedderNumbers:
         self._input = ShellNumbers(metrics, shell, group)
         self._stage: list[float] = []
         self._told: dict[tuple[TopicPartition, str], int] = {}
+        self._telling: dict[tuple[TopicPartition, str], int] = {}
 
     def sent(self, topic: str, appended_ms: int, now_ms: float) -> None:
         """A block has been passed on that stood in `windows` since `appended_ms`."""
@@ -57,10 +63,14 @@ class ShedderNumbers:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
             self._stage.clear()
         gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
+        expected: dict[str, Expected] = {}
         digests = []
         for where, hop in hops.items():
             numbers = hop.operator.statistics()
             self._gauge(hop, numbers, gauges, now_ms)
+            for query, own in numbers["expected"].items():
+                known = [(1.0, expected[query])] if query in expected else []
+                expected[query] = Expected.together([*known, (1.0, own)])
             digests.append(
                 Digest(
                     service="shedder",
@@ -75,6 +85,8 @@ class ShedderNumbers:
                     shed=_shed(numbers),
                 )
             )
+        self._told, self._telling = self._telling, {}  # chains and queries that are gone are not told of again
+        _estimate(expected, gauges)
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
         return digests
@@ -88,8 +100,6 @@ class ShedderNumbers:
         gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
         for query, (epoch, batch) in numbers["models"].items():
             gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
-        for query, missed in numbers["missed"].items():  # of several partitions the worst
-            gauges[ESTIMATED_LOSS][query,] = max(missed, gauges[ESTIMATED_LOSS].get((query,), 0.0))
         gauges[DECISION][*labels, "share"] = numbers["share"]
         if numbers["keep"] is not None:
             gauges[DECISION][*labels, "keep"] = numbers["keep"]
@@ -114,11 +124,24 @@ class ShedderNumbers:
 
     def _grown(self, where: TopicPartition, count: str, now: int) -> int:
         """How much a count has grown since it was last told; a chain made anew counts from 0 again."""
-        before, self._told[where, count] = self._told.get((where, count), 0), now
+        before, self._telling[where, count] = self._told.get((where, count), 0), now
         return now - before if now >= before else now
+
+
+def _estimate(expected: Mapping[str, Expected], gauges: Mapping[Gauge, _Values]) -> None:
+    """What is lost and false by query, all chains of this process together."""
+    for query, own in expected.items():
+        for part, count in asdict(own).items():
+            gauges[ESTIMATED_MATCHES][query, part] = count
+        gauges[ESTIMATED_LOSS][query,] = own.missed_share
+        gauges[ESTIMATED_FALSE][query,] = own.false_share
 
 
 def _shed(numbers: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a digest says of shedding."""
-    missed = {query: round(share, 6) for query, share in numbers["missed"].items()}
-    return {"why": numbers["decision"], "share": round(numbers["share"], 4), "keep": numbers["keep"], "missed": missed}
+    estimated = {
+        query: {part: round(count, 6) for part, count in asdict(own).items()}
+        for query, own in numbers["expected"].items()
+    }
+    decided = {"why": numbers["decision"], "share": round(numbers["share"], 4), "keep": numbers["keep"]}
+    return {**decided, "estimated": estimated}

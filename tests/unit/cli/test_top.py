@@ -43,7 +43,12 @@ def tables() -> Tables:
     said = {"name": "rally", "version": 1, "stream": "events", "partition": 0, "reason": None, "position": 0}
     in_force = {**said, "service": "windowing", "state": "active"}
     load = {"service": "matcher", "stream": "events", "partition": 0, "position": 35_600, "at": NOW}
-    shed = {"why": "shed", "share": 0.5, "keep": None, "missed": {"rally": 0.04}}
+    shed = {
+        "why": "shed",
+        "share": 0.5,
+        "keep": None,
+        "estimated": {"rally": {"due": 25.0, "lost": 1.0, "found": 24.0, "false": 0.0}},
+    }
     rows = [
         (TOPICS.queries, "rally", orjson.dumps(add)),
         (TOPICS.query_status, "rally/matcher/events/0", orjson.dumps({**said, "service": "matcher", "state": "ready"})),

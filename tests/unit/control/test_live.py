@@ -84,10 +84,25 @@ def test_a_digest_of_a_whole_service_has_no_partitions() -> None:
 def test_overload_is_that_of_the_worst_partition() -> None:
     live = Live(100)
     assert live.view(NOW)["overload"] is None
-    passing = {"why": "pass", "share": 0.0, "keep": None, "missed": {"a": 0.25}}
+    passing = {"why": "pass", "share": 0.0, "keep": None, "estimated": {}}
     live.apply(digest("shedder", NOW - 400, shed=passing))
-    assert live.view(NOW)["overload"] == passing
-    live.apply(digest("shedder", NOW - 300, partition=1, shed={**passing, "why": "shed", "share": 0.5, "keep": 7}))
-    live.apply(digest("shedder", NOW - 300, partition=2, shed={**passing, "keep": 3, "missed": {"b": 0.5}}))
-    wanted = {"why": "shed", "share": 0.5, "keep": 10, "missed": {"a": 0.25, "b": 0.5}}
+    wanted = {"why": "pass", "share": 0.0, "keep": None, "missed": {}, "false": {}}
     assert live.view(NOW)["overload"] == wanted
+    live.apply(digest("shedder", NOW - 300, partition=1, shed={**passing, "why": "shed", "share": 0.5, "keep": 7}))
+    live.apply(digest("shedder", NOW - 300, partition=2, shed={**passing, "keep": 3}))
+    assert live.view(NOW)["overload"] == {**wanted, "why": "shed", "share": 0.5, "keep": 10}
+
+
+def test_what_a_query_misses_is_so_of_all_partitions_together() -> None:
+    live = Live(100)
+    large = {"a": {"due": 900.0, "lost": 9.0, "found": 900.0, "false": 9.0}}
+    small = {
+        "a": {"due": 100.0, "lost": 91.0, "found": 10.0, "false": 4.65},
+        "b": {"due": 4.0, "lost": 2.0, "found": 0.0, "false": 0.0},
+    }
+    for partition, estimated in enumerate((large, small)):
+        shed = {"why": "shed", "share": 0.0, "keep": None, "estimated": estimated}
+        live.apply(digest("shedder", NOW - 300, partition=partition, shed=shed))
+    overload = live.view(NOW)["overload"]
+    assert overload["missed"] == {"a": 0.1, "b": 0.5}
+    assert overload["false"] == {"a": 0.015, "b": 0.0}

@@ -104,15 +104,21 @@ function drawCurve(curve, x, y) {
 
 const isShedding = (overload) => Boolean(overload) && ["shed", "outage"].includes(overload.why);
 
+function shares(byQuery) {
+  const some = Object.entries(byQuery).filter(([, share]) => share > 0);
+  return some.map(([query, share]) => `${query} ${(100 * share).toFixed(2)} %`).join(", ");
+}
+
 function overloadLine(overload) {
   if (!overload) return "overload: no shedder has reported";
   const doing = [];
   if (overload.share > 0) doing.push(`dropping events to save ${(100 * overload.share).toFixed(1)} % of the work`);
   if (overload.keep !== null) doing.push(`keeping ${short(overload.keep)} partial matches`);
   const why = { pass: "passing", "catch-up": "catching up, nothing is dropped", outage: "dropping what an outage left" }[overload.why];
-  const lost = Object.entries(overload.missed).filter(([, share]) => share > 0);
-  const missed = lost.map(([query, share]) => `${query} ${(100 * share).toFixed(2)} %`).join(", ");
-  return `overload: ${doing.join(", ") || why || "passing"}; estimated loss since the start: ${missed || "none"}`;
+  const loss = shares(overload.missed) || "none";
+  const wrong = shares(overload.false);
+  return `overload: ${doing.join(", ") || why || "passing"}; estimated loss since the start: ${loss}`
+    + (wrong ? `; false, of those found: ${wrong}` : "");
 }
 
 function showLive(live) {

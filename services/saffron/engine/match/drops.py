@@ -117,10 +117,16 @@ class Drops:
         if query in self._followed:
             self._followed[query].passed(runs.clock, runs.plan.window.size)
 
-    def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+    def let_go(self, query: str) -> None:
+        """The query's partial matches are gone."""
         self._spared.pop(query, None)
         self._followed.pop(query, None)
+
+    def forget(self, query: str) -> None:
+        """The query begins anew, or is gone: another one of its name counts from 0."""
+        self.let_go(query)
+        for counts in (self._events, self._counts, self._losses):
+            counts.pop(query, None)
 
     def masked(self, part: Range, slots: Mapping[str, int]) -> None:
         """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""

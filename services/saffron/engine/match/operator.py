@@ -235,14 +235,22 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                     self._shadows.dropped(name, runs, control.position)
             for name in self._drops.carry_out(droppable, order, control.position):
                 self._features.dropped(self._standing[name])
-        if control.kind == "query":
-            self._drops.forget(str(control.body["name"]))
-            self._shadows.forget([str(control.body["name"])])
         if control.kind == "schema":
             self._shadows.forget_all()
         super()._control(control, history)
+        if control.kind == "query":
+            self._forget(str(control.body["name"]), control.body["op"])
         self._features.control(control)
         self._compose()
+
+    def _forget(self, name: str, op: str) -> None:
+        """What was dropped of a query, once it is paused, removed, or another one of its name is added: behind that,
+        for what it had found by then is collected first."""
+        if op in ("add", "remove"):
+            self._drops.forget(name)
+        else:
+            self._drops.let_go(name)
+        self._shadows.forget(name, gone=op == "remove")
 
     def _droppable(self) -> dict[str, QueryRuns]:
         """The queries that have runs: over imprecise time there are none to drop."""

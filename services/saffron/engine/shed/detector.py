@@ -80,6 +80,10 @@ class Detector:
             if type(elapsed) is int and type(other) is int:
                 pace.lived(elapsed / 1e6, nanoseconds / 1e6, other / 1e6)
 
+    def forget(self, query: str) -> None:
+        """The query begins anew, or is gone."""
+        self._taken.pop(query, None)
+
     def forwarded(self, next_seq: int, events: float, partial_matches: float) -> None:
         """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
         for pace in self._paces.values():

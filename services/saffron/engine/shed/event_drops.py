@@ -134,6 +134,11 @@ class EventDrops:
         shedding = self._of(query, by, share)
         return float(1.0 - (1.0 - share) ** EVENTS_A_MATCH) if shedding is None else shedding.at(share).lost
 
+    def false(self, query: str, by: str, share: float) -> float:
+        """Matches too many, by NOTs that lose events, for each true one where this share is dropped; at most."""
+        shedding = self._of(query, by, share)
+        return 0.0 if shedding is None else shedding.at(share).false
+
     def curve(self, query: str, by: str) -> LossCurve:
         """The same at all shares."""
         found = self._curves.get((query, by))

@@ -24,6 +24,7 @@ from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.event_losses import Extent
 from saffron.engine.shed.forced import NO_UTILITY, Forced
+from saffron.engine.shed.load_of_now import load_of_now
 from saffron.engine.shed.losses import Losses
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
@@ -146,8 +147,9 @@ class ShedderOperator:
         A reader's load is advice to the detector; {"kind": "force", "query", "n"} is an order.
         """
         if load.get("kind") != "force":
-            self._detector.observe(load)
-            self._losses.heard(load)
+            present = load_of_now(load, self._view)
+            self._detector.observe(present)
+            self._losses.heard(present)
             return None
         try:
             self._forced.take(str(load.get("query")), load.get("n"), self._view.queries)
@@ -179,7 +181,7 @@ class ShedderOperator:
     def resume(self, block: Block) -> None:
         """Take over an own output block of the log; call in order, from the newest checkpoint record to the end."""
         for control in block.controls:
-            self._view.apply(control)
+            self._apply(control)
             self._observing.resume(control, self._view)
         self._counter = block.next_counter
         self._next_seq = block.next_seq
@@ -209,7 +211,8 @@ class ShedderOperator:
         """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.
 
         `missed`: by query the share of its matches that dropping events and partial matches together is expected to
-        lose, over all events so far. `decision`, `share`, `keep`: the last.
+        lose, over all events so far; `false`: of those found, the share that is none; `expected`: the matches behind
+        both. `decision`, `share`, `keep`: the last.
         """
         return {
             **self._counts,
@@ -222,6 +225,8 @@ class ShedderOperator:
             "models": {query: list(version) for query, version in self._view.models.items()},
             "refused_models": dict(self._offered.refused),
             "missed": {query: self._losses.missed(query) for query in self._view.queries},
+            "false": {query: self._losses.false(query) for query in self._view.queries},
+            "expected": {query: self._losses.expected(query) for query in self._view.queries},
             "shed_events": {query: self._shed.of(query) for query in self._view.queries},
             "shed_by_reason": {query: self._shed.by_reason(query) for query in self._view.queries},
             "keep": self._decided.keep,
@@ -249,6 +254,7 @@ class ShedderOperator:
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
         self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents)
+        self._losses.let_on(contributed, decided.false)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:
@@ -272,8 +278,15 @@ class ShedderOperator:
         if control.kind == "checkpoint":
             models = {query: list(version) for query, version in self._view.models.items()}
             control = replace(control, body={**control.body, "models": models, "features": self._observing.body})
-        self._view.apply(control)
+        self._apply(control)
         return control
+
+    def _apply(self, control: Control) -> None:
+        """Put a control in force. Of a query that begins anew, or is gone, nothing is known any more."""
+        self._view.apply(control)
+        if control.kind == "query" and control.body["op"] in ("add", "remove"):
+            for known in (self._losses, self._detector, self._shed):
+                known.forget(str(control.body["name"]))
 
     def _new_models(self, position: int) -> list[Control]:
         announced = []

@@ -16,7 +16,7 @@ OVERLOAD, OUTAGE = "overload", "outage"
 
 @dataclass
 class ShedCounts:
-    """Since the start of this operator."""
+    """Since the start of this operator, or of the query's version."""
 
     _counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -29,6 +29,11 @@ class ShedCounts:
         for query, slot in slots.items():
             some = 0 if mask is None or slot < 0 else int(np.count_nonzero(masked(mask, slot)))
             self._counts[query, reason] = self._counts.get((query, reason), 0) + whole + some
+
+    def forget(self, query: str) -> None:
+        """The query begins anew, or is gone."""
+        for reason in (OVERLOAD, OUTAGE):
+            self._counts.pop((query, reason), None)
 
     def by_reason(self, query: str) -> dict[str, int]:
         """Reason to events; both reasons are named."""

@@ -69,12 +69,14 @@ class Queries:
 class Shed:
     """What was decided of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of
     "keep" records. `share`: of the work, planned to be saved by dropping events. `gone`: of what each query's
-    matches need of the block, the part that goes. `why`: for statistics."""
+    matches need of the block, the part that goes; `false`: matches too many for each true one, as models expect. `why`:
+    for statistics."""
 
     mask: Bits | None = None
     orders: tuple[Mapping[str, Any], ...] = ()
     share: float = 0.0
     gone: Mapping[str, float] = field(default_factory=dict)
+    false: Mapping[str, float] = field(default_factory=dict)
     why: str = "pass"
 
     @property
@@ -205,7 +207,7 @@ class Shedding:
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
         versions = (one.version for one in queries.models.values())
-        known = (*versions, *map(id, self.events.models.values()), *queries.ratios.items())
+        known = (*versions, *map(id, self.events.models.values()), *queries.ratios.items(), *queries.traits.items())
         if known != self._by:
             self._by = known
             self._means.forget()
@@ -269,14 +271,15 @@ class Shedding:
         kept = np.zeros(len(seq), np.bool_)
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:  # spans are exempt while time allows it
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
-        mask, gone = np.zeros(len(seq), np.uint64), {}
+        mask, gone, false, left = np.zeros(len(seq), np.uint64), {}, {}, float(1 - kept.mean())
         for name, share in allocate(self._candidates(queries), decision.share).items():
             traits = queries.traits[name]
             marks = self.events.marks(block.columns, name, traits, share)
             mask[marks & ~kept] |= np.uint64(1 << queries.slots[name])
             parts = self.events.parts(name, traits.by, share, marks, _length(name, queries))
-            gone[name] = parts * float(1 - kept.mean())
-        return Shed(mask if mask.any() else None, orders, decision.share, gone, "shed")
+            gone[name] = parts * left
+            false[name] = self.events.false(name, traits.by, share) * left
+        return Shed(mask if mask.any() else None, orders, decision.share, gone, false, "shed")
 
     def _drop_all(self, block: Block, queries: Queries) -> Shed:
         bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))

@@ -16,6 +16,8 @@ from saffron.engine.shed.traits import Traits, traits_of
 class View:
     """`queries`: name -> version; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
+    `since`: name -> the position from which a version holds that came into force here; it is not in snapshots.
+
     `traits`: name -> what its record says of shedding. `texts`: name -> text. `models`: query -> version of its
     transition model in force. `schema`: of the stream, as its record has it.
     """
@@ -27,6 +29,7 @@ class View:
     traits: dict[str, Traits] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
+    since: dict[str, int] = field(default_factory=dict)
 
     @property
     def any_active(self) -> bool:
@@ -47,7 +50,7 @@ class View:
     def apply(self, control: Control) -> None:
         """Put one control in force; kinds that concern others change nothing."""
         if control.kind == "query":
-            self._query(control.body)
+            self._query(control.body, control.position)
         elif control.kind == "model":
             epoch, batch = control.body["version"]
             self.models[str(control.body["query"])] = (int(epoch), int(batch))
@@ -87,10 +90,11 @@ class View:
         imprecise = self.schema is not None and bool(self.schema.get("times"))
         return replace(self.traits[query], partial=False) if imprecise else self.traits[query]
 
-    def _query(self, body: Mapping[str, Any]) -> None:
+    def _query(self, body: Mapping[str, Any], position: int) -> None:
         name, operation = str(body["name"]), body["op"]
         if operation == "add":
             self.queries[name] = int(body["version"])
+            self.since[name] = position
             self.slots[name] = int(body.get("slot", -1))
             self.traits[name] = traits_of(body)
             self.texts[name] = str(body.get("text", ""))
@@ -102,6 +106,7 @@ class View:
             self.texts.pop(name, None)
             self.paused.discard(name)
             self.models.pop(name, None)
+            self.since.pop(name, None)
         elif operation == "pause":
             self.paused.add(name)
         elif operation == "resume":
@@ -118,6 +123,7 @@ class View:
         self.texts = {str(entry["name"]): str(entry.get("text", "")) for entry in entries}
         self.schema = body.get("schema") or self.schema
         self.models = _versions(body.get("models") or {})
+        self.since = {name: at for name, at in self.since.items() if name in self.queries}
 
 
 def _is_paused(entry: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from saffron.engine.shed.expected import Expected
 from saffron.engine.shed.losses import Losses
 
 
@@ -40,3 +41,65 @@ def test_how_far_small_losses_are_off_cannot_be_told() -> None:
     losses.heard({**told, "found": {"q": 990}, "loss": {"q": 0.0}, "position": 1000})
     assert losses.missed("q") == pytest.approx(0.01, abs=0.001), "ten times as much as was promised"
     assert losses.ratios("q")[0] < 2.0
+
+
+def false_beside(promised: float, told: dict[str, float]) -> float:
+    """The share of 900 that were found that is none, where so many are promised for each true one."""
+    losses = Losses()
+    losses.let_on({"q": 500.0}, {"q": 2 * promised})
+    losses.let_on({"q": 500.0}, {})
+    losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
+    sampled = [told["true"], 0.0, told["firsts"], told["firsts"]]
+    reader = {"sampled": {"q": sampled}, "false": {"q": told["false"]}, "compared": {"q": 900}}
+    losses.heard({**reader, "found": {"q": 900}, "loss": {"q": 0.0}, "position": 1})
+    expected = losses.expected("q")
+    assert expected.found == 901
+    assert expected.false_share == pytest.approx(losses.false("q"))
+    assert expected.missed_share == pytest.approx(losses.missed("q"))
+    assert expected.due - expected.lost == pytest.approx(901, abs=901 * losses.false("q"))
+    return losses.false("q")
+
+
+def test_where_no_sample_is_models_say_how_much_of_what_is_found_is_none() -> None:
+    assert false_beside(0.0, {"true": 0, "false": 0, "firsts": 0}) == 0.0
+    assert false_beside(0.25, {"true": 0, "false": 0, "firsts": 0}) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("promised", [0.0, 0.02, 0.5])
+def test_a_sample_says_how_much_of_what_is_found_is_none(promised: float) -> None:
+    assert false_beside(promised, {"true": 9000, "false": 1000, "firsts": 10_000}) == pytest.approx(0.1, abs=0.01)
+    assert false_beside(promised, {"true": 10_000, "false": 0, "firsts": 10_000}) == pytest.approx(0.0, abs=0.01)
+
+
+def test_where_most_is_missed_few_first_events_tell_of_what_was_found() -> None:
+    def beside_a_promise(missed: float) -> float:
+        losses = Losses()
+        losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
+        losses.let_on({"q": 1.0}, {"q": (1 - missed) / 4})
+        sampled = {"sampled": {"q": [1000.0, 1000.0 * missed, 1000.0, 1000.0]}, "false": {"q": 0.0}}
+        losses.heard({**sampled, "compared": {"q": 900}, "found": {"q": 900}, "loss": {"q": 0.0}, "position": 1})
+        return losses.false("q")
+
+    assert beside_a_promise(0.99) > 2 * beside_a_promise(0.5) > 0
+
+
+def test_what_was_found_is_summed_over_restarts_of_the_reader() -> None:
+    losses = Losses()
+    for count in (10, 15, 4):
+        losses.heard({"found": {"q": count}, "loss": {"q": 0.0}, "position": count})
+    assert losses.expected("q").found == 15 + 4 + 1
+
+
+def test_of_several_partitions_the_larger_counts_for_more() -> None:
+    large, small = Expected.of(899.0, 0.1, 0.0), Expected.of(9.0, 0.9, 0.5)
+    assert (large.due, large.lost) == pytest.approx((1000.0, 100.0))
+    assert (small.due, small.lost, small.found, small.false) == pytest.approx((55.0, 49.5, 10.0, 5.0))
+    both = Expected.together([(1.0, large), (1.0, small)])
+    assert both.missed_share == pytest.approx(149.5 / 1055)
+    assert both.false_share == pytest.approx(5 / 910)
+
+
+@pytest.mark.parametrize("missed", [0.0, 0.4, 1.0])
+def test_a_share_is_left_where_nothing_was_found(missed: float) -> None:
+    assert Expected.of(0.0, missed, 1.0).missed_share == missed
+    assert Expected.of(0.0, missed, 1.0).false_share == 1.0

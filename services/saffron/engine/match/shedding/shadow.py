@@ -3,8 +3,9 @@
 While something is dropped for a query, a second set of runs goes on from what the query had before: all events come to
 it, no order reaches it, and of its partial matches only those stay whose first event is in a seeded sample. It finds of
 the true matches those that begin so; which of them the query itself does not report in the same block was missed, by
-whatever was dropped, and whatever it found instead: by the same ids by which `replay --truth` compares. All that comes
-of one first event counts as one observation.
+whatever was dropped, and whatever it found instead; and which of those that it reports begin so and are not among them
+are false (G10): by the same ids by which `replay --truth` compares. All that comes of one first event counts as one
+observation.
 
 The share is high until enough has been seen and low after, and is halved where it costs more than it may, so that what
 is measured is of all the time in which something is dropped. Only patterns whose matches arise from their first events
@@ -13,7 +14,7 @@ without regard to each other can be sampled so (see `can_shadow`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,14 +60,15 @@ class Sampled:
     """Sums over a sample of first events, each as many times as it stands for (1 / share).
 
     `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
-    `missed` of them the query did not report. `compared`: matches that the query itself reported meanwhile, each once,
-    in the sample or not. `begun`: first events that any came of; `squares`: the same, times squared. `firsts`: the
-    same, each once. `events`, `met`: that the shadow took, and partial matches of its own that they met. `halvings`: of
-    the share, since it cost too much.
+    `missed` of them the query did not report. `false`: reported, and none of the true ones. `compared`: matches that
+    the query itself reported meanwhile, each once, in the sample or not. `begun`: first events that any came of;
+    `squares`: the same, times squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and
+    partial matches of its own that they met. `halvings`: of the share, since it cost too much.
     """
 
     true: float = 0.0
     missed: float = 0.0
+    false: float = 0.0
     compared: int = 0
     begun: float = 0.0
     squares: float = 0.0
@@ -95,11 +97,12 @@ class Sampled:
         """1 until enough has been seen, and less after."""
         return min(1.0, ENOUGH / max(1, self.firsts))
 
-    def add(self, true: int, missed: int, firsts: int) -> None:
+    def add(self, true: int, missed: int, false: int, firsts: int) -> None:
         """What was seen in a block."""
         times = 1 / self.share
         self.true += times * true
         self.missed += times * missed
+        self.false += times * false
         self.begun += times * firsts
         self.squares += times**2 * firsts
         self.firsts += firsts
@@ -154,14 +157,12 @@ class Shadow:
     def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches]) -> None:
         """What the query `reported` in the block beside what it should have."""
         self.sums.compared += sum(int(np.count_nonzero(part.first >= self.since)) for part in reported)
-        if not unreported(self.runs):
-            return
-        parts = [part.results for part in fired(self.runs, name, partition, block)]
+        parts = [part.results for part in fired(self.runs, name, partition, block)] if unreported(self.runs) else []
         true, firsts = self._sampled([one for one in parts if isinstance(one, Matches)])
-        if len(true):
-            found, _ = self._sampled(reported)
-            missed = len(true) - int(np.count_nonzero(np.isin(true, found)))
-            self.sums.add(len(true), missed, len(np.unique(firsts)))
+        found, also = self._sampled(reported)
+        if len(true) or len(found):
+            right = int(np.count_nonzero(np.isin(true, found)))
+            self.sums.add(len(true), len(true) - right, len(found) - right, len(np.union1d(firsts, also)))
 
     def _sampled(self, parts: Sequence[Matches]) -> tuple[Ids, NDArray[np.int64]]:
         """Ids (one word of them), and first events, of the matches that begin in the sample."""
@@ -249,16 +250,23 @@ class Shadows:
         """Whether nothing has been dropped, while it had no shadow, that still matters."""
         return name not in self._unclean and (self._clean or name in self._ended)
 
-    def forget(self, names: Iterable[str]) -> None:
-        """These queries begin anew, or are gone."""
-        for name in list(names):
-            if name in self._of:
-                self._end(name)
-            self._sums.pop(name, None)
+    def forget(self, name: str, *, gone: bool) -> None:
+        """The query begins anew, and nothing has been dropped of it; or it is `gone`."""
+        if name in self._of:
+            self._of.pop(name).runs.close()
+        self._sums.pop(name, None)
+        self._allowed.pop(name, None)
+        self._unclean.discard(name)
+        if gone:
+            self._ended.discard(name)
+        else:
+            self._ended.add(name)
 
     def forget_all(self) -> None:
         """All that they hold is read otherwise from now on."""
-        self.forget(list(self._sums))
+        for name in list(self._of):
+            self._end(name)
+        self._sums.clear()
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
         """The codes of all strings that they hold."""

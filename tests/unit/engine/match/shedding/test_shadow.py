@@ -53,12 +53,34 @@ def test_a_shadow_of_all_first_events_knows_what_is_missed(monkeypatch: pytest.M
         found, sampled = run(made, events, cut(rng, events), orders, masks)
         if sampled is None or (not any(masks) and not orders):
             continue
-        assert (sampled.true, sampled.missed) == (len(true), len(true - found)), (made.text, events, masks)
+        told = sampled.true, sampled.missed, sampled.false
+        assert told == (len(true), len(true - found), len(found - true)), (made.text, events, masks)
         assert sampled.compared == len(found), "all the time"
         compared += len(true)
         missed += len(true - found)
     assert compared > 30
     assert missed > 8
+
+
+@pytest.mark.parametrize("strategy", ["skip-till-any-match", "skip-till-next-match"])
+def test_a_shadow_of_all_first_events_knows_what_is_false(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow, "SHARE", 1.0)
+    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    rng = random.Random(29)
+    text = f"QUERY q PATTERN SEQ(A a, NOT C, B b) WHERE {strategy} {{ }} WITHIN 9 EVENTS"
+    made = bind(text, cases.SCHEMA, name="q").plan
+    assert isinstance(made, MatchPlan)
+    false = 0
+    for _ in range(30):
+        events = cases.stream(rng, 18)
+        masks = [4 if event["type"] == "C" and rng.random() < 0.7 else rng.choice([0, 0, 4]) for event in events]
+        true, _ = run(made, events, cut(rng, events))
+        found, sampled = run(made, events, cut(rng, events), (), masks)
+        if sampled is not None:
+            told = sampled.true, sampled.missed, sampled.false
+            assert told == (len(true), len(true - found), len(found - true)), (events, masks)
+            false += len(found - true)
+    assert false > 30
 
 
 def test_what_a_shadow_says_does_not_depend_on_cuts_and_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,10 +101,10 @@ def test_what_a_shadow_says_does_not_depend_on_cuts_and_changes_no_result(monkey
 def test_few_first_events_stand_for_all_where_much_has_been_seen() -> None:
     sampled = Sampled()
     assert sampled.share == shadow.SHARE
-    sampled.add(4, 1, 2)
-    assert (sampled.true, sampled.missed, sampled.begun) == (100, 25, 50)
+    sampled.add(4, 1, 3, 2)
+    assert (sampled.true, sampled.missed, sampled.false, sampled.begun) == (100, 25, 75, 50)
     assert sampled.budget == shadow.AT_FIRST * shadow.BUDGET
-    sampled.add(0, 0, 100 * shadow.ENOUGH)
+    sampled.add(0, 0, 0, 100 * shadow.ENOUGH)
     assert sampled.share == shadow.LEAST_SHARE
     assert sampled.budget == shadow.BUDGET
 

@@ -1,0 +1,48 @@
+"""How many matches are behind the estimated shares, so that partitions and queries can be summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_LEAST_KEPT = 1e-3
+"""Of what was due, where how much that was is reckoned from what was found."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Matches: `due`, to be found if nothing had been dropped, `lost` of these; `found`, and `false` of these.
+
+    Of several partitions or queries a share is the ratio of the sums.
+    """
+
+    due: float
+    lost: float
+    found: float
+    false: float
+
+    @classmethod
+    def of(cls, found: float, missed: float, false: float) -> Expected:
+        """So many were found, and these shares are estimated. One more counts as found, and is none of the false ones:
+        so the shares are left where nothing was found."""
+        due = (found * (1.0 - false) + 1.0) / max(1.0 - missed, _LEAST_KEPT)
+        return cls(due, missed * due, found + 1.0, false * (found + 1.0))
+
+    @classmethod
+    def together(cls, parts: Iterable[tuple[float, Expected]]) -> Expected:
+        """The sums, each part counted so many times."""
+        due = lost = found = false = 0.0
+        for times, one in parts:
+            due, lost = due + times * one.due, lost + times * one.lost
+            found, false = found + times * one.found, false + times * one.false
+        return cls(due, lost, found, false)
+
+    @property
+    def missed_share(self) -> float:
+        """Of what was due; 0 of nothing."""
+        return self.lost / self.due if self.due > 0 else 0.0
+
+    @property
+    def false_share(self) -> float:
+        """Of what was found; 0 of nothing."""
+        return self.false / self.found if self.found > 0 else 0.0

@@ -1,0 +1,44 @@
+"""The estimated share of matches found that are none beside the true one, where events are dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+import orjson
+import pytest
+
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.match.shedding import shadow
+from saffron.engine.shed.settings import Overload
+from saffron.runtime.fused import Query
+from saffron.runtime.virtual import VirtualReplay, VirtualRun
+from saffron.runtime.virtual_pace import Rate
+
+NOT = """QUERY q PATTERN SEQ(A a, NOT B b, C c)
+WHERE skip-till-any-match { b.x = a.x AND c.x = a.x } WITHIN 250 EVENTS"""
+NEXT = "QUERY q PATTERN SEQ(A a, B b, C c) WHERE skip-till-next-match { b.x = c.x } WITHIN 250 EVENTS"
+
+
+def stream(events: int = 10_000) -> RawBatch:
+    random = np.random.default_rng(7)
+    kinds = random.choice(list("ABCD"), events, p=[0.3, 0.1, 0.55, 0.05]).tolist()
+    numbers = random.integers(0, 30, events).tolist()
+    rows = enumerate(zip(kinds, numbers, strict=True))
+    return batch_of_values([orjson.dumps({"type": k, "ts": 1000 * i, "x": x}) for i, (k, x) in rows])
+
+
+@pytest.mark.parametrize("text", [NOT, NEXT], ids=["not", "next"])
+def test_the_estimate_is_near_the_truth(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short stream needs a large sample: of a fifth of first events some thirty false matches come."""
+    monkeypatch.setattr(shadow, "SHARE", 0.2)
+    monkeypatch.setattr(shadow, "LEAST_SHARE", 0.2)
+    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    run = VirtualRun(Overload(1000.0), Rate.of("2x"), "bl", truth=True, stated={"": 150_000.0})
+    replay = VirtualReplay([Query("q", text)], run)
+    for _ in replay.results([stream()]):
+        pass
+    figures = replay.figures()
+    false = 1 - figures["precision"]
+    assert false > 0.05
+    assert figures["estimated_false"]["q"] == pytest.approx(false, rel=0.3, abs=0.005)
+    assert figures["estimated_in_all"]["false"] == pytest.approx(figures["estimated_false"]["q"], abs=2e-6)
+    assert figures["estimated_in_all"]["loss"] == pytest.approx(figures["estimated_loss"]["q"], abs=2e-6)

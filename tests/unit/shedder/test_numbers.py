@@ -1,0 +1,67 @@
+"""What a shedder says of what its chains have lost: each, and all together."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import orjson
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from saffron.engine.shed.operator import ShedderOperator
+from saffron.runtime.inner_hop import InnerHop
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.metric_names import ESTIMATED_FALSE, ESTIMATED_LOSS, ESTIMATED_MATCHES
+from saffron.runtime.metrics import Metrics
+from saffron.runtime.topics import schema_folder
+from saffron.shedder.hop import ShedderHop
+from saffron.shedder.numbers import ShedderNumbers
+from tests.unit.engine.shed.blocks import block, query
+from tests.unit.runtime.fakes import decode
+
+
+class NoShell:
+    """It has no partitions of its own to tell of."""
+
+    rebalances = 0
+    chains = ()
+    waited_ms = 0.0
+
+
+def hop(partition: int, found: int, lost: float) -> ShedderHop:
+    """A chain whose matcher has found so many matches, and dropped partial matches worth `lost` others."""
+    operator = ShedderOperator(partition, "events")
+    operator.apply(block(0, 100, 0, query(0, "add", "q")), now_ms=0)
+    told = {"found": {"q": found}, "loss": {"q": lost}, "partial_matches": {}}
+    operator.observe({"service": "matcher", "position": 100, **told})
+    return ShedderHop(operator, decode, credit_events=10, patience_ms=100)
+
+
+def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None:
+    metrics = Metrics()
+    hops = {TopicPartition("w", p): hop(p, *one) for p, one in enumerate(((900, 100.0), (9, 91.0)))}
+    digests = ShedderNumbers(metrics, cast("InnerHop", NoShell()), "g").report(hops, 1000, 1000)
+    due, lost = (metrics.value(ESTIMATED_MATCHES, "q", part) for part in ("due", "lost"))
+    assert due == pytest.approx(1100, rel=0.02), "a match more counts as found in each"
+    assert lost == pytest.approx(191, rel=0.1)
+    assert metrics.value(ESTIMATED_LOSS, "q") == pytest.approx(lost / due)
+    assert metrics.value(ESTIMATED_FALSE, "q") == 0.0
+    told = [digest.shed["estimated"]["q"] for digest in digests if digest.shed is not None]
+    assert [one["lost"] / one["due"] for one in told] == pytest.approx([0.1, 0.91])
+    assert sum(one["due"] for one in told) == pytest.approx(due)
+    contract = yaml.safe_load((schema_folder() / "health.yaml").read_text("utf-8"))["schema"]
+    for digest in digests:
+        Draft202012Validator(contract).validate(orjson.loads(digest.body()))
+
+
+def test_of_a_query_that_is_gone_nothing_is_kept() -> None:
+    numbers = ShedderNumbers(Metrics(), cast("InnerHop", NoShell()), "g")
+    chain = hop(0, 900, 100.0)
+    numbers.report({TopicPartition("w", 0): chain}, 1000, 1000)
+    assert any("q" in count.split() for _, count in numbers._told)
+    chain.operator.apply(block(100, 10, 1, query(100, "remove", "q")), now_ms=0)
+    numbers.report({TopicPartition("w", 0): chain}, 2000, 1000)
+    assert not any("q" in count.split() for _, count in numbers._told)
+    numbers.report({}, 3000, 1000)
+    assert numbers._told == {}
