@@ -34,9 +34,13 @@ class Publisher:
             raise LogError(f"topic {self._topic} is missing: `saffron up` creates all topics")
         producer = self._producer or self._log.producer(client_id="model-builder")
         self._producer = None
-        for key, value in (record for model in models for record in records(model)):
-            producer.send(self._topic, partition_of(key, partitions), value, key=key)
-        producer.flush(_FLUSH_SECONDS)
+        try:
+            for key, value in (record for model in models for record in records(model)):
+                producer.send(self._topic, partition_of(key, partitions), value, key=key)
+            producer.flush(_FLUSH_SECONDS)
+        except LogError:
+            producer.close()  # what it still has would come while the batch is done again
+            raise
         self._producer = producer
 
     def close(self) -> None:

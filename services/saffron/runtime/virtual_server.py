@@ -10,6 +10,7 @@ import numpy as np
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import masked
+from saffron.engine.match.shedding.orders import read_order
 from saffron.runtime.fused import Engines, Merged
 from saffron.runtime.virtual_cost import Work
 
@@ -57,9 +58,8 @@ def work_of(
     judged: int = 0,
 ) -> Work:
     """The counts of a block. `before`, `after`: partial matches by query at its ends; `slots`: of each query."""
-    ordered = sum(
-        before[name] for control in block.controls if control.kind == "keep" for name in control.body["queries"]
-    )
+    orders = [read_order(control.body) for control in block.controls if control.kind == "keep"]
+    ordered = sum(before.get(name, 0) for order in orders for name in order.queries)
     if ordered:  # what was dropped at the block's beginning met nothing
         before = {name: min(count, after[name]) for name, count in before.items()}
     kept = {name: _kept(block, slot) for name, slot in slots.items()}

@@ -108,7 +108,7 @@ class ShedderHop:
         self.credits.applied(load["service"], int(load["position"]), active=active, now_ms=now_ms)
         self.operator.observe(load)
 
-    def force(self, query: str, keep: int) -> str | None:
+    def force(self, query: str, keep: object) -> str | None:
         """An order from outside; returns why it was refused, or None."""
         try:
             self.operator.order(query, keep)

@@ -203,7 +203,7 @@ def _curves(
         tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=True)]
         curves[shedder] = validated(curve, [one for one in tried if one is not None], whole.matches.length)
     if whole.positions:
-        curve, others = _curves_by_position(whole, halves, learned, taught, cost)
+        curve, others = _curves_by_position(whole, halves, learned, taught, vectors, cost)
         curves[BY_POSITION] = validated(curve, others, whole.matches.length)
     return curves
 
@@ -220,15 +220,35 @@ def _tried(
 
 
 def _curves_by_position(
-    whole: Half, halves: tuple[Half, ...], learned: Learned, taught: Sequence[Learned], cost: Floats
+    whole: Half,
+    halves: tuple[Half, ...],
+    learned: Learned,
+    taught: Sequence[Learned],
+    vectors: Mapping[int, tuple[int, ...]],
+    cost: Floats,
 ) -> tuple[Curve, list[tuple[Curve, int]]]:
     """As with the others: that of all, and of one half's positions tried on the other's matches."""
+
+    def curve(half: Half, table: Floats, known: Learned) -> Curve:
+        return position_curve(half, table, known.kinds, known.overall, cost, _refused(half, vectors))
+
     tables = [position_table(half.positions, len(cost)) for half in (whole, *halves)]
     others = [
-        (position_curve(half, table, other.kinds, other.overall, cost), sum(half.matches.lists().values()))
+        (curve(half, table, other), sum(half.matches.lists().values()))
         for half, table, other in zip(halves, tables[:0:-1], taught[::-1], strict=True)
     ]
-    return position_curve(whole, tables[0], learned.kinds, learned.overall, cost), others
+    return curve(whole, tables[0], learned), others
+
+
+def _refused(half: Half, vectors: Mapping[int, tuple[int, ...]]) -> dict[int, int]:
+    """By kind, the weight of the partial matches that its events end by a NOT."""
+    found: dict[int, int] = {}
+    for keys, weight in half.abandoned.lists().items():
+        for key in keys:
+            if key in vectors:
+                kind = vectors[key][0]
+                found[kind] = found.get(kind, 0) + weight
+    return found
 
 
 def _keys_of(half: Half) -> list[int]:

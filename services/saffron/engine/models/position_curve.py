@@ -25,12 +25,16 @@ def position_table(positions: Mapping[tuple[int, int], Sequence[int]], codes: in
     return table
 
 
-def position_curve(half: Half, table: Floats, kinds: Floats, overall: float, cost: Floats) -> Curve:
+def position_curve(
+    half: Half, table: Floats, kinds: Floats, overall: float, cost: Floats, refused: Mapping[int, int]
+) -> Curve:
     """Thresholds of a table, learned from these counts or from others, and what they lose of these; `kinds` [codes],
-    `overall`: utilities where it has none; `cost` [codes]: time of an event by kind.
+    `overall`: utilities where it has none; `cost` [codes]: time of an event by kind; `refused`: by kind, the weight of
+    the partial matches that its events end by a NOT, as matches are weighed.
 
     A match counts as events that fall independently, as often as contributions do:
-    only sums by position are known, not the positions of one match's events.
+    only sums by position are known, not the positions of one match's events. Nor those of what a NOT refuses by, which
+    eSPICE does not know of: they are taken to be where events of their kind are.
     """
     cells = {place: sums for place, sums in half.positions.items() if 0 <= place[0] < len(kinds)}
     number = {place: index for index, place in enumerate(sorted(cells))}
@@ -38,8 +42,25 @@ def position_curve(half: Half, table: Floats, kinds: Floats, overall: float, cos
     counts = {number[place]: occurrences for place, (_, occurrences) in cells.items()}
     single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
     costs = {number[place]: float(cost[place[0]]) for place in cells}
-    curve = curve_of(utility, counts, single, {}, costs)
-    return replace(curve, lost=1.0 - (1.0 - curve.lost) ** half.matches.length)
+    curve = curve_of(utility, counts, single, _abandoned(cells, number, refused), costs)
+    matches = sum(half.matches.lists().values())
+    false = curve.false * sum(single.values()) / matches if matches else curve.false
+    return replace(curve, lost=1.0 - (1.0 - curve.lost) ** half.matches.length, false=false)
+
+
+def _abandoned(
+    cells: Mapping[tuple[int, int], Sequence[int]], number: Mapping[tuple[int, int], int], refused: Mapping[int, int]
+) -> Lists:
+    """Partial matches that a NOT ended, as lists of the one cell of the event that did."""
+    by_kind = dict.fromkeys(refused, 0)
+    for (code, _), (_, occurrences) in cells.items():
+        if code in by_kind:
+            by_kind[code] += occurrences
+    return {
+        (number[code, place],): round(refused[code] * occurrences / by_kind[code])
+        for (code, place), (_, occurrences) in cells.items()
+        if code in by_kind and by_kind[code] > 0
+    }
 
 
 def _utility(place: tuple[int, int], table: Floats, kinds: Floats, overall: float) -> float:

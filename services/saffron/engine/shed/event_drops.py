@@ -4,7 +4,8 @@ gspice-h, gspice-tree, gspice-forest   by utility of the event's features: those
 espice                                 by utility of its kind and its position in the window
 bl, e-bl                               by its kind: rates inversely proportional to how often patterns and windows
                                        repeat it, each event of a kind as likely as any other
-auto                                   that of the former which loses least at the share wanted
+auto                                   that of the former which errs least at the share wanted: in matches lost, and in
+                                       those found that a dropped event would have refused (G10)
 
 Without a model of the query each event is as good as any other.
 """
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Columns
 from saffron.engine.match.shedding.positions import position_bins
 from saffron.engine.models.by_slot import BySlot
+from saffron.engine.models.curve import Cut
 from saffron.engine.models.event_model import BY_KIND, BY_POSITION, EventModel
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.feature_keys import FeatureKeys, Features
 from saffron.engine.models.features import FeatureError, FeatureSpec
+from saffron.engine.models.kind_rates import KindCut
 from saffron.engine.shed.chance import chance
 from saffron.engine.shed.loss_curve import LossCurve
 from saffron.engine.shed.traits import Traits
@@ -163,10 +166,14 @@ class EventDrops:
         names = [name for name in (CHOICE if by == AUTO else (by,)) if EventShedding.serves(model, name)]
         if not names:
             return None
-        return min((self._known(query, name, model) for name in names), key=lambda one: one.at(share).lost)
+        return min((self._known(query, name, model) for name in names), key=lambda one: _errors(one.at(share)))
 
     def _known(self, query: str, by: str, model: EventModel) -> EventShedding:
         found = self._shedding.get((query, by))
         if found is None:
             found = self._shedding[query, by] = EventShedding(model, by)
         return found
+
+
+def _errors(cut: Cut | KindCut) -> float:
+    return cut.lost + cut.false

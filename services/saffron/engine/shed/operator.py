@@ -32,7 +32,6 @@ from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.engine.shed.view import View
-from saffron.errors import InputError
 
 
 class ShedderOperator:
@@ -58,7 +57,7 @@ class ShedderOperator:
         self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
         self._losses = Losses()
         self._decided = Shed()
-        self._counts = {"blocks": 0, "events": 0, "orders": 0, "refused_orders": 0}
+        self._counts = {"blocks": 0, "events": 0, "orders": 0}
         self._shed = ShedCounts()
 
     @property
@@ -93,7 +92,6 @@ class ShedderOperator:
         block: Block,
         *,
         now_ms: float,
-        load: Mapping[str, Any] | None = None,
         offset: int | None = None,
         appended_ms: float | None = None,
         in_flight: int = 0,
@@ -101,12 +99,9 @@ class ShedderOperator:
         """The output block for the next input block (the shell has checked its claim and counter).
 
         `offset`: of the block in `windows` (without a log: counted up). `appended_ms`: when the broker appended it,
-        from which the queueing latency is taken; None: no wait. `load`: a message for `observe`, if one came since.
-        `in_flight`: events forwarded before it that its readers have not done yet. The output's claim is 0: the shell
-        stamps its own.
+        from which the queueing latency is taken; None: no wait. `in_flight`: events forwarded before it that its
+        readers have not done yet. The output's claim is 0: the shell stamps its own.
         """
-        if load is not None:
-            self.observe(load)
         waited = 0 if appended_ms is None else max(0, now_ms - appended_ms)
         self._estimate = self._detector.estimate(float(waited))
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
@@ -141,22 +136,11 @@ class ShedderOperator:
         """Blocks carry the keys of these features from the next one on, for models of events to learn from."""
         self._observing.watch(spec)
 
-    def observe(self, load: Mapping[str, Any]) -> str | None:
-        """A message of `load` for this chain; returns why a forced order in it was refused, or None.
-
-        A reader's load is advice to the detector; {"kind": "force", "query", "n"} is an order.
-        """
-        if load.get("kind") != "force":
-            present = load_of_now(load, self._view)
-            self._detector.observe(present)
-            self._losses.heard(present)
-            return None
-        try:
-            self._forced.take(str(load.get("query")), load.get("n"), self._view.queries)
-        except InputError as error:
-            self._counts["refused_orders"] += 1
-            return str(error)
-        return None
+    def observe(self, load: Mapping[str, Any]) -> None:
+        """A reader's message on `load` for this chain: advice to the detector."""
+        present = load_of_now(load, self._view)
+        self._detector.observe(present)
+        self._losses.heard(present)
 
     def offer(self, key: bytes | None, value: bytes | None, offset: int) -> str | None:
         """A record of `models`; returns why it was refused, or None. A refused one leaves the last good model in force:
@@ -169,10 +153,11 @@ class ShedderOperator:
         self._detector.model = self._offered.latency
         return refused
 
-    def order(self, query: str, keep: int) -> None:
+    def order(self, query: str, keep: object) -> None:
         """Order the matcher to keep at most `keep` partial matches of `query`, from the next block on.
 
-        InputError: no such query is in force here, or `keep` is negative. A second order before that block replaces it.
+        InputError: no such query is in force here, or `keep` is no whole number from 0 on. A second order before that
+        block replaces it.
         """
         self._forced.take(query, keep, self._view.queries)
 

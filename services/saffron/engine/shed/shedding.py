@@ -206,8 +206,9 @@ class Shedding:
 
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
-        versions = (one.version for one in queries.models.values())
-        known = (*versions, *map(id, self.events.models.values()), *queries.ratios.items(), *queries.traits.items())
+        partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
+        events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
+        known = (*partial, None, *events, *queries.ratios.items(), *queries.traits.items())
         if known != self._by:
             self._by = known
             self._means.forget()

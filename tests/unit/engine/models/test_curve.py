@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saffron.engine.models.curve import STEPS, Curve, curve_of
-from saffron.engine.models.feature_counts import Half
+from saffron.engine.models.feature_counts import WEIGHT, Half
 from saffron.engine.models.kind_rates import kind_rates, rates_at
 from saffron.engine.models.list_sample import Lists
 from saffron.engine.models.position_curve import position_curve, position_table
@@ -125,7 +125,7 @@ def test_positions_without_matches_go_first() -> None:
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 0, 10], [1, 1, 8, 80]], "matches": [[1, 2]] * 8})
     table = position_table(half.positions, 3)
     assert table[:2].ravel() == pytest.approx([0.8, 0.0, np.nan, 0.1], nan_ok=True)
-    curve = position_curve(half, table, np.full(3, np.nan), 0.2, np.ones(3))
+    curve = position_curve(half, table, np.full(3, np.nan), 0.2, np.ones(3), {})
     assert curve.at(0.1).lost == 0.0
     assert curve.at(0.9).lost == pytest.approx(1 - (1 - 0.5) ** 2)
     assert curve.at(1.0).lost == 1.0
@@ -136,6 +136,17 @@ def test_of_positions_that_nothing_was_learned_of_the_kind_is_known() -> None:
     half = Half()
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 8, 10]], "matches": [[1, 2]] * 8})
     table = np.array([[0.1], [np.nan], [np.nan]])
-    curve = position_curve(half, table, np.array([0.3, np.nan, np.nan]), 0.2, np.ones(3))
+    curve = position_curve(half, table, np.array([0.3, np.nan, np.nan]), 0.2, np.ones(3), {})
     assert curve.lower.tolist() == [0.1, 0.3]
     assert curve.at(0.5).lost == pytest.approx(1 - (1 - 0.5) ** 2)
+
+
+def test_what_a_not_refuses_by_makes_false_matches_wherever_its_kind_is() -> None:
+    """The second kind is in no match: its events go first, and with all of them every refusal."""
+    half = Half()
+    half.add({"positions": [[0, 0, 8, 10], [1, 0, 0, 2], [1, 1, 0, 8]], "matches": [[1]] * 8})
+    table = position_table(half.positions, 2)
+    curve = position_curve(half, table, np.full(2, np.nan), 0.2, np.ones(2), {1: 4 * WEIGHT})
+    assert curve.at(0.5).lost == 0.0
+    assert curve.at(0.5).false == pytest.approx(4 / 8)
+    assert curve.at(0.25).false == pytest.approx(curve.at(0.5).false / 2, rel=0.1)

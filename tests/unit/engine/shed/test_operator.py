@@ -118,14 +118,12 @@ def test_a_later_order_replaces_one_that_waits() -> None:
     assert body(shedder.apply(block(5, 3, 6), now_ms=0), "keep")["n"] == 9
 
 
-def test_load_may_force_an_order_and_wrong_ones_are_counted() -> None:
+@pytest.mark.parametrize(("query", "keep"), [("r", 2), ("q", "2"), ("q", None), ("q", -1)])
+def test_a_wrong_order_is_refused(query: str, keep: object) -> None:
     shedder, _ = with_query()
-    passed = shedder.apply(block(5, 1, 6), now_ms=0, load={"kind": "force", "query": "q", "n": 2})
-    assert body(passed, "keep")["n"] == 2
-    for wrong in ({"query": "r", "n": 2}, {"query": "q", "n": "2"}, {"query": "q", "n": None}, {"query": "q"}, {}):
-        assert shedder.observe({"kind": "force", **wrong}) is not None
-    assert dict(shedder.statistics())["refused_orders"] == 5
-    assert shedder.apply(block(6, 1, 7), now_ms=0).controls == ()
+    with pytest.raises(InputError):
+        shedder.order(query, keep)
+    assert shedder.apply(block(5, 1, 6), now_ms=0).controls == ()
 
 
 # ------------------------------------------------------------ models
