@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import prod
 
 
-def share(counts: Mapping[int, float], gone: Mapping[int, float]) -> float:
-    """Share of events dropped; with events weighed by their time, share of the time saved."""
+def share(counts: Mapping[int, int], gone: Mapping[int, float]) -> float:
+    """Share of events dropped."""
     return sum(count * gone[key] for key, count in counts.items()) / sum(counts.values())
 
 

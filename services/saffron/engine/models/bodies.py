@@ -41,7 +41,6 @@ def features_body(counts: FeatureCounts) -> dict[str, Any]:
         "rows": counts.rows,
         "halves": [_half_body(half) for half in counts.halves],
         "vectors": {str(key): list(vector) for key, vector in sorted(counts.vectors.items())},
-        "costs": costs_body(counts.costs),
     }
 
 
@@ -54,7 +53,6 @@ def features_of(body: Mapping[str, Any]) -> FeatureCounts:
         spec=body["spec"],
         halves=(first, second),
         vectors={int(key): tuple(vector) for key, vector in body["vectors"].items()},
-        costs=costs_of(body["costs"]),
         rows=body["rows"],
     )
 

@@ -27,15 +27,14 @@ STEPS = 256
 class Cut:
     """Drop every event of a utility below `lower`, and of those up to `upper` the share `ties`.
 
-    `share`: of events that this drops. `saved`: share of the time that events take. `lost`: share of matches lost.
-    `false`: expected matches too many (patterns with negation) for each true one, at most.
+    `share`: of events that this drops. `lost`: share of matches lost. `false`: expected matches too many (patterns with
+    negation) for each true one, at most.
     """
 
     lower: float
     upper: float
     ties: float
     share: float
-    saved: float
     lost: float
     false: float
 
@@ -48,51 +47,31 @@ class Cut:
 class Curve:
     """Levels [k] of utilities, ascending; points [p] along them, the first at which nothing is dropped.
 
-    `lower`, `upper` [k]: utilities of a level. `end` [k]: share of events up to its end. `share`, `saved`, `lost`,
-    `false` [p], all rising, see `Cut`.
+    `lower`, `upper` [k]: utilities of a level. `end` [k]: share of events up to its end. `share`, `lost`, `false`
+    [p], all rising, see `Cut`.
     """
 
     lower: Floats
     upper: Floats
     end: Floats
     share: Floats
-    saved: Floats
     lost: Floats
     false: Floats
 
     def at(self, share: float) -> Cut:
         """The cut that drops this share of events; linear between points in what it loses."""
         share = min(max(share, 0.0), 1.0)
-        told = (self.saved, self.lost, self.false)
-        saved, lost, false = (float(np.interp(share, self.share, values)) for values in told)
+        lost, false = (float(np.interp(share, self.share, values)) for values in (self.lost, self.false))
         if not len(self.end) or share <= 0:
-            return Cut(-np.inf, -np.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
+            return Cut(-np.inf, -np.inf, 0.0, 0.0, 0.0, 0.0)
         level = min(int(np.searchsorted(self.end, share)), len(self.end) - 1)
         begin = float(self.end[level - 1]) if level else 0.0
         ties = (share - begin) / (float(self.end[level]) - begin)
-        return Cut(float(self.lower[level]), float(self.upper[level]), min(1.0, ties), share, saved, lost, false)
-
-    def saving(self, share: float) -> Cut:
-        """The cut that saves this share of the time; everything goes where nothing less does."""
-        place = int(np.searchsorted(self.saved, min(max(share, 0.0), 1.0)))
-        if place == 0 or place >= len(self.saved):
-            return self.at(float(place > 0))
-        before, behind = float(self.saved[place - 1]), float(self.saved[place])
-        part = (share - before) / (behind - before)
-        return self.at(float(self.share[place - 1] + part * (self.share[place] - self.share[place - 1])))
+        return Cut(float(self.lower[level]), float(self.upper[level]), min(1.0, ties), share, lost, false)
 
 
-def curve_of(
-    utility: Mapping[int, float],
-    counts: Mapping[int, int],
-    matches: Lists,
-    abandoned: Lists,
-    cost: Mapping[int, float] | None = None,
-) -> Curve:
-    """The curve of events with these utilities and counts by key; every key has a utility, a count or not.
-
-    `cost`: time of an event by key, in any unit; without, and for keys that are not there, all take the same.
-    """
+def curve_of(utility: Mapping[int, float], counts: Mapping[int, int], matches: Lists, abandoned: Lists) -> Curve:
+    """The curve of events with these utilities and counts by key; every key has a utility, a count or not."""
     keys = sorted(counts, key=lambda key: (utility[key], key))
     sizes = np.array([counts[key] for key in keys], dtype=np.float64)
     values = np.array([utility[key] for key in keys])
@@ -104,11 +83,9 @@ def curve_of(
     at = np.concatenate([[0], np.repeat(np.arange(len(end)), steps)]).astype(np.int64)
     ties = np.concatenate([[0.0], *(np.arange(1, count + 1) / count for count in steps)])
     share = begin[at] + ties * (end - begin)[at] if len(end) else np.zeros(1)
-    times = sizes * np.array([(cost or {}).get(key, 1.0) for key in keys])
-    saved = saved_at(at, ties, np.searchsorted(upper, values), times)
     lost = lost_at(at, ties, level, matches)
     false = false_at(at, ties, level, abandoned, sum(matches.values()))
-    return Curve(lower, upper, end, share, saved, lost, false)
+    return Curve(lower, upper, end, share, lost, false)
 
 
 def levels_of(values: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
@@ -128,16 +105,6 @@ def levels_of(values: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
     end[-1] = 1.0
     stops = np.array([*starts[1:], len(distinct)]) - 1
     return distinct[starts], distinct[stops], end
-
-
-def saved_at(at: Ints, ties: Floats, level: Ints, times: Floats) -> Floats:
-    """Share of the time saved there, of events on these levels that take so long."""
-    total = float(times.sum())
-    if total <= 0:
-        return np.zeros(len(at))
-    by_level = np.bincount(level, times) / total
-    begin = np.cumsum(by_level) - by_level
-    return np.minimum(begin[at] + ties * by_level[at], 1.0)
 
 
 def lost_at(at: Ints, ties: Floats, level: Mapping[int, int], matches: Lists) -> Floats:

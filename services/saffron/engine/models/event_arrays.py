@@ -19,8 +19,8 @@ from saffron.engine.models.model import offsets_of
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
-_CURVE = ("lower", "upper", "end", "share", "saved", "lost", "false")
-_RATES = ("frequency", "utility", "saved", "lost", "false")
+_CURVE = ("lower", "upper", "end", "share", "lost", "false")
+_RATES = ("frequency", "utility", "lost", "false")
 _FOREST = ("nodes", "values", "roots")
 _TABLE = ("keys", "values")
 
@@ -64,7 +64,7 @@ def model_of(content: Mapping[str, Any], version: Version, head: Mapping[str, An
     _expect(len(kinds) == spec.codes and len(positions) % spec.codes == 0, "tables by kind for other kinds")
     rates = KindRates(*(arrays[f"rates.{field}"] for field in _RATES))
     _expect(len(rates.frequency) == len(rates.utility) == spec.codes, "rates by kind for other kinds")
-    _expect(len(rates.saved) == len(rates.lost) == len(rates.false) == 257, "losses of rates at other points")
+    _expect(len(rates.lost) == len(rates.false) == 257, "losses of rates at other points")
     return EventModel(
         query=str(content["query"]),
         query_version=int(content["query_version"]),
@@ -108,9 +108,9 @@ def _forest(arrays: Arrays, name: str, fields: int) -> Forest:
 def _curve(arrays: Arrays, name: str) -> Curve:
     curve = Curve(*(arrays[f"curves.{name}.{field}"] for field in _CURVE))
     _expect(len(curve.lower) == len(curve.upper) == len(curve.end), f"levels of {name} that do not fit")
-    points = {len(one) for one in (curve.share, curve.saved, curve.lost, curve.false)}
+    points = {len(one) for one in (curve.share, curve.lost, curve.false)}
     _expect(len(points) == 1 and 0 not in points, f"points of {name} that do not fit")
-    for rising in (curve.end, curve.share, curve.saved):
+    for rising in (curve.end, curve.share):
         _expect(bool((np.diff(rising) >= 0).all()), f"shares of {name} that fall")
     return curve
 

@@ -37,12 +37,6 @@ class EventShedding:
             return self.model.rates.at(share)
         return self.model.curves[self.shedder].at(share)
 
-    def saving(self, share: float) -> Cut | KindCut:
-        """The cut that saves this share of the time that events take the query: what costs more is dropped for more."""
-        if self.shedder in BY_KIND:
-            return self.model.rates.saving(share)
-        return self.model.curves[self.shedder].saving(share)
-
     def utilities(self, features: Features, positions: NDArray[np.integer] | None = None) -> Floats:
         """float64 [n]: what each event is worth; `positions`: bins of positions in the window, which eSPICE needs."""
         if self.shedder == BY_POSITION:

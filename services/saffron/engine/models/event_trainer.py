@@ -57,7 +57,6 @@ def train_events(
     """
     whole, vectors = with_refusals(counts.whole()), _fitting(counts.vectors, spec)
     halves = _crossed(tuple(with_refusals(half) for half in counts.halves))
-    cost = _cost_by_kind(counts, spec.codes)
     saved = _saved(whole, vectors, spec)
     learned, *taught = (learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *halves))
     parts, content_parts = contributions(whole, halves, vectors, spec)
@@ -75,8 +74,8 @@ def train_events(
         tree=learned.tree,
         forest=learned.forest,
         positions=position_table(whole.positions, spec.codes),
-        rates=kind_rates(whole, {key: vector[0] for key, vector in vectors.items()}, cost),
-        curves=_curves(whole, halves, learned, taught, vectors, cost),
+        rates=kind_rates(whole, {key: vector[0] for key, vector in vectors.items()}, spec.codes),
+        curves=_curves(whole, halves, learned, taught, vectors),
         matches=sum(whole.matches.lists().values()) / WEIGHT,
         observations=counts.observations,
         trained_through=trained_through,
@@ -174,36 +173,24 @@ def _crossed(halves: tuple[Half, ...]) -> tuple[Half, ...]:
     return halves if all(half.matches for half in halves) else ()
 
 
-def _cost_by_kind(counts: FeatureCounts, codes: int) -> Floats:
-    """Time of an event of each kind [codes], their mean being 1; 1 for all where no times were measured."""
-    fitted = {cell[0]: time for cell, time in counts.costs.fit().items()}
-    total = sum(counts.costs.counts.values())
-    mean = counts.costs.nanoseconds / total if total else 0.0
-    if mean <= 0:
-        return np.ones(codes)
-    return np.array([fitted.get(code, mean) for code in range(codes)]) / mean
-
-
 def _curves(
     whole: Half,
     halves: tuple[Half, ...],
     learned: Learned,
     taught: Sequence[Learned],
     vectors: Mapping[int, tuple[int, ...]],
-    cost: Floats,
 ) -> dict[str, Curve]:
     """Thresholds by shedder, where it can be taught; `taught`: by each of `halves`, none where none can be tried."""
-    costs = {key: float(cost[vector[0]]) for key, vector in vectors.items()}
     curves = {}
     for shedder, worth in _SHEDDERS.items():
         values = worth(learned, whole, vectors)
         if values is None:
             continue
-        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists(), costs)
+        curve = curve_of(values, whole.occurrences, whole.matches.lists(), whole.abandoned.lists())
         tried = [_tried(worth, other, half, vectors) for other, half in zip(taught[::-1], halves, strict=True)]
         curves[shedder] = validated(curve, [one for one in tried if one is not None], whole.matches.length)
     if whole.positions:
-        curve, others = _curves_by_position(whole, halves, learned, taught, vectors, cost)
+        curve, others = _curves_by_position(whole, halves, learned, taught, vectors)
         curves[BY_POSITION] = validated(curve, others, whole.matches.length)
     return curves
 
@@ -225,14 +212,13 @@ def _curves_by_position(
     learned: Learned,
     taught: Sequence[Learned],
     vectors: Mapping[int, tuple[int, ...]],
-    cost: Floats,
 ) -> tuple[Curve, list[tuple[Curve, int]]]:
     """As with the others: that of all, and of one half's positions tried on the other's matches."""
 
     def curve(half: Half, table: Floats, known: Learned) -> Curve:
-        return position_curve(half, table, known.kinds, known.overall, cost, _refused(half, vectors))
+        return position_curve(half, table, known.kinds, known.overall, _refused(half, vectors))
 
-    tables = [position_table(half.positions, len(cost)) for half in (whole, *halves)]
+    tables = [position_table(half.positions, learned.spec.codes) for half in (whole, *halves)]
     others = [
         (curve(half, table, other), sum(half.matches.lists().values()))
         for half, table, other in zip(halves, tables[:0:-1], taught[::-1], strict=True)

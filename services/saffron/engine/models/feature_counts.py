@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.list_sample import ListSample
-from saffron.engine.models.transition_costs import TransitionCosts
 
 WEIGHT = 1024
 """Weights of matches, and contributions, are counted in these parts of one."""
 MOST_KEYS = 1 << 18
-_UNKNOWN = -1
 
 
 @dataclass
@@ -78,17 +76,13 @@ class Half:
 
 @dataclass
 class FeatureCounts:
-    """What was observed of one version of a query, under the features of identity `spec`.
-
-    `costs`: samples for the fit of what an event of a kind takes, its cells being (code, 0).
-    """
+    """What was observed of one version of a query, under the features of identity `spec`."""
 
     query: str
     query_version: int
     spec: str
     halves: tuple[Half, Half] = field(default_factory=lambda: (Half(), Half()))
     vectors: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    costs: TransitionCosts = field(default_factory=TransitionCosts)
     rows: int = 0
 
     def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
@@ -98,9 +92,8 @@ class FeatureCounts:
         up, "begun": {key: matches whose first event it was}, "refusing": {key: events that a NOT may refuse by},
         "matches": [[key, ...], ...], "weight": matches for each one listed,
         "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
-        "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...],
-        "nanoseconds": what the query took for these events}; what is left out is empty, weights are 1. `half`: 0 or 1,
-        into which it goes; without, each in turn.
+        "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...]};
+        what is left out is empty, weights are 1. `half`: 0 or 1, into which it goes; without, each in turn.
         """
         identity = row["query"], int(row["query_version"]), row.get("spec", self.spec)
         if identity != (self.query, self.query_version, self.spec):
@@ -109,18 +102,12 @@ class FeatureCounts:
         self.rows += 1
         for key, vector in row.get("features", {}).items():
             self.vectors[int(key)] = tuple(int(number) for number in vector)
-        kinds: dict[tuple[int, int], int] = {}
-        for key, count in row.get("occurrences", {}).items():
-            cell = self.vectors.get(int(key), (_UNKNOWN,))[0], 0
-            kinds[cell] = kinds.get(cell, 0) + int(count)
-        self.costs.add(kinds, int(row.get("nanoseconds", 0)))
         return True
 
     def halve(self) -> None:
         """Forget half of everything, and the vectors of keys that are gone."""
         for half in self.halves:
             half.halve()
-        self.costs.halve()
         kept = self.halves[0].occurrences.keys() | self.halves[1].occurrences.keys()
         self.vectors = {key: vector for key, vector in self.vectors.items() if key in kept}
 

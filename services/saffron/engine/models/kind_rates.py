@@ -10,7 +10,7 @@ of a kind being as likely as any other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,18 +29,16 @@ class KindCut:
 
     rates: Floats
     share: float
-    saved: float
     lost: float
     false: float
 
 
 @dataclass(frozen=True)
 class KindRates:
-    """`frequency`, `utility` [codes]; `saved`, `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped."""
+    """`frequency`, `utility` [codes]; `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped."""
 
     frequency: Floats
     utility: Floats
-    saved: Floats
     lost: Floats
     false: Floats
 
@@ -48,16 +46,8 @@ class KindRates:
         """The cut that drops this share of events; linear between points in what it loses."""
         share = min(max(share, 0.0), 1.0)
         points = np.linspace(0.0, 1.0, _POINTS)
-        saved, lost, false = (float(np.interp(share, points, one)) for one in (self.saved, self.lost, self.false))
-        return KindCut(rates_at(share, self.frequency, self.utility), share, saved, lost, false)
-
-    def saving(self, share: float) -> KindCut:
-        """The cut that saves this share of the time."""
-        place = int(np.searchsorted(self.saved, min(max(share, 0.0), 1.0)))
-        if place == 0 or place >= _POINTS:
-            return self.at(float(place > 0))
-        before, behind = float(self.saved[place - 1]), float(self.saved[place])
-        return self.at((place - 1 + (share - before) / (behind - before)) / (_POINTS - 1))
+        lost, false = (float(np.interp(share, points, one)) for one in (self.lost, self.false))
+        return KindCut(rates_at(share, self.frequency, self.utility), share, lost, false)
 
 
 def rates_at(share: float, frequency: Floats, utility: Floats) -> Floats:
@@ -83,12 +73,11 @@ def rates_at(share: float, frequency: Floats, utility: Floats) -> Floats:
     return rates
 
 
-def kind_rates(counts: Half, kinds: Mapping[int, int], cost: Floats) -> KindRates:
-    """What `counts` say of kinds that cost so much an event [codes]; `kinds` has the code of each key.
+def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
+    """What `counts` say of so many codes of kinds; `kinds` has the code of each key.
 
     Keys without one count as the last code, that of unknown kinds.
     """
-    codes = len(cost)
     frequency, repetition = np.zeros(codes), np.zeros(codes)
     for key, count in counts.occurrences.items():
         frequency[kinds.get(key, codes - 1)] += count
@@ -98,13 +87,11 @@ def kind_rates(counts: Half, kinds: Mapping[int, int], cost: Floats) -> KindRate
     repetition /= max(1, sum(counts.matches.lists().values()))
     needed = np.divide(repetition, frequency, out=np.zeros(codes), where=frequency > 0)
     readings = [_losing(counts, kinds, frequency, utility) for utility in (frequency * repetition, needed)]
-    best = min(readings, key=lambda rates: float(rates.lost.sum() + rates.false.sum()))
-    drawn, times = _drawn(best.frequency, best.utility), frequency * cost
-    return replace(best, saved=drawn @ times / times.sum()) if times.any() else best
+    return min(readings, key=lambda rates: float(rates.lost.sum() + rates.false.sum()))
 
 
 def _losing(counts: Half, kinds: Mapping[int, int], frequency: Floats, utility: Floats) -> KindRates:
-    """What these utilities lose, by shares of events; the time is not told."""
+    """What these utilities lose, by shares of events."""
     unknown, drawn = len(frequency) - 1, _drawn(frequency, utility)
     kept, lists, abandoned = 1.0 - drawn, counts.matches.lists(), counts.abandoned.lists()
     lost, living, matches = np.zeros(_POINTS), np.zeros(_POINTS), max(1, sum(lists.values()))
@@ -113,7 +100,7 @@ def _losing(counts: Half, kinds: Mapping[int, int], frequency: Floats, utility: 
     for codes, weight in _by_codes(abandoned, kinds, unknown).items():
         living += weight * kept[:, codes[:-1]].prod(axis=1) * drawn[:, codes[-1]]
     false = np.maximum.accumulate(living) / matches
-    return KindRates(frequency, utility, np.zeros(_POINTS), lost / matches, false)
+    return KindRates(frequency, utility, lost / matches, false)
 
 
 def _by_codes(lists: Lists, kinds: Mapping[int, int], unknown: int) -> dict[tuple[int, ...], int]:

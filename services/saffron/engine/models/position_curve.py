@@ -25,12 +25,10 @@ def position_table(positions: Mapping[tuple[int, int], Sequence[int]], codes: in
     return table
 
 
-def position_curve(
-    half: Half, table: Floats, kinds: Floats, overall: float, cost: Floats, refused: Mapping[int, int]
-) -> Curve:
+def position_curve(half: Half, table: Floats, kinds: Floats, overall: float, refused: Mapping[int, int]) -> Curve:
     """Thresholds of a table, learned from these counts or from others, and what they lose of these; `kinds` [codes],
-    `overall`: utilities where it has none; `cost` [codes]: time of an event by kind; `refused`: by kind, the weight of
-    the partial matches that its events end by a NOT, as matches are weighed.
+    `overall`: utilities where it has none; `refused`: by kind, the weight of the partial matches that its events end by
+    a NOT, as matches are weighed.
 
     A match counts as events that fall independently, as often as contributions do:
     only sums by position are known, not the positions of one match's events. Nor those of what a NOT refuses by, which
@@ -41,8 +39,7 @@ def position_curve(
     utility = {index: _utility(place, table, kinds, overall) for place, index in number.items()}
     counts = {number[place]: occurrences for place, (_, occurrences) in cells.items()}
     single: Lists = {(number[place],): contributed for place, (contributed, _) in cells.items() if contributed}
-    costs = {number[place]: float(cost[place[0]]) for place in cells}
-    curve = curve_of(utility, counts, single, _abandoned(cells, number, refused), costs)
+    curve = curve_of(utility, counts, single, _abandoned(cells, number, refused))
     matches = sum(half.matches.lists().values())
     false = curve.false * sum(single.values()) / matches if matches else curve.false
     return replace(curve, lost=1.0 - (1.0 - curve.lost) ** half.matches.length, false=false)

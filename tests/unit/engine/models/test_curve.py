@@ -32,14 +32,11 @@ def probabilities(curve: Curve, share: float, utility: dict[int, float]) -> dict
 @pytest.mark.parametrize(("seed", "keys", "values"), [(1, 20, 1), (2, 20, 3), (3, 30, 30), (4, 300, 1000), (5, 2, 2)])
 def test_shares_and_losses_are_those_of_each_match(seed: int, keys: int, values: int) -> None:
     utility, counts, matches, abandoned = some(seed, keys=keys, values=values)
-    cost = {key: 1.0 + key % 5 for key in counts if key % 7}
-    curve = curve_of(utility, counts, matches, abandoned, cost)
-    weighed = {key: count * cost.get(key, 1.0) for key, count in counts.items()}
+    curve = curve_of(utility, counts, matches, abandoned)
     highest = 0.0
     for point, share in enumerate(curve.share.tolist()):
         gone = probabilities(curve, share, utility)
         assert twin.share(counts, gone) == pytest.approx(share)
-        assert twin.share(weighed, gone) == pytest.approx(curve.saved[point])
         assert curve.lost[point] == pytest.approx(twin.lost(matches, gone))
         highest = max(highest, twin.false(abandoned, gone, sum(matches.values())))
         assert curve.false[point] == pytest.approx(highest)
@@ -47,8 +44,6 @@ def test_shares_and_losses_are_those_of_each_match(seed: int, keys: int, values:
         gone = probabilities(curve, share, utility)
         assert twin.share(counts, gone) == pytest.approx(share)
         assert curve.at(share).lost == pytest.approx(twin.lost(matches, gone), abs=0.05)
-        assert curve.saving(share).saved == pytest.approx(share)
-        assert curve.saving(curve.at(share).saved).share == pytest.approx(share)
 
 
 def test_levels_are_few_and_the_ends_are_nothing_and_everything() -> None:
@@ -97,16 +92,13 @@ def test_losses_of_rates_are_those_of_each_match() -> None:
             "abandoned": [rng.choices(range(40), k=2) for _ in range(10)],
         }
     )
-    costs = np.array([1.0, 2.0, 3.0, 0.5, 1.0])
-    found = kind_rates(half, kinds, costs)
+    found = kind_rates(half, kinds, 5)
     assert found.frequency.sum() == pytest.approx(1.0)
-    weighed = {key: count * costs[kinds[key]] for key, count in half.occurrences.items()}
     highest = 0.0
     for point in range(257):
         cut = found.at(point / 256)
         gone = {key: float(cut.rates[kind]) for key, kind in kinds.items()}
-        assert cut.saved == pytest.approx(twin.share(weighed, gone))
-        assert found.saving(cut.saved).share == pytest.approx(cut.share)
+        assert cut.share == pytest.approx(twin.share(half.occurrences, gone))
         assert cut.lost == pytest.approx(twin.lost(half.matches.lists(), gone))
         highest = max(highest, twin.false(half.abandoned.lists(), gone, sum(half.matches.lists().values())))
         assert cut.false == pytest.approx(highest)
@@ -115,7 +107,7 @@ def test_losses_of_rates_are_those_of_each_match() -> None:
 def test_of_two_kinds_that_a_match_needs_the_frequent_one_goes_first() -> None:
     half = Half()
     half.add({"occurrences": {1: 90, 2: 10}, "matches": [[1, 2]] * 10})
-    found = kind_rates(half, {1: 0, 2: 1}, np.ones(3))
+    found = kind_rates(half, {1: 0, 2: 1}, 3)
     assert found.at(0.3).rates[0] > 3 * found.at(0.3).rates[1]
     assert found.at(0.3).lost < 0.4
 
@@ -125,7 +117,7 @@ def test_positions_without_matches_go_first() -> None:
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 0, 10], [1, 1, 8, 80]], "matches": [[1, 2]] * 8})
     table = position_table(half.positions, 3)
     assert table[:2].ravel() == pytest.approx([0.8, 0.0, np.nan, 0.1], nan_ok=True)
-    curve = position_curve(half, table, np.full(3, np.nan), 0.2, np.ones(3), {})
+    curve = position_curve(half, table, np.full(3, np.nan), 0.2, {})
     assert curve.at(0.1).lost == 0.0
     assert curve.at(0.9).lost == pytest.approx(1 - (1 - 0.5) ** 2)
     assert curve.at(1.0).lost == 1.0
@@ -136,7 +128,7 @@ def test_of_positions_that_nothing_was_learned_of_the_kind_is_known() -> None:
     half = Half()
     half.add({"positions": [[0, 0, 8, 10], [0, 1, 8, 10]], "matches": [[1, 2]] * 8})
     table = np.array([[0.1], [np.nan], [np.nan]])
-    curve = position_curve(half, table, np.array([0.3, np.nan, np.nan]), 0.2, np.ones(3), {})
+    curve = position_curve(half, table, np.array([0.3, np.nan, np.nan]), 0.2, {})
     assert curve.lower.tolist() == [0.1, 0.3]
     assert curve.at(0.5).lost == pytest.approx(1 - (1 - 0.5) ** 2)
 
@@ -146,7 +138,7 @@ def test_what_a_not_refuses_by_makes_false_matches_wherever_its_kind_is() -> Non
     half = Half()
     half.add({"positions": [[0, 0, 8, 10], [1, 0, 0, 2], [1, 1, 0, 8]], "matches": [[1]] * 8})
     table = position_table(half.positions, 2)
-    curve = position_curve(half, table, np.full(2, np.nan), 0.2, np.ones(2), {1: 4 * WEIGHT})
+    curve = position_curve(half, table, np.full(2, np.nan), 0.2, {1: 4 * WEIGHT})
     assert curve.at(0.5).lost == 0.0
     assert curve.at(0.5).false == pytest.approx(4 / 8)
     assert curve.at(0.25).false == pytest.approx(curve.at(0.5).false / 2, rel=0.1)

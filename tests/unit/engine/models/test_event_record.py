@@ -104,6 +104,15 @@ def test_a_sealed_part_that_does_not_fit_is_refused(change: Callable[[Any], Any]
     assert caught.value.reason == "incomplete"
 
 
+def test_an_array_that_nothing_asks_for_is_passed_over() -> None:
+    """Builders that come before or after this reader may tell more."""
+    ((key, value),) = records_of(model())
+    more = changed(value, lambda body: body["model"]["arrays"].append({**body["model"]["arrays"][0], "name": "more"}))
+    found = ModelReader().take(key, more)
+    assert isinstance(found, EventModel)
+    assert records_of(found) == [(key, value)]
+
+
 def test_trees_that_would_not_end_are_refused() -> None:
     learned = model()
     assert learned.tree is not None

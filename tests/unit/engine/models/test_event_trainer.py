@@ -87,27 +87,3 @@ def test_trees_make_no_leaves_of_chance(trees: str) -> None:
     worth = grown.utilities(np.array(panes, dtype=np.int16))
     assert any(found.utility(key) == 0 for key in of_a)
     assert worth[:256].min() > worth[256:].max() + 0.02
-
-
-def test_what_costs_nothing_saves_nothing() -> None:
-    """An A takes 100 ns, a B 900, others nothing: dropping these frees no time, though it loses nothing."""
-    found, keys, rng = FeatureCounts("q", 1, SPEC.identity), FeatureKeys(SPEC), random.Random(5)
-    for _ in range(40):
-        happened = random_events(rng, rng.randrange(50, 300))
-        seen, number = np.unique(keys.keys(as_columns(happened)), return_counts=True)
-        time = sum({"A": 100, "B": 900}.get(event["type"], 0) for event in happened)
-        pair = [[int(key) for key in seen[:2]]]
-        occurrences = dict(zip(seen.tolist(), number.tolist(), strict=True))
-        row = {"occurrences": occurrences, "matches": pair, "features": keys.news(), "nanoseconds": time}
-        assert found.add({"query": "q", "query_version": 1, "spec": SPEC.identity, **row})
-    model = train_events(found, SPEC, (1, 0), {}, trees=False)
-    events = as_columns(random_events(rng, 5000))
-    features = FeatureKeys(SPEC).apply(events)
-    spent = np.array([100, 900, 0, 0])[features.rows()[:, 0]]
-    for name in ("gspice-h", "bl"):
-        shedding = EventShedding(model, name)
-        for share in (0.3, 0.6, 0.9):
-            cut = shedding.saving(share)
-            gone = shedding.dropped(features, events.seq, cut, seed=1)
-            assert cut.saved == pytest.approx(share)
-            assert spent[gone].sum() / spent.sum() == pytest.approx(share, abs=0.06)

@@ -16,7 +16,7 @@ SHARE = np.linspace(0.0, 1.0, 11)
 def curve(lost: Callable[[float], float], points: int = 11) -> Curve:
     share = np.linspace(0.0, 1.0, points)
     losses = np.array([lost(one) for one in share.tolist()])
-    return Curve(np.zeros(1), np.ones(1), np.ones(1), share, share, losses, np.zeros(points))
+    return Curve(np.zeros(1), np.ones(1), np.ones(1), share, losses, np.zeros(points))
 
 
 def test_a_curve_that_is_tried_on_nothing_is_left_as_it_is() -> None:
