@@ -172,12 +172,12 @@ def _basis_of(body: Mapping[str, Any]) -> Basis:
 
 
 def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
-    """What rows of one half say, as `FeatureCounts.add` reads it: lists that weigh the same stand together."""
+    """What rows of one half say, as `FeatureCounts.add` reads it: matches that weigh the same stand together."""
     counted: dict[str, dict[int, int]] = {OCCURRENCE: {}, BEGUN: {}, REFUSING: {}}
     met = 0
     vectors: dict[int, list[int]] = {}
     positions: list[list[int]] = []
-    lists: dict[tuple[str, int], list[list[int]]] = {}
+    matches: dict[int, list[list[int]]] = {}
     for row in rows:
         keys = [int(key) for key in row.key.split(",") if key]
         if row.kind == POSITION:
@@ -191,22 +191,17 @@ def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
             counts[keys[0]] = counts.get(keys[0], 0) + row.count
         elif row.kind == VECTOR:
             vectors[keys[0]] = [int(number) for number in row.text.split(",") if number]
-        elif row.count:
-            lists.setdefault((row.kind, row.count), []).append(keys)
-    contents: list[dict[str, Any]] = [
-        {
-            "occurrences": counted[OCCURRENCE],
-            "begun": counted[BEGUN],
-            "refusing": counted[REFUSING],
-            "met": met,
-            "features": vectors,
-            "positions": positions,
-        }
-    ]
-    for (kind, weight), found in lists.items():
-        fields = ("matches", "weight") if kind == MATCH else ("abandoned", "abandoned_weight")
-        contents.append(dict(zip(fields, (found, weight / WEIGHT), strict=True)))
-    return contents
+        elif row.kind == MATCH and row.count:
+            matches.setdefault(row.count, []).append(keys)
+    sums: dict[str, Any] = {
+        "occurrences": counted[OCCURRENCE],
+        "begun": counted[BEGUN],
+        "refusing": counted[REFUSING],
+        "met": met,
+        "features": vectors,
+        "positions": positions,
+    }
+    return [sums, *({"matches": found, "weight": weight / WEIGHT} for weight, found in matches.items())]
 
 
 def _parsed(text: str) -> FeatureSpec | None:

@@ -7,7 +7,6 @@ One row for each (topic, partition, kind, query, its version, specification, hal
     kind "refusing"       key = that of events that a NOT may refuse by; count
     kind "met"            count = partial matches alive when events came, added up over them
     kind "match"          key = keys of a match's events, ascending, by commas; count = weight in parts of one
-    kind "abandoned"      key = those of an abandoned partial match and last that of the event that refused it; count
     kind "position"       a = code of a kind, b = bin; count = contributions, occurred = occurrences
     kind "vector"         key = a key of features; text = its vector, by commas
     kind "specification"  text = the specification, as JSON
@@ -28,7 +27,7 @@ from saffron.engine.models.feature_counts import WEIGHT
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-OCCURRENCE, MATCH, ABANDONED, POSITION = "occurrence", "match", "abandoned", "position"
+OCCURRENCE, MATCH, POSITION = "occurrence", "match", "position"
 BEGUN, REFUSING, MET = "begun", "refusing", "met"
 VECTOR, SPECIFICATION, MESSAGE = "vector", "specification", "message"
 
@@ -39,9 +38,8 @@ _LONGEST = 256
 
 _SCHEMA = (
     "query string, query_version bigint, spec string, specification string, occurrences map<string, bigint>,"
-    " matches array<array<string>>, weight double, abandoned array<array<string>>, abandoned_weight double,"
-    " features map<string, array<int>>, positions array<array<bigint>>,"
-    " met bigint, begun map<string, bigint>, refusing map<string, bigint>"
+    " matches array<array<string>>, weight double, features map<string, array<int>>,"
+    " positions array<array<bigint>>, met bigint, begun map<string, bigint>, refusing map<string, bigint>"
 )
 _FIELDS = "'{kind}' as kind, {key} as key, {text} as text, {a} as a, {b} as b, {count} as count, {occurred} as occurred"
 
@@ -55,11 +53,7 @@ def _each(column: str, cell: str) -> str:
     return f"transform(coalesce({column}, array()), c -> {cell})"
 
 
-def _parts(column: str) -> str:
-    return f"cast(round(coalesce({column}, 1D) * {WEIGHT}) as bigint)"
-
-
-_FREE = "slice(c, 1, greatest(size(c) - 1, 0))"
+_PARTS = f"cast(round(coalesce(o.weight, 1D) * {WEIGHT}) as bigint)"
 _CELLS = ", ".join(
     (
         f"array({_cell(MESSAGE)})",
@@ -68,15 +62,7 @@ _CELLS = ", ".join(
         _each("map_entries(o.occurrences)", _cell(OCCURRENCE, key="c.key", count="c.value")),
         _each("map_entries(o.begun)", _cell(BEGUN, key="c.key", count="c.value")),
         _each("map_entries(o.refusing)", _cell(REFUSING, key="c.key", count="c.value")),
-        _each("o.matches", _cell(MATCH, key="array_join(array_sort(c), ',')", count=_parts("o.weight"))),
-        _each(
-            "o.abandoned",
-            _cell(
-                ABANDONED,
-                key=f"array_join(concat(array_sort({_FREE}), slice(c, -1, 1)), ',')",
-                count=_parts("o.abandoned_weight"),
-            ),
-        ),
+        _each("o.matches", _cell(MATCH, key="array_join(array_sort(c), ',')", count=_PARTS)),
         _each("o.positions", _cell(POSITION, a="get(c, 0)", b="get(c, 1)", count="get(c, 2)")),
         _each("map_entries(o.features)", _cell(VECTOR, key="c.key", text="array_join(c.value, ',')")),
     )
@@ -84,8 +70,7 @@ _CELLS = ", ".join(
 _KEYS = rf"^[0-9]{{1,20}}(,[0-9]{{1,20}}){{0,{_LONGEST - 1}}}$"
 _GOOD = f"""
 count between 0 and {_MOST} and occurred between 0 and {_MOST} and a between 0 and 32767 and b between 0 and 32767
-and (kind not in ('{OCCURRENCE}', '{BEGUN}', '{REFUSING}', '{MATCH}', '{ABANDONED}', '{VECTOR}')
-    or key rlike '{_KEYS}')
+and (kind not in ('{OCCURRENCE}', '{BEGUN}', '{REFUSING}', '{MATCH}', '{VECTOR}') or key rlike '{_KEYS}')
 and (kind != '{SPECIFICATION}' or text like '{{%')
 """
 _GROUP = "topic, partition, kind, query, query_version, spec, half, key, a, b"

@@ -65,7 +65,6 @@ def _half_body(half: Half) -> dict[str, Any]:
         "refusing": {str(key): count for key, count in sorted(half.refusing.items())},
         "met": half.met,
         "matches": _sample_body(half.matches),
-        "abandoned": _sample_body(half.abandoned),
         "positions": [[*place, *sums] for place, sums in sorted(half.positions.items())],
     }
 
@@ -78,7 +77,6 @@ def _half_of(body: Mapping[str, Any]) -> Half:
         refusing={int(key): count for key, count in body["refusing"].items()},
         met=body["met"],
         matches=_sample_of(body["matches"]),
-        abandoned=_sample_of(body["abandoned"]),
         positions={(code, place): [contributed, seen] for code, place, contributed, seen in body["positions"]},
     )
 

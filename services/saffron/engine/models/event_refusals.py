@@ -1,4 +1,4 @@
-"""What events are worth that a NOT refuses by (papers G2), estimated from means where abandoned matches are not listed.
+"""What events are worth that a NOT refuses by (papers G2), estimated from means: partial matches are not followed.
 
 Such an event ends the partial matches that are in its gap: at most those that are alive, and at most those that were
 begun since the last such event. As many of them would have been matches as of all that begin. Each of these is a match
@@ -17,7 +17,7 @@ def with_refusals(half: Half) -> Half:
     """`half` with an abandoned partial match, of which no event is known, for each that is estimated."""
     refusers, matches = sum(half.refusing.values()), sum(half.matches.lists().values())
     begun, events = sum(half.occurrences.get(key, 0) for key in half.begun), sum(half.occurrences.values())
-    if len(half.abandoned) or not refusers or not begun or not events:
+    if not refusers or not begun or not events:
         return half
     parts = min(half.met / events, begun / refusers) * matches / max(begun, matches // WEIGHT)
     contributions, abandoned = dict(half.contributions), ListSample()

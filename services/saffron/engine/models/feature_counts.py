@@ -6,7 +6,7 @@ other, so that the loss that a model promises is not measured on what it was fit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +19,13 @@ MOST_KEYS = 1 << 18
 
 @dataclass
 class Half:
-    """Sums over half of the observations.
+    """Sums over half of the observations, and what is estimated from them.
 
     `occurrences`, `contributions` (in parts, see `WEIGHT`): by key; `begun` (parts): those by a match's first event.
     `refusing`: of the occurrences those that a NOT may refuse by, whether or not there was something to refuse.
     `met`: partial matches alive when the events came, added up over them. `matches`: of a match the keys, ascending.
-    `abandoned`: of an abandoned partial match the keys, ascending, and last that of the event that refused it.
+    `abandoned`: of an abandoned partial match the keys, and last that of the event that refused it; it is not observed,
+    but filled in by `event_refusals`.
     `positions`: (code of a kind, bin of the position in a window) -> [contributions, occurrences], for eSPICE.
     """
 
@@ -46,8 +47,11 @@ class Half:
         for key, count in row.get("refusing", {}).items():
             _count(self.refusing, int(key), int(count))
         self.met += int(row.get("met", 0))
-        self._add_lists(self.matches, row.get("matches", ()), row.get("weight", 1), ordered=False)
-        self._add_lists(self.abandoned, row.get("abandoned", ()), row.get("abandoned_weight", 1), ordered=True)
+        parts = round(row.get("weight", 1) * WEIGHT)
+        for keys in row.get("matches", ()):
+            for key in keys:
+                _count(self.contributions, int(key), parts)
+            self.matches.add(tuple(sorted(map(int, keys))), parts)
         for code, place, contributions, occurrences in row.get("positions", ()):
             sums = self.positions.setdefault((int(code), int(place)), [0, 0])
             sums[0] += int(contributions)
@@ -55,21 +59,12 @@ class Half:
         while len(self.occurrences) > MOST_KEYS:
             self.halve()
 
-    def _add_lists(self, lists: ListSample, given: Iterable[Sequence[int]], weight: float, *, ordered: bool) -> None:
-        parts = round(weight * WEIGHT)
-        for keys in given:
-            for key in keys:
-                _count(self.contributions, int(key), parts)
-            free = keys[:-1] if ordered else keys
-            lists.add((*sorted(map(int, free)), *map(int, keys[len(free) :])), parts)
-
     def halve(self) -> None:
         """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
         for counts in (self.occurrences, self.contributions, self.begun, self.refusing):
             _halve(counts)
         self.met //= 2
-        for lists in (self.matches, self.abandoned):
-            lists.halve()
+        self.matches.halve()
         halved = {place: [sums[0] // 2, sums[1] // 2] for place, sums in self.positions.items()}
         self.positions = {place: sums for place, sums in halved.items() if sums[1]}
 
@@ -90,10 +85,9 @@ class FeatureCounts:
 
         {"query", "query_version", "spec", "occurrences": {key: n}, "met": partial matches alive at each of these, added
         up, "begun": {key: matches whose first event it was}, "refusing": {key: events that a NOT may refuse by},
-        "matches": [[key, ...], ...], "weight": matches for each one listed,
-        "abandoned": [[key, ..., key of the event that refused it], ...], "abandoned_weight",
-        "features": {key: vector}, "positions": [[code of a kind, bin, contributions, occurrences], ...]};
-        what is left out is empty, weights are 1. `half`: 0 or 1, into which it goes; without, each in turn.
+        "matches": [[key, ...], ...], "weight": matches for each one listed, "features": {key: vector},
+        "positions": [[code of a kind, bin, contributions, occurrences], ...]}; what is left out is empty, the weight 1.
+        `half`: 0 or 1, into which it goes; without, each in turn.
         """
         identity = row["query"], int(row["query_version"]), row.get("spec", self.spec)
         if identity != (self.query, self.query_version, self.spec):
@@ -118,10 +112,7 @@ class FeatureCounts:
 
     def whole(self) -> Half:
         """Both halves together."""
-        together = Half(
-            matches=ListSample.together(half.matches for half in self.halves),
-            abandoned=ListSample.together(half.abandoned for half in self.halves),
-        )
+        together = Half(matches=ListSample.together(half.matches for half in self.halves))
         for half in self.halves:
             _add_all(together.occurrences, half.occurrences)
             _add_all(together.contributions, half.contributions)

@@ -10,7 +10,7 @@ fit of what each transition takes. `followed` tells what came of partial matches
 `ages`).
 
 `observations.features` (G2), one JSON object per query and commit interval, as the operator's row has it: how often
-each key occurred, the keys of the events of matches and of abandoned partial matches, and the vectors behind keys.
+each key occurred, the keys of the events of matches, and the vectors behind keys.
 
 `observations.latency` (P7), one JSON object per chain and commit interval, from `latency.LatencySamples`.
 

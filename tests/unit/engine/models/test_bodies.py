@@ -16,7 +16,7 @@ from tests.unit.engine.models.event_streams import SPEC, observed
 def test_features_come_back_equal_and_go_on_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_sample, "MOST_LISTS", 2)
     counts, _ = observed(3, 7, 150)
-    row = {"query": "q", "query_version": 1, "abandoned": [[1, 2]], "positions": [[0, 1, 2, 3]]}
+    row = {"query": "q", "query_version": 1, "positions": [[0, 1, 2, 3]]}
     assert counts.add({**row, "occurrences": {1: 5}, "met": 9, "begun": {1: 2}, "refusing": {1: 3}})
     again = features_of(orjson.loads(orjson.dumps(features_body(counts))))
     assert again == counts

@@ -89,9 +89,10 @@ def test_losses_of_rates_are_those_of_each_match() -> None:
         {
             "occurrences": {key: rng.randrange(1, 50) for key in range(40)},
             "matches": [rng.choices([key for key in range(40) if key % 4 != 3], k=3) for _ in range(30)],
-            "abandoned": [rng.choices(range(40), k=2) for _ in range(10)],
         }
     )
+    for _ in range(10):
+        half.abandoned.add(tuple(rng.choices(range(40), k=2)), WEIGHT)
     found = kind_rates(half, kinds, 5)
     assert found.frequency.sum() == pytest.approx(1.0)
     highest = 0.0

@@ -1,4 +1,4 @@
-"""What events that a NOT refuses by are worth where nothing else says it."""
+"""What events that a NOT refuses by are worth."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_it_ends_no_more_than_is_alive() -> None:
     assert with_refusals(counts(refusing={2: 10}, met=50).whole()).contributions[2] == 2.5 * WEIGHT
 
 
-def test_what_is_listed_is_not_estimated() -> None:
-    for row in ({}, {"refusing": {2: 10}, "abandoned": [[1, 2]]}, {"refusing": {2: 10}, "begun": {}}):
+def test_where_nothing_was_refused_or_begun_nothing_is_estimated() -> None:
+    for row in ({}, {"refusing": {2: 10}, "begun": {}}):
         half = counts(**row).whole()
         assert with_refusals(half) is half
 

@@ -35,13 +35,12 @@ def test_weights_and_events_twice_in_a_match() -> None:
 
 
 def test_shoplifting_values_the_event_that_refuses() -> None:
-    """Shelf1 Counter2 Exit3 Shelf4 Exit5: (4, 5) is the match; Counter2 refused (1): it is worth as much."""
-    found = counts(occurrences={1: 2, 2: 1, 3: 2}, matches=[[1, 3]], abandoned=[[1, 2]])
-    assert (found.utility(1), found.utility(2), found.utility(3)) == (1.0, 1.0, 0.5)
-    curve = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False).curves["gspice-h"]
-    half = curve.at(0.4)
-    assert [half.lost, half.false] == pytest.approx([1.0, 0.0])
-    assert curve.at(1.0).lost == 1.0
+    """Shelf1 Counter2 Exit3 Shelf4 Exit5: (4, 5) is the match; Counter2 refused (1): it is worth one, too."""
+    found = counts(occurrences={1: 2, 2: 1, 3: 2}, matches=[[1, 3]], begun={1: 1}, refusing={2: 1}, met=10)
+    model = train_events(found, SPEC, (1, 0), {}, prior=0.0, trees=False)
+    assert model.keys.values == pytest.approx([0.5, 1.0, 0.5])
+    cuts = [model.curves["gspice-h"].at(share) for share in (0.8, 1.0)]
+    assert [(cut.lost, cut.false) for cut in cuts] == [(1.0, 0.0), (1.0, 1.0)]
 
 
 @pytest.mark.parametrize("shedder", ["gspice-h", "gspice-tree", "gspice-forest", "bl"])
