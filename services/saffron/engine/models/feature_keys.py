@@ -13,7 +13,6 @@ from saffron.engine.models.feature_columns import KindCodes, numbers_in, truths_
 from saffron.engine.models.feature_kernel import HEAD, HELD, KEYS, advance, place
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.zobrist import keys_of, numbers_of
-from saffron.engine.operator import State
 
 Keys = NDArray[np.uint64]
 Vectors = NDArray[np.int16]
@@ -109,25 +108,6 @@ class FeatureKeys:
         told, self._told = self._told, distinct
         keys, vectors = self._stored[told:distinct].tolist(), self._vectors[told:distinct].tolist()
         return {key: tuple(vector) for key, vector in zip(keys, vectors, strict=True)}
-
-    def snapshot(self) -> State:
-        """The pane, as arrays. Keys met so far are not in it: they count as new again."""
-        held = self._held()
-        return {"pane_kinds": self._ring_kind[held], "pane_ts": self._ring_ts[held]}
-
-    def restore(self, state: State) -> None:
-        """Go on from a snapshot that was made with the same specification."""
-        kinds = state["pane_kinds"].astype(np.int32)
-        self._ring_kind = np.zeros(_power_of_two(max(len(self._ring_kind), len(kinds) + 1)), dtype=np.int32)
-        self._ring_ts = np.zeros(len(self._ring_kind), dtype=np.int64)
-        self._ring_kind[: len(kinds)] = kinds
-        self._ring_ts[: len(kinds)] = state["pane_ts"]
-        self._cursor[:] = 0
-        self._cursor[HELD] = len(kinds)
-        self._counts[:] = np.bincount(kinds, minlength=self.spec.codes)
-        bins = self._frequency_bin[np.minimum(self._counts, len(self._frequency_bin) - 1)]
-        self._pane_key[0] = np.bitwise_xor.reduce(self._numbers[1 + np.arange(self.spec.codes), bins])
-        self.forget()
 
     # ------------------------------------------------------------ inside
 

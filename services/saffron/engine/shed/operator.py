@@ -12,14 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.model import TransitionModel
-from saffron.engine.operator import State
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.event_losses import Extent
@@ -171,26 +169,6 @@ class ShedderOperator:
         self._counter = block.next_counter
         self._next_seq = block.next_seq
         self._input = {name: int(block.input.get(name, start)) for name, start in (("windows", -1), ("models", 0))}
-
-    def snapshot(self) -> State:
-        """Everything that the log does not give again: models are offered anew, load comes again."""
-        state = {
-            "counter": self._counter,
-            "next_seq": self._next_seq,
-            "input": self._input,
-            "orders": self._forced.orders,
-            "view": self._view.body(),
-        }
-        return {"shedder": np.frombuffer(orjson.dumps(state), dtype=np.uint8)}
-
-    def restore(self, state: State) -> None:
-        """Go on from a snapshot."""
-        body = orjson.loads(state["shedder"].tobytes())
-        self._counter = body["counter"]
-        self._next_seq = body["next_seq"]
-        self._input = body["input"]
-        self._forced.orders = body["orders"]
-        self._view = View.of(body["view"])
 
     def statistics(self) -> Mapping[str, Any]:
         """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.engine.events.block import Control
@@ -16,7 +16,7 @@ from saffron.engine.shed.traits import Traits, traits_of
 class View:
     """`queries`: name -> version; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
-    `since`: name -> the position from which a version holds that came into force here; it is not in snapshots.
+    `since`: name -> the position from which a version holds that came into force here; it is not in checkpoints.
 
     `traits`: name -> what its record says of shedding. `texts`: name -> text. `models`: query -> version of its
     transition model in force. `schema`: of the stream, as its record has it.
@@ -58,32 +58,6 @@ class View:
             self.schema = control.body["schema"]
         elif control.kind == "checkpoint":
             self._checkpoint(control.body)
-
-    def body(self) -> dict[str, Any]:
-        """As JSON, for a snapshot."""
-        return {
-            "queries": self.queries,
-            "slots": self.slots,
-            "paused": sorted(self.paused),
-            "models": {query: list(version) for query, version in self.models.items()},
-            "traits": {query: asdict(traits) for query, traits in self.traits.items()},
-            "texts": self.texts,
-            "schema": self.schema,
-        }
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any]) -> View:
-        """The view whose `body` this is."""
-        traits = {query: Traits(**one) for query, one in body["traits"].items()}
-        return cls(
-            dict(body["queries"]),
-            dict(body["slots"]),
-            set(body["paused"]),
-            _versions(body["models"]),
-            traits,
-            dict(body["texts"]),
-            body["schema"],
-        )
 
     def _traits(self, query: str) -> Traits:
         """Over imprecise time no query has partial matches."""

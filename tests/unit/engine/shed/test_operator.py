@@ -337,16 +337,6 @@ def test_resuming_from_own_blocks_goes_on_as_if_nothing_had_happened(start: int)
     assert same(rest(taken_over), rest(shedder))
 
 
-def test_a_snapshot_goes_on_as_if_nothing_had_happened() -> None:
-    shedder = operator()
-    journey(shedder)
-    shedder.order("q", 2)
-    restored = operator()
-    restored.restore(shedder.snapshot())
-    assert restored.has_queries
-    assert same(rest(restored), rest(shedder))
-
-
 def test_a_block_without_an_input_position_starts_from_the_beginning() -> None:
     shedder = operator()
     shedder.resume(Block(columns(0, 1), 0, 1, 10))
