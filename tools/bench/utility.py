@@ -51,7 +51,7 @@ def stream() -> Columns:
 def counted(events: Columns) -> FeatureCounts:
     """A match is a dear C and the nearest D before it; the stream is observed in equal intervals."""
     counts, keys = FeatureCounts("q", 1, SPEC.identity), FeatureKeys(SPEC)
-    found = keys.keys(events)
+    found = keys.apply(events).keys
     price = np.asarray(events.attributes["price"].data)
     for part in np.array_split(np.arange(EVENTS), INTERVALS):
         last = part[(events.type.data[part] == 2) & (price[part] > 5)]

@@ -38,10 +38,6 @@ class Cut:
     lost: float
     false: float
 
-    def probabilities(self, utility: Floats) -> Floats:
-        """float64 [n]: with which an event of each utility is dropped."""
-        return np.where(utility < self.lower, 1.0, np.where(utility <= self.upper, self.ties, 0.0))
-
 
 @dataclass(frozen=True)
 class Curve:

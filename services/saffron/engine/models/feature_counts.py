@@ -125,12 +125,6 @@ class FeatureCounts:
                 held[1] += sums[1]
         return together
 
-    def utility(self, key: int) -> float:
-        """Contributions over occurrences (G3); 0 for a key that never occurred."""
-        occurrences = sum(half.occurrences.get(key, 0) for half in self.halves)
-        contributions = sum(half.contributions.get(key, 0) for half in self.halves)
-        return contributions / WEIGHT / occurrences if occurrences else 0.0
-
 
 def _count(counts: dict[int, int], key: int, number: int) -> None:
     counts[key] = counts.get(key, 0) + number

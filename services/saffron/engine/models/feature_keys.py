@@ -94,14 +94,6 @@ class FeatureKeys:
         distinct = int(self._cursor[KEYS])
         return Features(keys, slots, self._stored[:distinct], self._vectors[:distinct], self._generation)
 
-    def keys(self, columns: Columns) -> Keys:
-        """uint64 [n]: keys of the next events."""
-        return self.apply(columns).keys
-
-    def vectors(self, columns: Columns) -> Vectors:
-        """int16 [n, d]: vectors of the next events."""
-        return self.apply(columns).rows()
-
     def news(self) -> dict[int, tuple[int, ...]]:
         """Vectors by key of those met since the last call, or since `forget`: what `Block.features` carries."""
         distinct = int(self._cursor[KEYS])

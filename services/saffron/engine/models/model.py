@@ -82,10 +82,6 @@ class TransitionModel:
             return f"its window is {_said(self.window_size, self.window_events)}, the query's {_said(*window)}"
         return ""
 
-    def probability(self, state: int, remaining: float) -> float:
-        """Probability that a partial match in `state` (0-based) completes with `remaining` events left."""
-        return markov.lookup(self.completion, self.bin_size, state, remaining)
-
     def utility(self) -> dict[str, Any]:
         """What a drop order carries by content: {"utility": [bins][states], "bin": events, "per_ms": events a ms}."""
         return {"utility": self.completion.tolist(), "bin": self.bin_size, "per_ms": self.per_ms}
@@ -150,19 +146,17 @@ class LatencyModel:
 Model = TransitionModel | LatencyModel
 
 
-def decode(value: bytes, *, key: bytes | None = None, newer_than: Version | None = None) -> Model:
+def decode(value: bytes, *, key: bytes | None = None) -> Model:
     """The model in a record's value, checked.
 
     ModelError, by `reason`: "broken" (not as sealed), "incomplete" (a field is missing or does not fit the others),
-    "query" (`key` belongs to another model), "older" (its version is not above `newer_than`).
+    "query" (`key` belongs to another model).
     """
     content = unseal(value)
     version = version_of(content)
     model = _read(content, version)
     if key is not None and key != model.key:
         raise ModelError("query", f"the model is for {model.key.decode()}, not for {key.decode(errors='replace')}")
-    if newer_than is not None and version <= newer_than:
-        raise ModelError("older", f"the model's version {list(version)} is not above {list(newer_than)}, in force now")
     return model
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.models import markov
 from saffron.engine.models.markov import Matrix
 from saffron.engine.models.model import TransitionModel
 
@@ -31,14 +30,6 @@ class PartialMatchModel:
     utility: Matrix
     loss: Matrix
     lift: Matrix
-
-    def utility_of(self, state: int, remaining: float) -> float:
-        """U with `remaining` events left; linear between bins."""
-        return markov.lookup(self.utility, self.bin_size, state, remaining)
-
-    def loss_of(self, state: int, remaining: float) -> float:
-        """Expected matches with `remaining` events left; linear between bins."""
-        return markov.lookup(self.loss, self.bin_size, state, remaining)
 
     def body(self) -> dict[str, Any]:
         """What a drop order carries of this query."""

@@ -19,7 +19,6 @@ and one `Credits` per chain, which says whether the next block may be forwarded 
 """
 
 from saffron.engine.shed.credits import Credits
-from saffron.engine.shed.detector import Estimate
 from saffron.engine.shed.operator import ShedderOperator
 
-__all__ = ["Credits", "Estimate", "ShedderOperator"]
+__all__ = ["Credits", "ShedderOperator"]

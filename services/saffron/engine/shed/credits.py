@@ -51,19 +51,10 @@ class Credits:
         base = min(waited_for) if waited_for else max(furthest, self._start)
         return max(0, self._forwarded - base)
 
-    def available(self, now_ms: int) -> int:
-        """How many events may be forwarded now."""
-        return max(0, self._window - self.in_flight(now_ms))
-
     def admits(self, events: int, now_ms: int) -> bool:
         """Whether a block of `events` events may go now; one larger than the whole window goes when nothing flies."""
         in_flight = self.in_flight(now_ms)
         return in_flight == 0 or events == 0 or in_flight + events <= self._window
-
-    def lagging(self, now_ms: int) -> tuple[str, ...]:
-        """Readers with active queries that have gone silent, for the log and metrics."""
-        names = (name for name, reader in self._readers.items() if reader.active and not self._rules(reader, now_ms))
-        return tuple(sorted(names))
 
     def _rules(self, reader: _Reader, now_ms: int) -> bool:
         return reader.active and now_ms - reader.heard_ms <= self._patience

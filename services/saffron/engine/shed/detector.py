@@ -1,4 +1,4 @@
-"""The overload detector's inputs (P7): l_q, the number of partial matches, and l_p = f(n), l_s = g(n)."""
+"""The overload detector's inputs (P7) beside l_q: the number of partial matches n, and l_p = f(n), l_s = g(n)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,13 @@ _LEAST, _MOST = 0.25, 2.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the detector knows at a block. Latencies in ms; None where no function has been learned yet.
+    """What the detector knows at a block: latencies in ms, None where no function has been learned yet.
 
-    `queueing`: l_q, how long the block's oldest event has waited. `processing`: l_p = f(n) of one event.
-    `shedding`: l_s = g(n). `partial_matches`: n, over all queries.
+    `processing`: l_p = f(n) of one event. `shedding`: l_s = g(n). n is over all queries.
     """
 
-    queueing: float
     processing: float | None
     shedding: float | None
-    partial_matches: int
-
-    @property
-    def latency(self) -> float:
-        """l_q + l_p + l_s, what is compared with the bound (functions not learned yet count as 0)."""
-        return self.queueing + (self.processing or 0.0) + (self.shedding or 0.0)
 
 
 @dataclass
@@ -124,10 +116,10 @@ class Detector:
                 total[query] = total.get(query, 0) + count
         return total
 
-    def estimate(self, queueing_ms: float) -> Estimate:
-        """The inputs of the decision for a block whose oldest event has waited `queueing_ms`."""
+    def estimate(self) -> Estimate:
+        """The latencies at the partial matches that are alive now."""
         n = self.alive
-        return Estimate(queueing_ms, _ms(self._function, n), _ms(self._of_shedding, n), n)
+        return Estimate(_ms(self._function, n), _ms(self._of_shedding, n))
 
     def time(self, query: str) -> float:
         """ns that a query takes of an event, of late; the mean of others where it has told nothing yet, 1 of none."""

@@ -48,14 +48,14 @@ class ShedderOperator:
         self._offered = Offered(stream)
         self._detector = Detector()
         self._forced = Forced(f"{stream}/{partition}")
-        self._estimate = Estimate(0.0, None, None, 0)
+        self._estimate = Estimate(None, None)
         seed = 0 if overload is None else overload.seed
         self._events = EventDrops(seed)
         self._observing = Observing(self._events, chooses=observes, seed=seed)
         self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
         self._losses = Losses()
         self._decided = Shed()
-        self._counts = {"blocks": 0, "events": 0, "orders": 0}
+        self._taken = 0
         self._shed = ShedCounts()
 
     @property
@@ -72,11 +72,6 @@ class ShedderOperator:
     def input(self) -> Mapping[str, int]:
         """{"windows": offset of the last block taken (-1: none), "models": next offset in `models`}."""
         return self._input
-
-    @property
-    def estimate(self) -> Estimate:
-        """The detector's inputs at the last block."""
-        return self._estimate
 
     @property
     def has_queries(self) -> bool:
@@ -100,10 +95,10 @@ class ShedderOperator:
         from which the queueing latency is taken; None: no wait. `in_flight`: events forwarded before it that its
         readers have not done yet. The output's claim is 0: the shell stamps its own.
         """
-        waited = 0 if appended_ms is None else max(0, now_ms - appended_ms)
-        self._estimate = self._detector.estimate(float(waited))
+        waited = 0.0 if appended_ms is None else float(max(0, now_ms - appended_ms))
+        self._estimate = self._detector.estimate()
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
-        self._decided = self._decide(block, float(waited), now_ms, in_flight)
+        self._decided = self._decide(block, waited, now_ms, in_flight)
         admitted = replace(
             self._marked(block, self._decided.mask),
             claim=0,
@@ -113,8 +108,7 @@ class ShedderOperator:
         )
         self._counter = admitted.next_counter
         self._next_seq = admitted.next_seq
-        self._counts["blocks"] += 1
-        self._counts["events"] += len(block.columns)
+        self._taken += len(block.columns)
         self._shed.add(admitted, self._view.slots, OUTAGE if self._decided.why == OUTAGE else OVERLOAD)
         return admitted
 
@@ -171,17 +165,16 @@ class ShedderOperator:
         self._input = {name: int(block.input.get(name, start)) for name, start in (("windows", -1), ("models", 0))}
 
     def statistics(self) -> Mapping[str, Any]:
-        """For metrics and health: counts, the detector's inputs (ms), models in force, refused ones by reason.
+        """For metrics and health: events taken, the detector's inputs (ms), models in force, refused ones by reason.
 
         `missed`: by query the share of its matches that dropping events and partial matches together is expected to
         lose, over all events so far; `false`: of those found, the share that is none; `expected`: the matches behind
         both. `decision`, `share`, `keep`: the last.
         """
         return {
-            **self._counts,
+            "events": self._taken,
             "decision": self._decided.why,
             "share": self._decided.share,
-            "queueing_ms": self._estimate.queueing,
             "processing_ms": self._estimate.processing,
             "shedding_ms": self._estimate.shedding,
             "partial_matches": self._detector.by_query(),
@@ -264,9 +257,7 @@ class ShedderOperator:
 
     def _new_orders(self, position: int) -> list[Control]:
         orders = self._forced.controls(position, self._view.queries, self._utility)
-        orders += [Control(position, "keep", body) for body in self._decided.orders]
-        self._counts["orders"] += len(orders)
-        return orders
+        return orders + [Control(position, "keep", body) for body in self._decided.orders]
 
     def _utility(self, query: str) -> Mapping[str, Any]:
         model = self._offered.transitions.get(query)

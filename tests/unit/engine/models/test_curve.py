@@ -25,7 +25,9 @@ def some(seed: int, *, keys: int, values: int) -> tuple[dict[int, float], dict[i
 
 
 def probabilities(curve: Curve, share: float, utility: dict[int, float]) -> dict[int, float]:
-    found = curve.at(share).probabilities(np.array(list(utility.values())))
+    """With which an event of each key is dropped, as `Cut` says."""
+    cut, values = curve.at(share), np.array(list(utility.values()))
+    found = np.where(values < cut.lower, 1.0, np.where(values <= cut.upper, cut.ties, 0.0))
     return dict(zip(utility, found.tolist(), strict=True))
 
 
@@ -59,7 +61,7 @@ def test_levels_are_few_and_the_ends_are_nothing_and_everything() -> None:
 
 def test_without_events_or_matches_nothing_is_lost() -> None:
     empty = curve_of({}, {}, {}, {})
-    assert empty.at(0.5).probabilities(np.array([0.0, 1.0])).tolist() == [0.0, 0.0]
+    assert probabilities(empty, 0.5, {1: 0.0, 2: 1.0}) == {1: 0.0, 2: 0.0}
     assert curve_of({1: 0.5}, {1: 4}, {}, {}).at(0.5).lost == 0.0
 
 

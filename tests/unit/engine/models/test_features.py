@@ -34,11 +34,11 @@ def test_vectors_are_what_the_definition_says_and_keys_tell_them_apart(seed: int
 def test_cuts_and_forgotten_keys_change_no_key(seed: int) -> None:
     rng = random.Random(seed)
     spec, events = random_spec(rng), random_events(rng, 150)
-    whole = FeatureKeys(spec).keys(as_columns(events)).tolist()
+    whole = FeatureKeys(spec).apply(as_columns(events)).keys.tolist()
     cut, keys, at = FeatureKeys(FeatureSpec.of(orjson.loads(orjson.dumps(spec.body())))), [], 0
     while at < len(events):
         size = rng.choice((0, 1, 2, 30))
-        keys += cut.keys(as_columns(events[at : at + size], at)).tolist()
+        keys += cut.apply(as_columns(events[at : at + size], at)).keys.tolist()
         at += size
         if rng.random() < 0.2:
             cut.forget()
@@ -77,14 +77,14 @@ def test_many_keys_make_room_and_too_many_begin_anew(monkeypatch: pytest.MonkeyP
 def test_content_keys_are_of_the_event_alone() -> None:
     rng = random.Random(7)
     spec = FeatureSpec(known=(("A",), ("B",)), pane=Pane(4), attributes=(Binned("up", (1.0,)),))
-    rows = FeatureKeys(spec).vectors(as_columns(random_events(rng, 200)))
+    rows = FeatureKeys(spec).apply(as_columns(random_events(rng, 200))).rows()
     keys = content_keys(spec, rows).tolist()
     assert len(set(keys)) == len({(row[0], row[-1]) for row in rows.tolist()}) == 9
 
 
 def test_equal_seeds_give_equal_keys_and_others_others() -> None:
     events = as_columns(random_events(random.Random(8), 50))
-    one, same, other = (FeatureKeys(FeatureSpec(seed=seed)).keys(events).tolist() for seed in (1, 1, 2))
+    one, same, other = (FeatureKeys(FeatureSpec(seed=seed)).apply(events).keys.tolist() for seed in (1, 1, 2))
     assert one == same
     assert set(one).isdisjoint(other)
 
@@ -129,4 +129,4 @@ def test_what_is_no_condition_is_not_read(body: Any) -> None:
 )
 def test_events_without_what_features_are_made_of_are_an_error(spec: FeatureSpec, message: str) -> None:
     with pytest.raises(FeatureError, match=message):
-        FeatureKeys(spec).keys(as_columns(random_events(random.Random(9), 3)))
+        FeatureKeys(spec).apply(as_columns(random_events(random.Random(9), 3)))

@@ -103,7 +103,7 @@ def test_cuts_of_the_stream_and_restarts_change_no_drop(shedder: str) -> None:
 def test_a_key_never_seen_is_worth_its_content_then_its_kind_then_the_mean() -> None:
     model = train_events(observed(4, 8, 200)[0], SPEC, (1, 0), {}, trees=False)
     content = next(iter(model.contents.keys.tolist()))
-    rare = FeatureKeys(SPEC).vectors(as_columns(random_events(random.Random(1), 50)))[:1].repeat(3, axis=0)
+    rare = FeatureKeys(SPEC).apply(as_columns(random_events(random.Random(1), 50))).rows()[:1].repeat(3, axis=0)
     rare[1, -1] = 2  # another bin of the price
     rare[2, 0] = 3  # another kind
     strange = np.array([1, 2, 3], dtype=np.uint64)

@@ -31,10 +31,8 @@ def test_the_papers_example_is_ordered_by_probability_over_time() -> None:
     wanted = learned.completion / np.maximum(learned.remaining_ns, 1e-9)
     assert found.utility[:, :3] / found.utility[-1, 2] == pytest.approx(wanted[:, :3] / wanted[-1, 2])
     assert learned.remaining_ns[2, :3] / 10 == pytest.approx([3, 26 / 9, 19 / 9])
-    assert found.loss_of(2, 1) == pytest.approx(1 / 3)
-    assert found.loss_of(1, 2) == pytest.approx(1 / 9)
-    assert found.utility_of(2, 0) == 0.0
-    assert found.utility_of(2, 1.5) == pytest.approx((found.utility[0, 2] + found.utility[1, 2]) / 2)
+    assert found.bin_size == 1
+    assert [found.loss[0, 2], found.loss[1, 1]] == pytest.approx([1 / 3, 1 / 9])
 
 
 def test_of_two_queries_as_likely_the_dearer_is_worth_less_and_a_weight_makes_up_for_it() -> None:
@@ -77,7 +75,7 @@ def test_runs_that_split_are_worth_all_their_matches() -> None:
     assert learned.met == (10, 10, 0)
     assert learned.expected[:, 1].tolist() == [1, 2, 3, 4]
     assert learned.completion[:, 1].tolist() == [0.5, 0.75, 0.875, 0.9375]
-    assert partial_match_models([learned])["any"].loss_of(1, 3) == 3
+    assert partial_match_models([learned])["any"].loss[2, 1] == 3
 
 
 def test_the_body_is_what_an_order_carries() -> None:

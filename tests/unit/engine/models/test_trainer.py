@@ -26,7 +26,7 @@ def test_the_papers_example_end_to_end() -> None:
     model = train_transitions(counts_of(10), (1, 0), {})
     assert model.bin_size == 1
     assert model.completion.shape == (10, 4)
-    assert model.probability(0, 10) == pytest.approx(13795 / 19683)
+    assert model.completion[-1, 0] == pytest.approx(13795 / 19683)
     assert model.observations == 9
     assert model.remaining_ns.shape == (0, 4)
 

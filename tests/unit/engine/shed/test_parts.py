@@ -193,12 +193,13 @@ def test_the_curve_by_ages_is_that_of_dropping_the_least_useful_alive() -> None:
     model = train_transitions(counts, (1, 1), {})
     table = partial_match_models([model])["q"]
     curve = partial_curve(model, table.utility)
+    tables = table.utility, table.loss, remaining_time_table(model.matrix, np.ones(4), model.bin_size, 40)
     cells = [
-        (lifted * table.utility_of(state, left), count * time, count * lifted * table.loss_of(state, left))
+        (lifted * worth, count * time, count * lifted * lost)
         for state in range(model.states)
         for age, (count, lifted) in enumerate(zip(model.seen[state], model.lift[state], strict=True))
         for left in [(age // A_BIN + 0.5) / LEFT_BINS * model.expected_events]
-        for time in [lookup(remaining_time_table(model.matrix, np.ones(4), model.bin_size, 40), 1, state, left)]
+        for worth, lost, time in [[lookup(one, model.bin_size, state, left) for one in tables]]
     ]
     cells.sort(key=lambda cell: cell[0])
     for part in range(1, len(cells), 37):
