@@ -7,6 +7,7 @@ from numba import boolean, float64, int16, int32, int64, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.jit import inlined, kernel
+from saffron.engine.mixing import GOLDEN, finalised
 from saffron.engine.models.by_slot import BySlot
 from saffron.engine.models.curve import Cut
 from saffron.engine.models.event_model import BY_FOREST, BY_KEY, BY_KIND, BY_POSITION, BY_TREE, EventModel
@@ -76,11 +77,9 @@ class EventShedding:
 
 @inlined
 def _number(seed, seq):  # type: ignore[no-untyped-def]
-    """A number in [0, 1) scrambled from both (the finaliser of SplitMix64)."""
-    number = np.uint64(seq) * np.uint64(0x9E3779B97F4A7C15) + seed * np.uint64(0xD1B54A32D192ED03)
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((number ^ (number >> np.uint64(31))) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    """A number in [0, 1) scrambled from both."""
+    word = finalised(np.uint64(seq) * np.uint64(GOLDEN) + seed * np.uint64(0xD1B54A32D192ED03))
+    return (word >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @kernel(void(int32[::1], float64[::1], float64, float64, float64, int64[::1], uint64, boolean[::1]), _nrt=False)

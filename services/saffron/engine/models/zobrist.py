@@ -8,29 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.mixing import mixed
 from saffron.engine.models.features import FeatureSpec
 
 Keys = NDArray[np.uint64]
-
-_GOLDEN_INT = 0x9E3779B97F4A7C15
-_GOLDEN = np.uint64(_GOLDEN_INT)
-_WORD = (1 << 64) - 1
-
-
-def mixed(numbers: Keys) -> Keys:
-    """Each number scrambled (the finaliser of SplitMix64): neighbouring ones become unlike."""
-    numbers = numbers + _GOLDEN
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
-
-
-def mixed_one(number: int) -> int:
-    """`mixed` of a number modulo 2^64, for single ones: an array of one takes ten times as long."""
-    number = (number + _GOLDEN_INT) & _WORD
-    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _WORD
-    return number ^ (number >> 31)
 
 
 def numbers_of(spec: FeatureSpec) -> Keys:
