@@ -1,4 +1,4 @@
-"""Event time by definition (design: "who may decide by the clock"): one record at a time, nothing clever."""
+"""Event time by definition (services/README.md, "engine"): one record at a time, nothing clever."""
 
 from __future__ import annotations
 

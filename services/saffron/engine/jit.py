@@ -1,4 +1,4 @@
-"""Numba kernels: the one way to make them, whether written by hand or generated per query (design rule 5).
+"""Numba kernels: the one way to make them, whether written by hand or generated per query.
 
 Numba's on-disk cache serves every later start, for as long as all that a kernel was made from has the same content.
 Generated source goes to a content-hashed file. The same source runs without the JIT (`compiled=False`), which is how

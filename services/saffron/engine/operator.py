@@ -1,4 +1,4 @@
-"""The form of every operator (design rule 2): no I/O, no clock, no threads; state in flat arrays.
+"""The form of every operator: no I/O, no clock, no threads; state in flat arrays.
 
     windowing:      raw records   -> blocks           engine.windows
     shedder:        block         -> block            engine.shed

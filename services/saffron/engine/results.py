@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 class Results(Protocol):
-    """The results of one block in their published order (design/recovery: "in which order results stand").
+    """The results of one block in their published order, which is that of `OrderedResults`.
 
     Rendering is lazy, since one event may complete millions of matches: `json(start, stop)` renders a slice.
     """

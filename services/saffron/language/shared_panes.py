@@ -1,4 +1,4 @@
-"""Overlapping windows that do not each keep a count of every event: for which aggregate queries (issue 5, point 3)."""
+"""Overlapping windows that do not each keep a count of every event: for which aggregate queries (T5)."""
 
 from __future__ import annotations
 

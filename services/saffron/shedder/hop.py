@@ -15,8 +15,10 @@ from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.log import Record
 
 _QUEUE = 64
+"""No input is taken while so many blocks are held; what else waits stays in the topic."""
 _REFILL = 16
-"""Blocks held; input is taken again when so many are left (each pause costs the client what it has fetched ahead)."""
+"""Input is taken again when so few blocks are left, and not for each that goes: a pause costs the client what it has
+fetched ahead, and until more has come these keep the readers busy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 The others may be other members': `windowing` tells the watermark of each partition on `health`, once a second, and
 whether it is silent. A word that is old, lost or repeated is safe, for a watermark only grows: the slowest of those
 that are not known to be silent is followed, and none while a partition's owner has not yet spoken. What is decided here
-is written into the block (design: who may decide by the clock), so that no answer depends on it being decided again.
+is written into the block, so that no answer depends on it being decided again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A block: the unit of the internal topics (design rule 3), and the control records that travel in it."""
+"""A block: the unit of the internal topics, and the control records that travel in it."""
 
 from __future__ import annotations
 

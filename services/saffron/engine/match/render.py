@@ -1,4 +1,4 @@
-"""Matches of one query as JSON (design/language, "Results"): written only when asked for, a slice at a time."""
+"""Matches of one query as JSON (docs/language.md, "Results"): written only when asked for, a slice at a time."""
 
 from __future__ import annotations
 

@@ -15,8 +15,11 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.int16]
 LEAF = -1
 MOST_DEPTH = 16
+"""Questions that one tree asks of an event at most: what a prediction may take."""
 MOST_ROWS = 20_000
+"""About so many rows a tree of a forest is drawn from: what training may take, however long the stream was."""
 LEAST_EVENTS = 8
+"""Events that a leaf stands for at least: fewer would tell chance."""
 TREES = 10
 """Trees of a forest, as in the paper."""
 

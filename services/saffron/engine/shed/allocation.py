@@ -10,9 +10,10 @@ from saffron.engine.shed.loss_curve import LossCurve
 
 @dataclass(frozen=True)
 class Candidate:
-    """A query that may lose events. `worth`: its weight times its matches an event. `cost`: what of the processing time
-    it takes, above 0. `length`: events a match. `ratio`: what dropping events has lost, as measured, for what the curve
-    says. `errors`: that a match lost makes, 2 where another may be found in its stead, that is none (G10)."""
+    """A query that may lose events. `worth`: its weight times its matches an event. `cost`: processing time that it
+    takes of an event, above 0, comparable between queries. `length`: events a match. `ratio`: matches that dropping
+    events has lost, as measured, for each that the curve said. `errors` of each match lost: 1, the missed match, or 2
+    if another match may be found in its stead, which is false (G10)."""
 
     curve: LossCurve
     worth: float
@@ -32,8 +33,8 @@ class Candidate:
 
 
 def as_measured(promised: float, ratio: float) -> float:
-    """The share of matches lost where this share was promised, and so many times as much is lost as promised: what is
-    kept to that power, so that of two that lose much it is still known which loses more."""
+    """The share of matches lost, by a model's promise (0 to 1) and the `ratio` of measured to promised losses. What is
+    kept is raised to the ratio: small losses are multiplied by it, and large ones stay below 1 and in their order."""
     return float(1.0 - (1.0 - promised) ** ratio)
 
 

@@ -76,12 +76,17 @@ class Decider:
     def decide(
         self, at: Situation, detector: Detector, *, events: bool, partial: bool, split: OfShare, harmless: OfShare
     ) -> Decision:
-        """`events`, `partial`: what may be dropped. `split`: of a share of the time that is to be saved, where both
-        may, the part that dropping events saves; beyond it they go only where no partial matches are left to, or it
-        loses nothing. `harmless`: how many events may go where this share of them does, and no more be lost.
+        """What to drop of one block, so that it fits its budget, and the backlog is gone within an interval.
 
-        What one block must save beyond what is planned is divided as the plan is: a partial match that goes is lost to
-        the rest of its window, for the sake of one block."""
+        `events`, `partial`: what may be dropped. `split`: share of the time to be saved -> the part of it (0 to 1) that
+        dropping events saves, where both may be dropped; partial matches save the rest. `harmless`: share of events ->
+        the greatest share that loses no more.
+
+        The plan for an interval says which share of the time must be saved. A late block may need more, which is
+        divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
+        to the rest of its window, for the sake of one block. More events than the split says go only if that loses
+        nothing, or if the block does not fit its budget even without the partial matches that may go.
+        """
         settings = self.settings
         each = detector.processing(at.met)
         latency = at.queueing + at.flying + at.events * each

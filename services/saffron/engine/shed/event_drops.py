@@ -110,13 +110,15 @@ class EventDrops:
         return None if features is None else self._contributed[query].of(features)[features.slots]
 
     def parts(self, query: str, by: str, share: float, marks: Marks, length: float) -> float:
-        """Of what matches of so many events need of the block that was applied last, the part that goes with these
-        events, this share being wanted.
+        """Expected share (0 to 1) of the block's contributions to the query's matches that goes with the marked events.
 
-        A block is not like all that thresholds of features were found from: where its events are worth more, fewer go,
-        and less is lost than promised. By kind and position they go whatever their features are, and what was promised
-        counts; but where auto took it for the least of several promises, that is too low, and what their features say
-        of events too high, since they do not know the position: the mean of both.
+        The block is that which was applied last. `by`, `share`: shedder and share of events wanted, `marks` [n]: those
+        that go, `length`: events of a match.
+
+        By a threshold on features it is measured on this block, which is not like all that the threshold was learned
+        from: where its events are worth more, fewer go. By kind or position it follows from the model's promise L:
+        1 - (1 - L)^(1 / length). If auto chose the position, L is the least of several promises and so biased low,
+        while contributions ignore the position and are biased high: the mean of both.
         """
         shedding = self._of(query, by, share)
         if shedding is not None and shedding.shedder not in (BY_POSITION, *BY_KIND):

@@ -1,15 +1,14 @@
-"""What dropping events has lost of a query's matches so far, as expected: by what goes of what matches need.
+"""Expected share of a query's matches lost to dropped events.
 
-A match is lost when any of its k events is. They lie in any blocks of a stretch of the stream: where of what the
-stretch contributes to matches the part p goes, of matches that end there the share L = 1 - (1 - p)^k is lost.
+A match has k events (`Extent.length`) within the last `Extent.reach` events, or those of its block if they are more.
+Let p be the dropped part of that stretch's contributions: a match that ends there is lost with probability
+L = 1 - (1 - p)^k.
 
-How many end where is not known of those that are lost. What the events of a block contribute, by their features, and
-the partial matches that wait for them both tell, but of some queries one more than the other: some of a match's events
-come to many partial matches, and some begin or are alone. So a block of n events is held to be due matches in
-proportion to W = n (c / n)^b (1 + alive)^a. Nor is every match that is found one that was due, for in the stead of one
-that is lost another may be found (skip-till-next): found are matches in proportion to (1 - L) W + r L W. Of some
-a, b and r those hold by which what was found when is likeliest (Poisson), and the share that is lost is the sum of L W
-over that of W.
+How many were due is not observed once events are missing. A block of n events with contributions c (in means of all
+events) beside `alive` partial matches is modelled as due W = n (c / n)^b (1 + alive)^a. Under skip-till-next-match a
+share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. a, b and r are chosen from a fixed
+grid by maximum likelihood (Poisson) of the counts that readers report, and a and b near their usual values (1/2 and 1)
+are preferred. Estimate: sum(L W) / sum(W).
 """
 
 from __future__ import annotations
@@ -26,15 +25,21 @@ from saffron.engine.shed.event_drops import EVENTS_A_MATCH
 Floats = NDArray[np.float64]
 
 _MOST = 0.999
+"""Greatest L. It is below 1 since the logarithm of what is expected to be found is taken, also of blocks that are
+dropped whole."""
 _LEAST = 1e-3
-"""Of a mean event's contribution, that of any."""
+"""Least c / n. It is above 0 since its logarithm is taken, also of blocks that contribute nothing."""
 _OF_CONTRIBUTION, _OF_ALIVE = (one.reshape(-1) for one in np.meshgrid(np.arange(3) / 2, np.arange(7) / 4))
+"""The grid of b (0, 1/2, 1) and a (0, 1/4, ..., 3/2), all pairs."""
 _INSTEAD = np.arange(5) / 4
+"""That of r."""
 _UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0])
-"""The place of the powers that hold as long as nothing has been found."""
+"""The place of the usual powers, which hold until something has been found."""
 _UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
-"""By how much the others must be likelier: matches come many at once, so that a few dozen tell no more than one."""
+"""By how much the log-likelihood of other powers must be greater. It is high, since matches come many at once: a few
+dozen of them tell no more than one."""
 _DUE, _LOST = 0, 1
+"""Rows of the sums of matches."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from saffron.engine.shed.pace import MOST_BLOCKS
 _MEMORY_MS = 2_000.0
 """Of processing time, over which is remembered what came of what was known."""
 _TRUST = 0.2
-"""Squared variation of what is known at which it is believed half although nothing came of it: what hardly varies is
-believed."""
+"""How firmly the slope is held at 1: `_TRUST` mean^2 of the known counts is added to their variance, and to their
+covariance with what came. Counts that hardly vary cannot tell the slope, which then stays near 1; if what came does not
+follow them at all (covariance 0), it is 1/2 where their variance is `_TRUST` mean^2, and less where it is more."""
 
 
 @dataclass

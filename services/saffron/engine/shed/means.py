@@ -11,13 +11,15 @@ from saffron.engine.shed.allocation import Candidate, allocate, as_measured
 from saffron.engine.shed.partial_curve import PartialCurve
 
 _STEPS = 32
+"""Splits that are compared: from events only to partial matches only, in so many steps."""
 _GRAIN = 32
+"""Shares to be saved are rounded to 1/32, so that few splits are computed for as long as models stay."""
 
 
 @dataclass(frozen=True)
 class Droppable:
-    """A query whose partial matches may go; `curve` None: nothing is known of them. `ratio`: what they have lost, as
-    measured, for what the curve says."""
+    """A query whose partial matches may go; `curve` None: nothing is known of them. `worth`: its weight times its
+    matches an event. `ratio`: matches that they have lost, as measured, for each that the curve said."""
 
     curve: PartialCurve | None
     worth: float
@@ -30,9 +32,11 @@ class Droppable:
 
 @dataclass
 class Means:
-    """Of what is to be saved the part that dropping events saves; what is missing, partial matches save.
+    """Divides what is to be saved between dropping events and dropping partial matches, at the fewest errors.
 
-    0 is partial matches only, 1 events only. It is what loses least at the share that is to be saved now.
+    A split is the part (0 to 1) of the saving that dropped events bring: 0 is partial matches only, 1 events only. Each
+    is computed when it is first asked for, by the share of the time to be saved (in steps of 1/32), and kept until
+    models change.
     """
 
     _known: dict[int, float] = field(default_factory=dict)
@@ -44,16 +48,17 @@ class Means:
     def split(
         self, share: float, queries: Callable[[], tuple[Mapping[str, Candidate], Mapping[str, Droppable]]]
     ) -> float:
-        """`share`: of the time, to be saved. `queries`: those that may lose events, and those that may lose partial
-        matches; asked for where the split at this share is not known yet."""
+        """The split where this share (0 to 1) of the time is to be saved. `queries` gives those that may lose events,
+        and those that may lose partial matches; it is called only if the split is not known yet."""
         place = max(1, round(share * _GRAIN))
         if place not in self._known:
             self._known[place] = self._best(place / _GRAIN, *queries())
         return self._known[place]
 
     def _best(self, share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
-        """Where events lead to so many fewer partial matches that none need to be dropped, these are still there now:
-        events save it all, for what is dropped of the others does not come back."""
+        """The split at a share. Fewer events begin fewer partial matches, so dropping a smaller share of events may
+        save it all in the long run. Then it is 1: partial matches that are alive now would be dropped for what is
+        saved soon without it, and they do not come back."""
         by_events = best_split(share, events, partial)
         return by_events / share if _missing(share, allocate(events, by_events), events) > 0 else 1.0
 

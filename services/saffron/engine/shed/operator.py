@@ -1,8 +1,8 @@
 """The shedder of one chain: takes blocks of `windows`, decides, and gives the blocks of `admitted`.
 
 Pure: the time, the block's own append time and the readers' load come in as arguments. What it decides it writes into
-the block, so that everything behind it only reads (design/recovery, "who may decide by the clock"). Without a bound
-(`overload`) every event passes; drop orders for partial matches may be given from outside by `order`.
+the block, so that everything behind it only reads: the same blocks give the same results, however often they are read.
+Without a bound (`overload`) every event passes; drop orders for partial matches may be given from outside by `order`.
 """
 
 from __future__ import annotations

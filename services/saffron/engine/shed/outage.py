@@ -22,7 +22,11 @@ class Outage:
         self._left: float | None = None
 
     def taken(self, now: float, queueing: float) -> str:
-        """A block is taken at `now` whose oldest event has waited `queueing`."""
+        """What to do (NORMAL, DROP, KEEP) with a block taken at `now` whose oldest event has waited `queueing`.
+
+        By the policy "shed" blocks go whole that were appended before the outage ended and are later than the bound
+        less its safety buffer, up to the first that is not.
+        """
         bound = self._settings.bound
         silent = self._before is None or now - self._before > bound
         self._before = now
@@ -38,7 +42,9 @@ class Outage:
         return NORMAL
 
     def _catch_up(self, now: float, queueing: float) -> str:
-        """Until the queue is current again; or no longer, once the outage's own backlog is gone, than it shrinks."""
+        """KEEP until blocks wait for less than `Overload.start` of the bound. Of blocks that were appended after the
+        outage had ended, the first says how long they wait; when one waits a tenth longer than that, the stream is
+        faster than the reader even without the outage's backlog, and all is decided as ever (NORMAL)."""
         assert self._ended is not None
         over = queueing <= self._settings.start * self._settings.bound
         if now - queueing >= self._ended:

@@ -20,6 +20,7 @@ _HALF_LIFE_MS = 2_000.0
 _SPAN_MS = 1_000.0
 """Of time, over which is remembered what else a reader does."""
 _LEAST_FREE = 0.2
+"""Expected times are divided by the free share: something else makes a reader at most five times as slow."""
 MOST_BLOCKS = 65_536
 """Remembered of a reader that does not report."""
 

@@ -23,6 +23,7 @@ from saffron.engine.models.model import TransitionModel
 Floats = NDArray[np.float64]
 
 _THRESHOLDS = 33
+"""Quantiles of utility that are points of the curve; each takes a walk over all bins of the window."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from saffron.errors import InputError
 
 _LEAST_AHEAD, _MOST_AHEAD = 0.08, 0.2
+"""Work in flight, as a share of the bound: while a reader never waits for work, and when it waits for `_STARVED` of its
+time. No decision reaches what is in flight, so it is little; but a reader that waits does less than it could."""
 _STARVED = 0.15
-"""Of the time, without work, at which a reader is given as much in advance as there may be."""
+"""Share of its time for which a reader waits for work, from which on it is given the most."""
 SHED, CATCH_UP = "shed", "catch-up"
 POLICIES = (SHED, CATCH_UP)
 MOST_SEEDS = 1 << 63
@@ -24,9 +26,9 @@ class Overload:
     `policy`: after an outage "shed" (be current at once) or "catch-up" (drop nothing until its backlog is gone).
     `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
     `interval`: T, over which a share of events is planned; None: as long as the bound. `exempt`: share of the spans of
-    the stream in which no event is dropped, so that models stay true. `spared`: share of partial matches that orders do
-    not drop, so that what the others would have made is known, `followed` of those that none drops, so that models know
-    what comes of them. `weights`: of queries, in place of those that they give themselves.
+    the stream in which no event is dropped, so that models stay true. `spared`: share of the partial matches an order
+    would drop that it keeps, to measure what dropping loses. `followed`: share of all partial matches that orders drop
+    last, to train models on. `weights`: of queries, in place of those that they give themselves.
     """
 
     bound: float

@@ -36,7 +36,8 @@ _LEAST_SPAN, _WINDOWS_A_SPAN = 256, 4
 _AS_PROMISED = (1.0, 1.0)
 """Ratios of queries of which nothing was measured."""
 _LEAST_SHARE = 0.1
-"""Means are compared at what is to be saved now, but at no less than this."""
+"""Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
+of them tell the means apart."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,8 @@ class Shedding:
             return Shed(orders=orders, why="shed" if orders else "pass")
         seq = block.columns.seq
         kept = np.zeros(len(seq), np.bool_)
-        if queueing < (1 + self.settings.start) / 2 * self.settings.bound:  # spans are exempt while time allows it
+        # Spans are exempt until the wait is halfway from where dropping begins to the bound: then time is too short.
+        if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
         mask, gone, false, left = np.zeros(len(seq), np.uint64), {}, {}, float(1 - kept.mean())
         for name, share in allocate(self._candidates(queries), decision.share).items():

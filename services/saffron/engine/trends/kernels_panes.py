@@ -1,4 +1,4 @@
-"""Overlapping windows at the cost of one, where nothing chooses among vertices: matrices of panes (T6, issue 5).
+"""Overlapping windows at the cost of one, where nothing chooses among vertices: matrices of panes (T5).
 
 Pane p is what comes from the beginning of window p to that of the next: window k is all panes from k on, until it
 closes. What an event does to the numbers of its key is linear. With the row vector (1, numbers of each state) it is a

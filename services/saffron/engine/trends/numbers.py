@@ -1,4 +1,4 @@
-"""Numbers that never overflow: an integer times a power of two, in flat arrays of int64 and int32 (issue 5, T5).
+"""Numbers that never overflow: an integer times a power of two, in flat arrays of int64 and int32 (T5).
 
 A *count* is the pair (n, e), worth n * 2**e, n >= 0. It is exact, with e = 0, while it is below 2**63. Beyond, n holds
 its 63 leading bits.

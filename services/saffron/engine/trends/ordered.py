@@ -1,4 +1,4 @@
-"""The ordered index of a trend query's vertices: many B+ trees with subtotals over one pool of nodes (issue 5, 3).
+"""The ordered index of a trend query's vertices: many B+ trees with subtotals over one pool of nodes (T6).
 
 A tree holds the vertices that one conditional transition leaves, of one key of the stream, so that the aggregates of
 those in a range (`A.x < NEXT(A).x`: the keys below x) come in O(log n). Its handle is one int64, `root`, 0 for an empty

@@ -1,6 +1,6 @@
 """The windowing operator of one partition: raw records in, ordered and numbered blocks out.
 
-Pure (design rule 2): the shell brings records, control records and decisions by the clock, and takes blocks, dead
+Pure: the shell brings records, control records and decisions by the clock, and takes blocks, dead
 letters and notices. The stream of events, numbers, watermark and controls is a function of what was brought, in its
 order; only where blocks are cut depends on when `flush` is called.
 

@@ -1,4 +1,4 @@
-"""The papers' worked examples, from query text to results (design/papers, "Worked examples")."""
+"""The papers' worked examples, from query text to results (docs/papers.md: N, X)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from saffron.engine.models import markov
 from tests.reference import markov as twin
 
-# seq(A; B; C) over uniform types: each state moves on with 1/3 (papers.md, "P, seq(A; B; C)").
+# seq(A; B; C) over uniform types: each state moves on with 1/3 (P3, the example of pSPICE).
 PAPER = {(0, 0): 2, (0, 1): 1, (1, 1): 2, (1, 2): 1, (2, 2): 2, (2, 3): 1}
 UNIT = np.ones(4)
 

@@ -1,4 +1,4 @@
-"""What dropping loses, measured (issue 6: honest loss): a few partial matches live on in a shadow that drops nothing.
+"""What dropping loses, measured: a few partial matches live on in a shadow that drops nothing.
 
 While something is dropped for a query, a second set of runs goes on from what the query had before: all events come to
 it, no order reaches it, and of its partial matches only those stay whose first event is in a seeded sample. It finds of
@@ -177,7 +177,8 @@ class Shadow:
 
 
 class Shadows:
-    """Those of an operator's queries. `clean`: nothing was dropped before that still matters; snapshots do not say."""
+    """The shadows of an operator's queries. `clean`: nothing was dropped before it began; False for one that goes on
+    from a snapshot, which does not say what was dropped."""
 
     def __init__(self, *, clean: bool) -> None:
         self._clean = clean
@@ -237,7 +238,8 @@ class Shadows:
             self._unclean.add(name)
 
     def _may_go_on(self, name: str) -> bool:
-        """Whether a query may have a shadow; where it has taken too much, of half as many first events from now on."""
+        """Whether a query may have a shadow. If its shadow has taken more checks than it may, it samples half as many
+        first events from now on (`halvings`); after `MOST_HALVINGS` it may have none."""
         sums = self._sums.get(name, Sampled())
         if sums.checks <= (1 + _PATIENCE * sums.halvings) * self._allowed.get(name, 0.0):
             return True
@@ -247,11 +249,13 @@ class Shadows:
         return True
 
     def _is_clean(self, name: str) -> bool:
-        """Whether nothing has been dropped, while it had no shadow, that still matters."""
+        """Whether matches that have begun already can be compared, too: nothing that they need was dropped while the
+        query had no shadow."""
         return name not in self._unclean and (self._clean or name in self._ended)
 
     def forget(self, name: str, *, gone: bool) -> None:
-        """The query begins anew, and nothing has been dropped of it; or it is `gone`."""
+        """Drop the shadow and the sums of a query: it begins anew, clean since nothing has been dropped of it, or is
+        `gone`."""
         if name in self._of:
             self._of.pop(name).runs.close()
         self._sums.pop(name, None)
@@ -263,7 +267,7 @@ class Shadows:
             self._ended.add(name)
 
     def forget_all(self) -> None:
-        """All that they hold is read otherwise from now on."""
+        """End all shadows and their sums: a schema comes into force, by which what they hold is read otherwise."""
         for name in list(self._of):
             self._end(name)
         self._sums.clear()

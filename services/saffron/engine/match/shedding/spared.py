@@ -1,4 +1,4 @@
-"""What orders lose, told by partial matches that they spare (issue 6: honest loss).
+"""What orders lose, told by partial matches that they spare.
 
 Of those that an order would drop a seeded few are spared until their windows are over, and noted with the matches that
 the model expects of them; a match that comes of one would have been lost. What was lost over what was expected, each
