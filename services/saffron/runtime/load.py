@@ -28,11 +28,13 @@ def load_of(
     nanoseconds: Mapping[str, int],
     elapsed_ns: int,
     other_ns: int,
+    commit_ms: float,
 ) -> dict[str, Any]:
     """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator.
 
     `events`, `processing_ns`, `nanoseconds` (by query), `elapsed_ns`, and of that `other_ns`, in which the reader was
-    busy with something else: since the message before.
+    busy with something else, `commit_ms`, the longest that results of a block took from there to their commit: since
+    the message before.
     """
     return {
         "position": position,
@@ -42,6 +44,7 @@ def load_of(
         "nanoseconds": dict(nanoseconds),
         "elapsed_ns": max(0, elapsed_ns),
         "other_ns": max(0, other_ns),
+        "commit_ms": round(max(0.0, commit_ms), 3),
         **{name: dict(numbers[name]) for name in ("found", "loss", "loss_ratio") if "loss" in numbers},
         **(_sampled(numbers["sampled"]) if numbers.get("sampled") else {}),
     }

@@ -207,8 +207,10 @@ class ResultService:
                     nanoseconds=grown(numbers["nanoseconds"], told.nanoseconds),
                     elapsed_ns=elapsed,
                     other_ns=busy - told.busy_ns - processing,
+                    commit_ms=tally.slowest_commit_ms,
                 ),
             }
+            tally.slowest_commit_ms = 0.0
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
 

@@ -19,7 +19,8 @@ class Tally:
 
     `stages`: by stage, ms of each block: "apply" from its record's time in the log until it is applied, "commit" (of
     blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long
-    each snapshot held the chain up. `too_large`: results in whose place a dead letter stands.
+    each snapshot held the chain up. `slowest_commit_ms`: the longest of the stage "commit" since it was set to 0.
+    `too_large`: results in whose place a dead letter stands.
     """
 
     events: int = 0
@@ -32,6 +33,7 @@ class Tally:
     latencies: dict[str, list[Milliseconds]] = field(default_factory=dict)
     stages: dict[str, list[float]] = field(default_factory=dict)
     snapshot_ms: list[float] = field(default_factory=list)
+    slowest_commit_ms: float = 0.0
     _written: list[tuple[str, NDArray[np.int64]]] = field(default_factory=list)
     _finished: list[float] = field(default_factory=list)
     _left_out: int = 0
@@ -65,6 +67,7 @@ class Tally:
             self.latencies.setdefault(name, []).append(now_ms - times.astype(np.float64))
         for applied_ms in self._finished:
             self._stage("commit", now_ms - applied_ms)
+            self.slowest_commit_ms = max(self.slowest_commit_ms, now_ms - applied_ms)
         self.forget()
 
     def forget(self) -> None:

@@ -78,5 +78,6 @@ class Loop:
             nanoseconds={name: round(nanoseconds) for name, nanoseconds in own.items() if name},
             elapsed_ns=round(spent),
             other_ns=0,
+            commit_ms=0.0,
         )
         self.shedder.observe({"service": "matcher", **load})

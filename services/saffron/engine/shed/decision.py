@@ -32,9 +32,10 @@ _MOST_BUFFER = 0.5
 class Situation:
     """A block as it is taken. Times in ms.
 
-    `queueing`: l_q of its oldest event. `flying`: work forwarded and not yet done. `events`: its own. `rate`: events a
-    ms that come. `waiting`: events that wait, its own included. `alive`: n. `droppable`: those of n that may go.
-    `met`: how many partial matches its events are expected to meet, which is n where nothing is in flight.
+    `queueing`: l_q of its oldest event, and what its results will wait for their commit. `flying`: work forwarded and
+    not yet done. `events`: its own. `rate`: events a ms that come. `waiting`: events that wait, its own included.
+    `alive`: n. `droppable`: those of n that may go. `met`: how many partial matches its events are expected to meet,
+    which is n where nothing is in flight.
     """
 
     queueing: float

@@ -70,7 +70,9 @@ class Detector:
             self._foresight.setdefault(service, Foresight()).reported(position, alive, nanoseconds / 1e6)
             elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
             if type(elapsed) is int and type(other) is int:
-                pace.lived(elapsed / 1e6, nanoseconds / 1e6, other / 1e6)
+                commit = load.get("commit_ms", 0.0)
+                late = float(commit) if isinstance(commit, int | float) else 0.0
+                pace.lived(elapsed / 1e6, nanoseconds / 1e6, other / 1e6, late)
 
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone."""
@@ -92,6 +94,11 @@ class Detector:
     def flying(self, beyond: int) -> float:
         """ms of work that was forwarded, behind this position, and is not known to be done."""
         return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
+
+    @property
+    def commit(self) -> float:
+        """ms that results wait for their commit once their block is done, with the slowest reader, of late."""
+        return max((pace.commit for pace in self._paces.values()), default=0.0)
 
     @property
     def idle(self) -> float:

@@ -16,20 +16,22 @@ _MEMORY_MS = 200.0
 _FURTHEST = 16.0
 """What was measured corrects what was expected by at most this factor, either way."""
 _HALF_LIFE_MS = 2_000.0
-"""Of processing time, in which half of an overshoot is forgotten."""
+"""Of processing time, in which half of an overshoot is forgotten; of time, in which half of a slow commit is."""
 _SPAN_MS = 1_000.0
 """Of time, over which is remembered what else a reader does."""
-_LEAST_FREE = 0.2
-"""Expected times are divided by the free share: something else makes a reader at most five times as slow."""
+_LEAST_FREE = 0.05
+"""Expected times are divided by the free share: something else makes a reader at most twenty times as slow."""
 MOST_BLOCKS = 65_536
 """Remembered of a reader that does not report."""
 
 
 @dataclass
 class Pace:
-    """`overshoot`: ms by which what was done between two reports took longer than expected, at most, of late."""
+    """`overshoot`: ms by which what was done between two reports took longer than expected, at most, of late.
+    `commit`: ms from where a block had been done until its results were committed, at most, of late."""
 
     overshoot: float = 0.0
+    commit: float = 0.0
     _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _off: Fading = field(default_factory=lambda: Fading(_MEMORY_MS, _MEMORY_MS))
     _mean: Fading = field(default_factory=Fading)
@@ -104,8 +106,10 @@ class Pace:
         self.overshoot = max(over, self.overshoot * 0.5 ** (milliseconds / _HALF_LIFE_MS))
         self._off.add(milliseconds, expected, kept=math.exp(-expected / _MEMORY_MS))
 
-    def lived(self, elapsed: float, processing: float, other: float) -> None:
-        """In so many ms its reader worked on events for so many, and was busy with something else for so many."""
+    def lived(self, elapsed: float, processing: float, other: float, commit: float) -> None:
+        """In so many ms its reader worked on events for so many, and was busy with something else for so many; results
+        that were committed meanwhile took at most so many from where their blocks had been done, 0: there were none."""
         kept = math.exp(-elapsed / _SPAN_MS)
         self._busy.add(other, elapsed, kept=kept)
         self._idle.add(max(0.0, elapsed - processing - other), elapsed, kept=kept)
+        self.commit = max(commit, self.commit * 0.5 ** (elapsed / _HALF_LIFE_MS))

@@ -40,6 +40,10 @@ _LEAST_SHARE = 0.1
 of them tell the means apart."""
 
 
+_MOST_COMMIT = 0.5
+"""Of the bound, that is left to commits at most: what takes longer gets shorter when there are fewer results."""
+
+
 @dataclass(frozen=True)
 class Queries:
     """The queries in force and not paused: traits, slots in `Columns.dropped` (-1: none), transition models; `ratios`:
@@ -122,7 +126,7 @@ class Shedding:
         gone = self._gone(sum(alive.values()), done, block.first_seq)
         known = sum(alive.values()) - gone
         at = Situation(
-            queueing=queueing,
+            queueing=queueing + min(self.detector.commit, _MOST_COMMIT * self.settings.bound),
             flying=self.detector.flying(done),
             events=count,
             rate=self.arrivals.rate(now),

@@ -27,14 +27,14 @@ def test_what_else_a_reader_does_leaves_less_time_for_events() -> None:
     pace.forwarded(100, 30.0)
     assert pace.flying(0) == 30.0
     for _ in range(100):
-        pace.lived(25.0, 10.0, 10.0)
+        pace.lived(25.0, 10.0, 10.0, 0.0)
     assert pace.free == pytest.approx(0.6)
     assert pace.flying(0) == pytest.approx(50.0)
-    pace.lived(400.0, 10.0, 390.0)  # a long one counts as long as it was
+    pace.lived(400.0, 10.0, 390.0, 0.0)  # a long one counts as long as it was
     assert 0.35 < pace.free < 0.45
     for _ in range(400):
-        pace.lived(25.0, 0.0, 25.0)
-    assert pace.free == 0.2
+        pace.lived(25.0, 0.0, 25.0, 0.0)
+    assert pace.free == 0.05
 
 
 def test_a_reader_that_waits_for_blocks_is_given_more_in_advance() -> None:
@@ -57,3 +57,13 @@ def test_a_reader_that_waits_for_blocks_is_given_more_in_advance() -> None:
     assert detector.idle == pytest.approx(0.2, rel=0.02)
     detector.forwarded(40_400, 500, 2)
     assert shedding.may_follow(39_900)
+
+
+def test_a_slow_commit_is_remembered_for_a_while() -> None:
+    pace = Pace()
+    pace.lived(25.0, 5.0, 10.0, 300.0)
+    pace.lived(25.0, 5.0, 10.0, 0.0)
+    assert pace.commit == pytest.approx(300.0, rel=0.01)
+    for _ in range(80):
+        pace.lived(25.0, 5.0, 10.0, 20.0)
+    assert pace.commit == pytest.approx(150.0, rel=0.02)
