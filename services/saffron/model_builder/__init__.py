@@ -11,6 +11,7 @@ store      the books' files in the checkpoint: batch B always starts from the fi
 policy, due    when a model is worth publishing: the numbers, and what is judged by them
 batch      one batch: books forward, train, publish
 withdrawals    models of queries that were removed are withdrawn
+publisher, writer    models, and other records, into their topic
 job        the streaming query, started again when the broker was away
 main       wiring, metrics, health, signals
 """

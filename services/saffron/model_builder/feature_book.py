@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from saffron.engine.models.bodies import features_body, features_of
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts, added
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.model_builder.feature_rows import (
     BEGUN,
@@ -75,9 +75,8 @@ class FeatureBook:
 
     def basis(self) -> Basis:
         """What a model of the counts as they are now rests on."""
-        occurrences, contributions = (
-            _together(getattr(half, name) for half in self.counts.halves) for name in ("occurrences", "contributions")
-        )
+        occurrences = added(half.occurrences for half in self.counts.halves)
+        contributions = added(half.contributions for half in self.counts.halves)
         return Basis(occurrences, contributions, sum(occurrences.values()))
 
     def body(self) -> dict[str, Any]:
@@ -146,14 +145,6 @@ class FeatureBooks:
             return None
         made = self.held[query] = FeatureBook(FeatureCounts(query, version, spec), found, batch)
         return made
-
-
-def _together(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for one in counts:
-        for key, count in one.items():
-            found[key] = found.get(key, 0) + count
-    return found
 
 
 def _basis_body(basis: Basis) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from saffron.engine.models.envelope import ModelError, unseal, version_of
 from saffron.engine.models.reader import AnyModel, records
 from saffron.errors import LogError
+from saffron.model_builder.writer import Writer
 from saffron.runtime.follower import Follower
-from saffron.runtime.log import Log, Producer
+from saffron.runtime.log import Log
 from saffron.runtime.murmur2 import partition_of
 
 _FLUSH_SECONDS = 30.0
@@ -18,12 +19,12 @@ _LOOK = 0.05
 
 
 class Publisher:
-    """Writes models. A failed producer is not used again: the batch is done again with a new one."""
+    """Writes models."""
 
     def __init__(self, log: Log, topic: str) -> None:
         self._log = log
         self._topic = topic
-        self._producer: Producer | None = None
+        self._writer = Writer(log, topic, client_id="model-builder", seconds=_FLUSH_SECONDS)
 
     def publish(self, models: Sequence[AnyModel]) -> None:
         """Returns when the log has all of them. LogError: it may have some; publish the same ones again."""
@@ -32,21 +33,11 @@ class Publisher:
         partitions = self._log.partitions(self._topic)
         if partitions is None:
             raise LogError(f"topic {self._topic} is missing: `saffron up` creates all topics")
-        producer = self._producer or self._log.producer(client_id="model-builder")
-        self._producer = None
-        try:
-            for key, value in (record for model in models for record in records(model)):
-                producer.send(self._topic, partition_of(key, partitions), value, key=key)
-            producer.flush(_FLUSH_SECONDS)
-        except LogError:
-            producer.close()  # what it still has would come while the batch is done again
-            raise
-        self._producer = producer
+        found = (record for model in models for record in records(model))
+        self._writer.write((partition_of(key, partitions), key, value) for key, value in found)
 
     def close(self) -> None:
-        if self._producer is not None:
-            self._producer.close()
-            self._producer = None
+        self._writer.close()
 
 
 def newest_epoch(log: Log, topic: str) -> int:

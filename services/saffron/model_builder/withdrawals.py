@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saffron.engine.models.model import LATENCY
+from saffron.model_builder.writer import Writer
 from saffron.runtime.follower import Follower
-from saffron.runtime.log import Log, Producer
+from saffron.runtime.log import Log
 from saffron.runtime.topics import Topics
 
 _FLUSH_SECONDS = 5.0
@@ -22,12 +23,10 @@ class Withdrawals:
 
     def __init__(self, log: Log, topics: Topics) -> None:
         self.removed: frozenset[str] = frozenset()
-        self._log = log
-        self._topic = topics.models
+        self._writer = Writer(log, topics.models, client_id="model-builder-withdrawals", seconds=_FLUSH_SECONDS)
         self._queries = Follower(log, topics.queries)
         self._models = Follower(log, topics.models)
         self._standing: dict[bytes, int] = {}
-        self._producer: Producer | None = None
 
     def step(self) -> Sequence[bytes]:
         """Keys of the records that have come to be withdrawn; writes the tombstones that are due, and waits for them.
@@ -35,20 +34,14 @@ class Withdrawals:
         gone = self._follow()
         due = sorted(key for key in self._standing if _query_of(key) in self.removed)
         if due and self._queries.caught_up:
-            producer = self._producer or self._log.producer(client_id="model-builder-withdrawals")
-            self._producer = None
-            for key in due:
-                producer.send(self._topic, self._standing[key], None, key=key)
-            producer.flush(_FLUSH_SECONDS)
-            self._producer = producer
+            self._writer.write((self._standing[key], key, None) for key in due)
             for key in due:
                 del self._standing[key]
         return gone
 
     def close(self) -> None:
-        for one in (self._queries, self._models, self._producer):
-            if one is not None:
-                one.close()
+        for one in (self._queries, self._models, self._writer):
+            one.close()
 
     def _follow(self) -> list[bytes]:
         """What has come of both topics; keys of tombstones among models."""

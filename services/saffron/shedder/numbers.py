@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -63,14 +63,13 @@ class ShedderNumbers:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
             self._stage.clear()
         gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
-        expected: dict[str, Expected] = {}
+        expected: dict[str, list[Expected]] = {}
         digests = []
         for where, hop in hops.items():
             numbers = hop.operator.statistics()
             self._gauge(hop, numbers, gauges, now_ms)
             for query, own in numbers["expected"].items():
-                known = [(1.0, expected[query])] if query in expected else []
-                expected[query] = Expected.together([*known, (1.0, own)])
+                expected.setdefault(query, []).append(own)
             digests.append(
                 Digest(
                     service="shedder",
@@ -128,9 +127,10 @@ class ShedderNumbers:
         return now - before if now >= before else now
 
 
-def _estimate(expected: Mapping[str, Expected], gauges: Mapping[Gauge, _Values]) -> None:
+def _estimate(expected: Mapping[str, Sequence[Expected]], gauges: Mapping[Gauge, _Values]) -> None:
     """What is lost and false by query, all chains of this process together."""
-    for query, own in expected.items():
+    for query, chains in expected.items():
+        own = Expected.together((1.0, one) for one in chains)
         for part, count in asdict(own).items():
             gauges[ESTIMATED_MATCHES][query, part] = count
         gauges[ESTIMATED_LOSS][query,] = own.missed_share

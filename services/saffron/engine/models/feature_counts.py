@@ -6,7 +6,7 @@ other, so that the loss that a model promises is not measured on what it was fit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,13 +112,15 @@ class FeatureCounts:
 
     def whole(self) -> Half:
         """Both halves together."""
-        together = Half(matches=ListSample.together(half.matches for half in self.halves))
+        together = Half(
+            occurrences=added(half.occurrences for half in self.halves),
+            contributions=added(half.contributions for half in self.halves),
+            begun=added(half.begun for half in self.halves),
+            refusing=added(half.refusing for half in self.halves),
+            met=sum(half.met for half in self.halves),
+            matches=ListSample.together(half.matches for half in self.halves),
+        )
         for half in self.halves:
-            _add_all(together.occurrences, half.occurrences)
-            _add_all(together.contributions, half.contributions)
-            _add_all(together.begun, half.begun)
-            _add_all(together.refusing, half.refusing)
-            together.met += half.met
             for place, sums in half.positions.items():
                 held = together.positions.setdefault(place, [0, 0])
                 held[0] += sums[0]
@@ -126,13 +128,17 @@ class FeatureCounts:
         return together
 
 
+def added(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """Counts by key of all parts together."""
+    together: dict[int, int] = {}
+    for part in parts:
+        for key, number in part.items():
+            _count(together, key, number)
+    return together
+
+
 def _count(counts: dict[int, int], key: int, number: int) -> None:
     counts[key] = counts.get(key, 0) + number
-
-
-def _add_all(counts: dict[int, int], more: Mapping[int, int]) -> None:
-    for key, number in more.items():
-        _count(counts, key, number)
 
 
 def _halve(counts: dict[int, int]) -> None:

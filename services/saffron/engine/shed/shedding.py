@@ -38,8 +38,6 @@ _AS_PROMISED = (1.0, 1.0)
 _LEAST_SHARE = 0.1
 """Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
 of them tell the means apart."""
-
-
 _MOST_COMMIT = 0.5
 """Of the bound, that is left to commits at most: what takes longer gets shorter when there are fewer results."""
 
