@@ -17,10 +17,11 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.runtime.broker import Broker, free_ports
+from saffron.runtime.broker import Broker
 from saffron.runtime.config import Settings, environment_of
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.ports import free_ports
 from saffron.runtime.topics import Topics, status_key, topic_specs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -28,10 +28,10 @@ from saffron.engine.shed import ShedderOperator
 from saffron.model_builder.books import Books
 from saffron.model_builder.store import Store
 from saffron.runtime import processes
-from saffron.runtime.broker import free_ports
 from saffron.runtime.config import Settings, environment_of
 from saffron.runtime.kafka_log import KafkaLog, connect
 from saffron.runtime.log import Consumer, TopicPartition
+from saffron.runtime.ports import free_ports
 from saffron.runtime.topics import Topics, topic_specs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from saffron.cli.scrape import page, scrape
 from saffron.engine.events.files import read_events
 from saffron.language.shedding import NONE
-from saffron.runtime.broker import free_ports
 from saffron.runtime.config import PASS, SHED
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.metric_names import ESTIMATED_LOSS, SHED_EVENTS, SHED_PARTIAL_MATCHES
+from saffron.runtime.ports import free_ports
 from saffron.runtime.state import read_state
 from saffron.runtime.virtual_pace import Rate
 from saffron.runtime.virtual_truth import recall_error

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from saffron.runtime.broker import free_ports
+from saffron.runtime.ports import free_ports
 from saffron.runtime.state import SystemState, read_state
 from tools.monitoring.dashboards import DASHBOARDS
 from tools.monitoring.prometheus import program

@@ -31,6 +31,7 @@ from saffron.runtime import broker_settings, jars, jvm, processes
 from saffron.runtime.broker_settings import FENCED, JVM, LOGGING, STARTED
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.jars import Progress
+from saffron.runtime.ports import free_ports
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
@@ -270,15 +271,6 @@ class Broker:
 def _archive_stem() -> Path:
     """Where the class archive for these jars lies: the broker writes it, the tool that formats has its classes, too."""
     return user_cache_directory() / "jvm" / jars.KAFKA
-
-
-def free_ports(count: int) -> Sequence[int]:
-    """Ports of 127.0.0.1 that are free now, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 def _require_free(port: int, role: str, directory: Path) -> None:

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime import kafka_log, processes, state
-from saffron.runtime.broker import Broker, BrokerError, free_ports
+from saffron.runtime.broker import Broker, BrokerError
 from saffron.runtime.config import Settings, environment_of
+from saffron.runtime.ports import free_ports
 from saffron.runtime.service_process import ServiceProcess
 from saffron.runtime.state import SystemState
 from saffron.runtime.topics import Topics, topic_specs

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from saffron.runtime import jars, jvm, processes
-from saffron.runtime.broker import Broker, BrokerError, free_ports
+from saffron.runtime.broker import Broker, BrokerError
+from saffron.runtime.ports import free_ports
 
 
 @pytest.fixture
@@ -110,7 +111,3 @@ def test_a_second_broker_over_the_same_directory_is_refused(java: Path, tmp_path
 def test_before_the_first_start_there_is_no_address(tmp_path: Path) -> None:
     with pytest.raises(BrokerError, match=r"there is no broker in .* yet: `saffron up` makes one"):
         _ = Broker(tmp_path).bootstrap
-
-
-def test_free_ports_differ() -> None:
-    assert len(set(free_ports(20))) == 20
