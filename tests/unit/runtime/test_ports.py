@@ -46,7 +46,7 @@ def test_a_port_that_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) ->
         def randrange(self, low: int, high: int) -> int:
             return next(offered)
 
-    monkeypatch.setattr(ports.random, "Random", Chance)
+    monkeypatch.setattr("random.Random", Chance)
     with socket.socket() as one:
         one.bind(("127.0.0.1", taken))
         assert ports.free_ports(1) == [other]
