@@ -111,7 +111,8 @@ def _run(
     """`rates`: of the leading share and of the rest, events a second."""
     lead, rest, share = _cut(load.events, rates[1], folder)
     overload = PASS if shedder == NONE else SHED
-    with _running(costs, overload=overload, latency_bound_ms=round(BOUND_MS), commit_ms=10) as (running, port):
+    settings = {"overload": overload, "latency_bound_ms": round(BOUND_MS), "commit_ms": 10, "pane_events": load.pane}
+    with _running(costs, **settings) as (running, port):
         _publish(running, models)
         for name, text in load.queries.items():
             path = folder / f"{name}.saf"

@@ -11,6 +11,8 @@ from typing import Any
 from experiments.sets import leading
 
 from saffron.engine.events.files import read_events
+from saffron.engine.models.choosing import PANE
+from saffron.engine.models.features import Pane
 from saffron.engine.shed.settings import Overload
 from saffron.language.shedding import AUTO, NONE
 from saffron.runtime.fused import Merged, Query
@@ -31,6 +33,7 @@ class Load:
 
     `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `lasts`
     seconds (`seconds`, where the load says how many) with the events behind the training share. That is the capacity.
+    `pane`: how many events before one tell what it is worth.
     """
 
     queries: Mapping[str, str]
@@ -38,6 +41,7 @@ class Load:
     rate: Rate
     costs: Mapping[str, float]
     seconds: float | None = None
+    pane: int = PANE.length
 
     @property
     def lasts(self) -> float:
@@ -77,7 +81,10 @@ class Runs:
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
         self._costs = stated(load)
-        first = _replay(load, VirtualRun(_overload(seed), paced(load), AUTO, TRAIN, truth=True, stated=self._costs))
+        asked = VirtualRun(
+            _overload(seed), paced(load), AUTO, TRAIN, truth=True, stated=self._costs, pane=Pane(load.pane)
+        )
+        first = _replay(load, asked)
         next(_results(load, first), None)  # which is behind both
         assert first.truth is not None
         self._models, self._truth = first.models(), first.truth
@@ -156,7 +163,9 @@ def replayed(
     models: Records | None = None,
 ) -> VirtualReplay:
     """A replay that is over."""
-    run = VirtualRun(_overload(seed), paced(load), shedder, train=TRAIN, truth=truth, stated=costs, models=models)
+    run = VirtualRun(
+        _overload(seed), paced(load), shedder, TRAIN, truth, stated=costs, models=models, pane=Pane(load.pane)
+    )
     return _over(load, run)
 
 

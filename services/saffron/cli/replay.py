@@ -16,8 +16,9 @@ from saffron.cli.durations import milliseconds
 from saffron.cli.progress import Reading
 from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
-from saffron.cli.replay_shed import POLICY, TRAIN, ShedOptions
+from saffron.cli.replay_shed import PANE, POLICY, TRAIN, ShedOptions
 from saffron.language.shedding import AUTO
+from saffron.runtime.config import MOST_PANE
 
 if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
@@ -59,6 +60,9 @@ def replay(
     save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None,
     train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = TRAIN,
     truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False,
+    pane: Annotated[
+        int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that tell what it is worth.")
+    ] = PANE,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn in shedding.")] = 0,
     policy: Annotated[Literal["shed", "catch-up"], typer.Option(help="What to do after an outage.")] = POLICY,
     cost: Annotated[
@@ -84,7 +88,7 @@ def replay(
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
     shedding = ShedOptions(
-        latency_bound, rate, shed, models, save_models, train, truth, seed, policy, cost or [], shed_aggregates
+        latency_bound, rate, shed, models, save_models, train, truth, pane, seed, policy, cost or [], shed_aggregates
     )
     split, results = (partitions > 1, key is not None), count or stats or strict or dead_letters
     _require_together(split, why, json=json, results=results, sheds=shedding.given)

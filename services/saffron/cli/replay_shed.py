@@ -13,12 +13,14 @@ import typer
 from saffron.cli.durations import milliseconds
 from saffron.errors import InputError
 from saffron.language.shedding import AUTO, refusal
+from saffron.runtime.config import Settings
 
 if TYPE_CHECKING:
     from saffron.runtime.virtual import VirtualRun
     from saffron.runtime.virtual_models import Records
 
 TRAIN = 0.3
+PANE = Settings.pane_events
 POLICY: Final = "shed"
 """Where nothing else is said."""
 
@@ -34,6 +36,7 @@ class ShedOptions:
     save_models: Path | None
     train: float
     truth: bool
+    pane: int
     seed: int
     policy: str
     cost: Sequence[str]
@@ -50,6 +53,7 @@ class ShedOptions:
             "--save-models": self.save_models is not None,
             "--train": self.train != TRAIN,
             "--truth": self.truth,
+            "--pane": self.pane != PANE,
             "--seed": self.seed != 0,
             "--policy": self.policy != POLICY,
             "--cost": bool(self.cost),
@@ -70,6 +74,7 @@ class ShedOptions:
 
     def run(self) -> VirtualRun:
         """What the replay is asked to do."""
+        from saffron.engine.models.features import Pane
         from saffron.engine.shed.settings import Overload
         from saffron.runtime.virtual import VirtualRun
         from saffron.runtime.virtual_pace import Rate
@@ -86,6 +91,7 @@ class ShedOptions:
             aggregates=self.aggregates,
             stated=_costs(self.cost),
             models=_read(self.models),
+            pane=Pane(self.pane),
         )
 
     def save(self, models: Records) -> None:

@@ -49,6 +49,7 @@ def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
 WHERE_SHED, ALWAYS = "where-shed", "always"
 PASS, SHED, CATCH_UP = "pass", "shed", "catch-up"
 """What to do under overload: lose time, lose complex events, or either by what caused it."""
+MOST_PANE = 65_536
 JSON, AVRO, PROTOBUF = "json", "avro", "protobuf"
 """What results are written as."""
 
@@ -119,6 +120,12 @@ class Settings:
         WHERE_SHED,
         "events carry features that models learn from: where load is shed, or always",
         one_of=(WHERE_SHED, ALWAYS),
+    )
+    pane_events: int = _setting(
+        10,
+        "events just before an event whose types tell what it is worth: more where what matters lies further back",
+        1,
+        high=MOST_PANE,
     )
     session_ms: int = _setting(6_000, "a member not heard of this long loses its partitions", 1000)
     transaction_ms: int = _setting(10_000, "an open transaction of a dead producer ends after this", 1000)

@@ -15,7 +15,8 @@ from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.tables import concat_columns
 from saffron.engine.match.general.watch import ONE_IN
-from saffron.engine.models.choosing import SAMPLE, choose_features
+from saffron.engine.models.choosing import PANE, SAMPLE, choose_features
+from saffron.engine.models.features import Pane
 from saffron.engine.models.reader import records
 from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.settings import Overload
@@ -44,7 +45,7 @@ class VirtualRun:
     can act; aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`:
     compare with the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries
     (""), or by name; None: measured. `models`: records of the `models` topic, of these queries, to use
-    instead of models trained here; None: train."""
+    instead of models trained here; None: train. `pane`: of the features that are trained on."""
 
     overload: Overload
     rate: Rate
@@ -54,6 +55,7 @@ class VirtualRun:
     aggregates: bool = False
     stated: Mapping[str, float] | None = None
     models: Records | None = None
+    pane: Pane = PANE
 
 
 class VirtualReplay(Replay):
@@ -147,7 +149,8 @@ class VirtualReplay(Replay):
         if self._run.models is not None or not plans or not sample or self._run.shedder not in (AUTO, *BY_EVENTS):
             return Learning(None, self._run.shedder)
         assert self.schema is not None
-        spec = choose_features(plans, self.schema, concat_columns(sample), seed=self._run.overload.seed)
+        columns, seed = concat_columns(sample), self._run.overload.seed
+        spec = choose_features(plans, self.schema, columns, pane=self._run.pane, seed=seed)
         return Learning(spec, self._run.shedder)
 
     def _stated(self) -> Mapping[str, float] | None:

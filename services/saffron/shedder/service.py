@@ -11,6 +11,7 @@ import orjson
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.models.features import Pane
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.runtime.config import ALWAYS, PASS, Settings
@@ -92,7 +93,8 @@ class ShedderService:
 
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)
-        observes = bound is not None or self._settings.observe == ALWAYS
+        watched = bound is not None or self._settings.observe == ALWAYS
+        observes = Pane(self._settings.pane_events) if watched else None
         operator = ShedderOperator(where.partition, self._streams.of(where.topic), bound, observes=observes)
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)

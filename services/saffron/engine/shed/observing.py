@@ -18,7 +18,7 @@ from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.engine.models.choosing import choose_features
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.features import FeatureError, FeatureSpec
+from saffron.engine.models.features import FeatureError, FeatureSpec, Pane
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.view import View
 from saffron.engine.standing import compile_text
@@ -30,11 +30,12 @@ SAMPLE_EVENTS = 4096
 
 
 class Observing:
-    """The features of one chain. `chooses`: by itself, else they are given by `watch`. `seed`: of their keys."""
+    """The features of one chain. `pane`: it chooses them by itself, with this one; None: they are given by `watch`.
+    `seed`: of their keys."""
 
-    def __init__(self, events: EventDrops, *, chooses: bool, seed: int = 0) -> None:
+    def __init__(self, events: EventDrops, pane: Pane | None, *, seed: int = 0) -> None:
         self._events = events
-        self._chooses = chooses
+        self._pane = pane
         self._seed = seed
         self._spec: FeatureSpec | None = None
         self._announced = False
@@ -61,14 +62,17 @@ class Observing:
         if control.kind not in ("features", "checkpoint") or not isinstance(body, Mapping):
             return
         try:
-            self.watch(FeatureSpec.of(body["specification"]))
+            spec = FeatureSpec.of(body["specification"])
         except (KeyError, TypeError, ValueError):
             return
+        if self._pane not in (None, spec.pane):
+            return  # it was another one's: they are chosen anew
+        self.watch(spec)
         self._announced, self._chosen_for = True, _observed(view)
 
     def take(self, block: Block, view: View, models: Mapping[str, EventModel]) -> None:
         """A block comes, in whose beginning `view` holds; `models` of events that fit the queries in force."""
-        if not self._chooses:
+        if self._pane is None:
             return
         wanted = _observed(view)
         versions = tuple((name, one.version) for name, one in models.items() if name in wanted)
@@ -96,8 +100,8 @@ class Observing:
     def _adopt(self, specs: Sequence[FeatureSpec]) -> None:
         """Models of all queries say which features they know: so all partitions come to the same ones."""
         known = {one.identity: one for one in specs}
-        if len(known) == 1 and len(specs) == len(self._wanted):
-            self._choose(next(iter(known.values())))
+        if len(known) == 1 and len(specs) == len(self._wanted) and specs[0].pane == self._pane:
+            self._choose(specs[0])
 
     def _choose(self, spec: FeatureSpec | None) -> None:
         self._chosen_for, self._sample = self._wanted, []
@@ -110,9 +114,9 @@ class Observing:
             schema = None if view.schema is None else schema_from_record(view.schema)
             plans = [] if schema is None else [_plan(view.texts[name], schema, name) for name in self._wanted]
             asked = [plan for plan in plans if plan is not None]
-            if schema is None or not asked:
+            if schema is None or self._pane is None or not asked:
                 return None
-            return choose_features(asked, schema, concat_columns(self._sample), seed=self._seed)
+            return choose_features(asked, schema, concat_columns(self._sample), pane=self._pane, seed=self._seed)
         except (FeatureError, SaffronError):
             return None
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.features import FeatureSpec, Pane
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
@@ -36,9 +36,9 @@ class ShedderOperator:
     """The shedder's state of one chain. Equal calls in equal order give equal blocks."""
 
     def __init__(
-        self, partition: int, stream: str, overload: Overload | None = None, *, observes: bool = False
+        self, partition: int, stream: str, overload: Overload | None = None, *, observes: Pane | None = None
     ) -> None:
-        """`observes`: events carry keys of features that it chooses, for models of events to learn from."""
+        """`observes`: events carry keys of features that it chooses, with this pane, for models to learn from."""
         self.partition = partition
         self.stream = stream
         self._counter = 0
@@ -51,7 +51,7 @@ class ShedderOperator:
         self._estimate = Estimate(None, None)
         seed = 0 if overload is None else overload.seed
         self._events = EventDrops(seed)
-        self._observing = Observing(self._events, chooses=observes, seed=seed)
+        self._observing = Observing(self._events, observes, seed=seed)
         self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
         self._losses = Losses()
         self._decided = Shed()

@@ -11,9 +11,10 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.models.choosing import PANE
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.features import FeatureSpec, Pane
 from saffron.engine.models.reader import records
 from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.observing import SAMPLE_EVENTS
@@ -56,14 +57,19 @@ def announced(given: list[Block]) -> list[tuple[int, str]]:
     ]
 
 
+def specification(given: list[Block]) -> FeatureSpec:
+    """What is announced, once."""
+    (control,) = (control for one in given for control in one.controls if control.kind == "features")
+    return FeatureSpec.of(control.body["specification"])
+
+
 def test_features_are_chosen_from_the_first_events_under_a_query_and_told_where_keys_begin() -> None:
-    shedder = ShedderOperator(0, "events", observes=True)
+    shedder = ShedderOperator(0, "events", observes=PANE)
     out = applied(shedder, blocks(ENOUGH + 2, 0, STARTED, add(0, "q")))
     assert [one.columns.key is not None for one in out] == [False] * (ENOUGH - 1) + [True] * 3
     ((position, identity),) = announced(out)
     assert position == out[ENOUGH - 1].first_seq
-    (control,) = (control for one in out for control in one.controls if control.kind == "features")
-    spec = FeatureSpec.of(control.body["specification"])
+    spec = specification(out)
     assert spec.identity == identity
     assert [one.name for one in spec.attributes] == ["x"]
     assert out[ENOUGH - 1].features
@@ -71,7 +77,7 @@ def test_features_are_chosen_from_the_first_events_under_a_query_and_told_where_
 
 @pytest.mark.parametrize("shed", ["none", "pspice"])
 def test_nothing_is_observed_of_queries_that_lose_no_events(shed: str) -> None:
-    shedder = ShedderOperator(0, "events", observes=True)
+    shedder = ShedderOperator(0, "events", observes=PANE)
     assert not announced(applied(shedder, blocks(ENOUGH + 1, 0, STARTED, add(0, "q", shed))))
 
 
@@ -82,9 +88,9 @@ def test_without_being_asked_nothing_is_observed() -> None:
 
 
 def test_a_successor_goes_on_with_what_was_told_and_another_query_brings_a_choice_anew() -> None:
-    shedder = ShedderOperator(0, "events", observes=True)
+    shedder = ShedderOperator(0, "events", observes=PANE)
     out = applied(shedder, blocks(ENOUGH, 0, STARTED, add(0, "q")))
-    heir = ShedderOperator(0, "events", observes=True)
+    heir = ShedderOperator(0, "events", observes=PANE)
     for one in out:
         heir.resume(one)
     more = applied(heir, blocks(ENOUGH, ENOUGH))
@@ -102,7 +108,7 @@ def test_the_features_of_a_model_in_force_are_preferred() -> None:
     spec = FeatureSpec(known=(("A",),), seed=5)
     counts = FeatureCounts("q", 1, spec.identity)
     counts.add({"query": "q", "query_version": 1, "occurrences": {5: 9}, "matches": [[5, 5]], "features": {5: [0, 0]}})
-    shedder = ShedderOperator(0, "events", observes=True)
+    shedder = ShedderOperator(0, "events", observes=PANE)
     model = train_events(counts, spec, (1, 1), {}, trees=False)
     out = applied(shedder, blocks(ENOUGH, 0, STARTED, add(0, "q")))
     for offset, (key, value) in enumerate(records(model)):
@@ -111,6 +117,19 @@ def test_the_features_of_a_model_in_force_are_preferred() -> None:
     assert [identity for _, identity in announced(more)] == [spec.identity]
     assert announced(out)[0][1] != spec.identity
     assert kinds(more[1]) == []
+
+
+def test_another_pane_is_taken_at_the_next_start_and_not_from_a_record_or_model_before_it() -> None:
+    before, heir = (ShedderOperator(0, "events", observes=pane) for pane in (PANE, Pane(50)))
+    out = applied(before, blocks(ENOUGH, 0, STARTED, add(0, "q")))
+    known = specification(out)
+    model = train_events(FeatureCounts("q", 1, known.identity), known, (1, 1), {}, trees=False)
+    for one in out:
+        heir.resume(one)
+    for offset, (key, value) in enumerate(records(model)):
+        assert heir.offer(key, value, offset) is None
+    more = applied(heir, blocks(ENOUGH, ENOUGH))
+    assert (known.pane, specification(more).pane) == (PANE, Pane(50))
 
 
 def checkpoint(position: int) -> Control:
