@@ -88,6 +88,11 @@ class ResultChain:
         return 0 if self.position == self._snapshot_position else max(0, now_ms - self._snapshot_at)
 
     @property
+    def writing(self) -> bool:
+        """Whether results of the last block that was applied are still to be written."""
+        return self._pending is not None
+
+    @property
     def _behind(self) -> bool:
         """Whether the log is further than this chain: the index in a block still to be gone on with must stand."""
         begun = self._place.index > 0 or self._place.said > self._place.offset
@@ -231,6 +236,7 @@ class ResultChain:
         """A slice of the pending results, at most what the transaction still holds."""
         assert self._producer is not None
         self._begin()
+        began = perf_counter_ns()
         start, results = pending.index, pending.results
         stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
         detected = b',"detected_at":%d}' % now_ms
@@ -251,7 +257,7 @@ class ResultChain:
             value = body[:-1] + detected if encode is None else form
             headers = (*shared, ("ce_id", body[ID]), *trace)
             self._producer.send(topic, partition, value, key=names[query], headers=headers)
-        self.tally.wrote(results, start, stop, too_large)
+        self.tally.wrote(results, start, stop, perf_counter_ns() - began, too_large)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
         if pending.done:

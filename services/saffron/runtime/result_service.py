@@ -187,11 +187,12 @@ class ResultService:
             if chain.operator is None or chain.replaying:
                 continue
             tally = chain.tally
-            if tally.events == told.events and now_ms - told.at < _IDLE_LOAD_MS:
-                continue
+            if (tally.events == told.events or chain.writing) and now_ms - told.at < _IDLE_LOAD_MS:
+                continue  # a block is done when its results are written
             numbers = chain.operator.statistics()
-            self._told[where] = Told(tally.events, tally.processing_ns, numbers["nanoseconds"], now_ms, clock, busy)
-            processing, elapsed = tally.processing_ns - told.processing_ns, clock - told.clock_ns
+            processed, own = tally.took(numbers["nanoseconds"])
+            self._told[where] = Told(tally.events, processed, own, now_ms, clock, busy)
+            processing, elapsed = processed - told.processing_ns, clock - told.clock_ns
             stream = self._streams.of(where.topic)
             body = {
                 "service": self._kind.service,
@@ -204,7 +205,7 @@ class ResultService:
                     position=chain.next_seq,
                     events=tally.events - told.events,
                     processing_ns=processing,
-                    nanoseconds=grown(numbers["nanoseconds"], told.nanoseconds),
+                    nanoseconds=grown(own, told.nanoseconds),
                     elapsed_ns=elapsed,
                     other_ns=busy - told.busy_ns - processing,
                     commit_ms=tally.slowest_commit_ms,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,15 +18,16 @@ class Tally:
     """Counts since the chain was assigned. Results count when they are committed; latencies are kept until drained.
 
     `stages`: by stage, ms of each block: "apply" from its record's time in the log until it is applied, "commit" (of
-    blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long
-    each snapshot held the chain up. `slowest_commit_ms`: the longest of the stage "commit" since it was set to 0.
-    `too_large`: results in whose place a dead letter stands.
+    blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long each snapshot held
+    the chain up. `writing_ns`: by query, to write its results. `slowest_commit_ms`: the longest of the stage "commit"
+    since it was set to 0. `too_large`: results in whose place a dead letter stands.
     """
 
     events: int = 0
     results: int = 0
     too_large: int = 0
     processing_ns: int = 0
+    writing_ns: dict[str, int] = field(default_factory=dict)
     commits: int = 0
     aborts: int = 0
     snapshot_bytes: int = 0
@@ -42,9 +43,11 @@ class Tally:
         """A block has been applied whose record has stood in the log since `appended_ms`."""
         self._stage("apply", now_ms - appended_ms)
 
-    def wrote(self, results: Results, start: int, stop: int, too_large: Sequence[int] = ()) -> None:
-        """Results start..stop-1 are in the open transaction (no loop over results), but for those `too_large`."""
+    def wrote(self, results: Results, start: int, stop: int, nanoseconds: int, too_large: Sequence[int] = ()) -> None:
+        """Results start..stop-1 are in the open transaction (no loop over results), but for those `too_large`; writing
+        them took so long."""
         queries, times = results.query[start:stop], results.last_time[start:stop]
+        each = nanoseconds // max(1, stop - start)
         if too_large:
             left_out = np.array(too_large) - start
             queries, times = np.delete(queries, left_out), np.delete(times, left_out)
@@ -52,7 +55,14 @@ class Tally:
         for index, name in enumerate(results.names):
             mine = times[queries == index]
             if len(mine):
+                self.writing_ns[name] = self.writing_ns.get(name, 0) + each * len(mine)
                 self._written.append((name, mine))
+
+    def took(self, matching: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+        """ns that events took so far with the writing of their results, in all and by query. `matching`: by query,
+        without."""
+        own = {query: spent + self.writing_ns.get(query, 0) for query, spent in matching.items()}
+        return self.processing_ns + sum(self.writing_ns.values()), own
 
     def finished(self, applied_ms: float) -> None:
         """All results of the block that was applied at `applied_ms` are in the open transaction, or before."""

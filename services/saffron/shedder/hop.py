@@ -14,11 +14,12 @@ from saffron.errors import InputError
 from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.log import Record
 
-_QUEUE = 64
-"""No input is taken while so many blocks are held; what else waits stays in the topic."""
-_REFILL = 16
-"""Input is taken again when so few blocks are left, and not for each that goes: a pause costs the client what it has
-fetched ahead, and until more has come these keep the readers busy."""
+MOST_BLOCKS, MOST_EVENTS = 1024, 1 << 19
+"""No input is taken while so much is held; what else waits stays in the topic. What comes within a bound of some
+seconds should find room: a pause costs the client what it has fetched ahead, and now and then half a second until more
+comes."""
+_REFILL = 4
+"""Input is taken again when a fourth of that is left, and not for each that goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class ShedderHop:
         self._patience_ms = patience_ms
         self._credits: Credits | None = None
         self._hungry = True
+        self._waiting = 0
 
     @property
     def credits(self) -> Credits:
@@ -61,9 +63,10 @@ class ShedderHop:
 
     @property
     def hungry(self) -> bool:
-        if len(self.queue) >= _QUEUE:
+        events, blocks = self._waiting, len(self.queue)
+        if events >= MOST_EVENTS or blocks >= MOST_BLOCKS:
             self._hungry = False
-        elif len(self.queue) <= _REFILL:
+        elif events <= MOST_EVENTS // _REFILL and blocks <= MOST_BLOCKS // _REFILL:
             self._hungry = True
         return self._hungry
 
@@ -82,6 +85,7 @@ class ShedderHop:
             block = self._reader.accept(record)
             if block is not None:
                 self.queue.append(Waiting(record, block, self._reader.state))
+                self._waiting += len(block.columns)
                 self.operator.arrived(len(block.columns), record.timestamp)
 
     def emit(self, now_ms: int, *, flush: bool) -> list[Block]:
@@ -128,6 +132,7 @@ class ShedderHop:
 
     def _forward(self, waiting: Waiting, now_ms: int) -> Block:
         record = waiting.record
+        self._waiting -= len(waiting.block.columns)
         self.waits.append(max(0, now_ms - record.timestamp))
         self._appended.append(record.timestamp)
         admitted = self.operator.apply(

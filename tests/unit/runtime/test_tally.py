@@ -11,11 +11,11 @@ RESULTS = FakeResults([("a", 0), ("a", 1), ("b", 0)])
 def test_results_count_when_they_are_committed() -> None:
     tally = Tally()
     tally.applied(40.0, 50.0)
-    tally.wrote(RESULTS, 0, 2)
+    tally.wrote(RESULTS, 0, 2, 20)
     assert (tally.results, tally.drain_latencies()) == (0, {})
     tally.committed(70.0)
     assert tally.results == 2
-    tally.wrote(RESULTS, 2, 3)
+    tally.wrote(RESULTS, 2, 3, 5)
     tally.finished(50.0)
     tally.committed(90.0)
     assert {query: times.tolist() for query, times in tally.drain_latencies().items()} == {"fake": [70.0, 70.0, 90.0]}
@@ -29,7 +29,7 @@ def test_results_count_when_they_are_committed() -> None:
 
 def test_results_that_are_too_large_are_counted_apart() -> None:
     tally = Tally()
-    tally.wrote(RESULTS, 1, 3, [2])
+    tally.wrote(RESULTS, 1, 3, 8, [2])
     tally.committed(70.0)
     assert (tally.results, tally.too_large) == (1, 1)
     assert {query: times.tolist() for query, times in tally.drain_latencies().items()} == {"fake": [70.0]}
@@ -37,8 +37,14 @@ def test_results_that_are_too_large_are_counted_apart() -> None:
 
 def test_what_is_aborted_never_counts() -> None:
     tally = Tally()
-    tally.wrote(RESULTS, 0, 3, [0])
+    tally.wrote(RESULTS, 0, 3, 9, [0])
     tally.finished(50.0)
     tally.forget()
     tally.committed(70.0)
     assert (tally.results, tally.too_large, tally.drain_latencies(), tally.drain_stages()) == (0, 0, {}, {})
+
+
+def test_what_events_took_is_told_with_the_writing_of_their_results() -> None:
+    tally = Tally(processing_ns=1_000)
+    tally.wrote(RESULTS, 0, 3, 600)
+    assert tally.took({"fake": 900, "other": 100}) == (1_600, {"fake": 1_500, "other": 100})

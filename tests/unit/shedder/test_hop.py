@@ -8,7 +8,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.log import Record
 from saffron.runtime.tags import BlockTag
-from saffron.shedder.hop import ShedderHop
+from saffron.shedder.hop import MOST_BLOCKS, ShedderHop
 from tests.unit.runtime.fakes import columns, decode, encode
 
 ADD = Control(0, "query", {"op": "add", "name": "q", "version": 1, "text": "", "slot": 0, "from": "now"})
@@ -104,9 +104,13 @@ def test_what_waits_is_not_flushed_but_left_to_the_successor() -> None:
 def test_a_long_queue_stops_the_input_until_it_is_short_again() -> None:
     shedder = hop(credit=1)
     shedder.hear(load("matcher", 0, "q"), 0)
-    shedder.take([record(offset, offset, offset, 1) for offset in range(64)], 0)
+    shedder.take([record(offset, offset, offset, 1) for offset in range(MOST_BLOCKS)], 0)
     assert not shedder.hungry
-    for position in range(1, 50):
+    for position in range(1, MOST_BLOCKS // 2):
+        shedder.emit(1, flush=False)
+        shedder.hear(load("matcher", position, "q"), 1)
+    assert not shedder.hungry
+    for position in range(MOST_BLOCKS // 2, MOST_BLOCKS):
         shedder.emit(1, flush=False)
         shedder.hear(load("matcher", position, "q"), 1)
     assert shedder.hungry

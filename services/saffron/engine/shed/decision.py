@@ -34,8 +34,9 @@ class Situation:
 
     `queueing`: l_q of its oldest event, and what its results will wait for their commit. `flying`: work forwarded and
     not yet done. `events`: its own. `rate`: events a ms that come. `waiting`: events that wait, its own included.
-    `alive`: n. `droppable`: those of n that may go. `met`: how many partial matches its events are expected to meet,
-    which is n where nothing is in flight.
+    `alive`: n. `droppable`: the part of n whose time is saved where all partial matches go that may. `met`: how many
+    partial matches its events are expected to meet, which is n where nothing is in flight. `reach`: the share of the
+    time that is saved where all events go that may: other queries keep theirs.
     """
 
     queueing: float
@@ -46,11 +47,13 @@ class Situation:
     alive: int
     droppable: int
     met: float
+    reach: float = 1.0
 
 
 @dataclass(frozen=True)
 class Decision:
-    """`share`: of the block's events to drop. `keep`: at most so many of the droppable partial matches, None: all."""
+    """`share`: of the block's time, to be saved by dropping events. `keep`: at most so many of the droppable partial
+    matches, None: all."""
 
     share: float = 0.0
     keep: int | None = None
@@ -104,14 +107,14 @@ class Decider:
                 slack=max(0.0, threshold - at.flying),
             )
         budget = self._budget(at, self._buffer(at, detector))
-        wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
+        wanted = min(at.reach, max(planned, _to_fit(at, each, budget))) if events else 0.0
         share = wanted * split(planned) if partial and planned > 0 else wanted
         if share > 0 or (events and latency > threshold / 2):
             share = harmless(share)
         keep = self._keep(at, detector, share, budget) if partial else None
         if events:
             alive = at.met if keep is None else at.alive - at.droppable + keep
-            share = max(share, _to_fit(at, detector.processing(alive), budget))
+            share = min(at.reach, max(share, _to_fit(at, detector.processing(alive), budget)))
         return PASS if share == 0 and keep is None else Decision(share, keep)
 
     def _smoothed(self, each: float, at: Situation) -> float:

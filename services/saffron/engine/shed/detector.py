@@ -9,12 +9,11 @@ from typing import Any
 
 from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
-from saffron.engine.shed.fading import Fading
 from saffron.engine.shed.foresight import Foresight
 from saffron.engine.shed.pace import Pace
+from saffron.engine.shed.taken import Given, Taken
 
-_LEAST_NS = 1e-9
-_MEMORY_MS = 50.0
+_MEMORY_MS = 200.0
 """Of a reader's processing time, over which is remembered what each of its queries takes."""
 _LEAST, _MOST = 0.25, 2.0
 """How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
@@ -41,7 +40,8 @@ class Detector:
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
-    _taken: dict[str, Fading] = field(default_factory=dict)
+    _taken: Taken = field(default_factory=Taken)
+    _given: dict[str, Given] = field(default_factory=dict)
     _paces: dict[str, Pace] = field(default_factory=dict)
     _foresight: dict[str, Foresight] = field(default_factory=dict)
 
@@ -58,11 +58,12 @@ class Detector:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
         if type(nanoseconds) is not int or type(events) is not int or events <= 0:
             return
+        seen = self._given.setdefault(service, Given()).done(position) if type(position) is int else {}
         by_query = load.get("nanoseconds")
         if isinstance(by_query, Mapping):
             kept = math.exp(-nanoseconds / 1e6 / _MEMORY_MS)
             for query, own in by_query.items():
-                self._taken.setdefault(str(query), Fading()).add(float(own), events, kept=kept)
+                self._taken.measured(str(query), float(own), seen.get(str(query), float(events)), events, kept)
         if works and type(position) is int:
             pace = self._paces.setdefault(service, Pace())
             alive = sum(self.partial_matches.get(service, {}).values())
@@ -76,12 +77,16 @@ class Detector:
 
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone."""
-        self._taken.pop(query, None)
+        self._taken.forget(query)
 
-    def forwarded(self, next_seq: int, events: float, partial_matches: float) -> None:
-        """A block of which `events` stay goes out, beside so many partial matches: compared when it has been done."""
-        for pace in self._paces.values():
-            pace.forwarded(next_seq, events * self.uncorrected(partial_matches))
+    def forwarded(
+        self, next_seq: int, events: float, partial_matches: float, seen: Mapping[str, float] | None = None
+    ) -> None:
+        """A block that is worth `events` of which none is masked goes out, beside so many partial matches: compared
+        when it has been done. `seen`: by query, how many of its events are not."""
+        for service, pace in self._paces.items():
+            pace.forwarded(next_seq, events * self.uncorrected(partial_matches), events)
+            self._given.setdefault(service, Given()).forwarded(next_seq, seen or {})
 
     def behind_others(self, service: str, next_seq: int, known: int) -> None:
         """A block goes out while others are in flight, and so many partial matches of a reader are known of."""
@@ -129,12 +134,18 @@ class Detector:
         return Estimate(_ms(self._function, n), _ms(self._of_shedding, n))
 
     def time(self, query: str) -> float:
-        """ns that a query takes of an event, of late; the mean of others where it has told nothing yet, 1 of none."""
-        known = self._taken.get(query)
-        if known is not None:
-            return max(known.ratio, _LEAST_NS)
-        others = [one.ratio for one in self._taken.values()]
-        return max(sum(others) / len(others), _LEAST_NS) if others else 1.0
+        """ns that a query takes of an event that it sees, of late (`Taken.of`)."""
+        return self._taken.of(query)
+
+    def shares(self) -> dict[str, float]:
+        """By query of the reader that takes longest, the share of its time that it takes, of late; of readers that have
+        not told yet nothing is known."""
+        if not self._paces:
+            return {}
+        slowest = max(self._paces, key=lambda service: self._paces[service].mean / self._paces[service].free)
+        taken = {query: self.time(query) for query in self.partial_matches.get(slowest, {})}
+        whole = sum(taken.values())
+        return {query: own / whole for query, own in taken.items()}
 
     # ------------------------------------------------------------ f, g and f^-1 as they are believed now
 

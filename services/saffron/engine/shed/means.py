@@ -12,6 +12,7 @@ from saffron.engine.shed.partial_curve import PartialCurve
 
 _STEPS = 32
 """Splits that are compared: from events only to partial matches only, in so many steps."""
+_ROUNDING = 1e-9
 _GRAIN = 32
 """Shares to be saved are rounded to 1/32, so that few splits are computed for as long as models stay."""
 
@@ -19,10 +20,12 @@ _GRAIN = 32
 @dataclass(frozen=True)
 class Droppable:
     """A query whose partial matches may go; `curve` None: nothing is known of them. `worth`: its weight times its
-    matches an event. `ratio`: matches that they have lost, as measured, for each that the curve said."""
+    matches an event. `cost`: its share of all time. `ratio`: matches that they have lost, as measured, for each that
+    the curve said."""
 
     curve: PartialCurve | None
     worth: float
+    cost: float
     ratio: float = 1.0
 
     def lost(self, saved: float) -> float:
@@ -60,19 +63,23 @@ class Means:
         save it all in the long run. Then it is 1: partial matches that are alive now would be dropped for what is
         saved soon without it, and they do not come back."""
         by_events = best_split(share, events, partial)
-        return by_events / share if _missing(share, allocate(events, by_events), events) > 0 else 1.0
+        return by_events / share if _missing(share, _dropped(by_events, events), events) > 0 else 1.0
 
 
 def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[str, Droppable]) -> float:
-    """The share to be saved by events that makes the fewest errors, by weight; of equals the greatest.
+    """The share of all time (costs are shares of it) to be saved by events that makes the fewest errors, by weight; of
+    equals the greatest. As much as it can where both together do not save enough.
 
     What partial matches lose is missed; a match that dropped events lose is so many `errors` (G10).
     What partial matches save, they save of what events have left: left by events * (1 - partial) = 1 - share.
     """
-    best = (np.inf, 0.0)
-    for by_events in np.linspace(share, 0.0, _STEPS + 1).tolist():
-        shares = allocate(events, by_events)
-        rest = _missing(share, shares, events)
+    most = min(share, sum(one.cost for one in events.values()))
+    best = (np.inf, most)
+    for by_events in np.linspace(most, 0.0, _STEPS + 1).tolist():
+        shares = _dropped(by_events, events)
+        rest = _own(_missing(share, shares, events), shares, events, partial)
+        if rest > 1 + _ROUNDING:
+            continue
         loss = 0.0
         for name in {**events, **partial}:
             wrong = events[name].errors * events[name].lost(shares[name]) if name in events else 0.0
@@ -83,7 +90,25 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
     return best[1]
 
 
+def _dropped(share: float, events: Mapping[str, Candidate]) -> dict[str, float]:
+    """By query the share of its events that goes where they are to save this share of all time."""
+    return allocate(events, min(1.0, share / sum(one.cost for one in events.values())))
+
+
+def _left(shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
+    """The share of all time that is taken where these shares of events are dropped."""
+    return 1.0 - sum(one.cost * (1 - one.left(shares[name])) for name, one in events.items())
+
+
 def _missing(share: float, shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
     """What partial matches are to save, of what is left where these shares of events are dropped."""
-    left = sum(one.cost * one.left(shares[name]) for name, one in events.items())
-    return max(0.0, 1 - (1 - share) * sum(one.cost for one in events.values()) / left) if left > 0 else 0.0
+    left = _left(shares, events)
+    return max(0.0, 1 - (1 - share) / left) if left > _ROUNDING else 0.0
+
+
+def _own(
+    missing: float, shares: Mapping[str, float], events: Mapping[str, Candidate], partial: Mapping[str, Droppable]
+) -> float:
+    """The same as a share of the time of those queries whose partial matches may go; above 1: they cannot save it."""
+    own = sum(one.cost * (events[name].left(shares[name]) if name in events else 1.0) for name, one in partial.items())
+    return missing * _left(shares, events) / max(own, _ROUNDING) if missing > 0 else 0.0

@@ -21,6 +21,8 @@ _SPAN_MS = 1_000.0
 """Of time, over which is remembered what else a reader does."""
 _LEAST_FREE = 0.05
 """Expected times are divided by the free share: something else makes a reader at most twenty times as slow."""
+TELLING = 0.05
+"""Share of events that must not have been masked for what they took to tell what one takes: others take time, too."""
 MOST_BLOCKS = 65_536
 """Remembered of a reader that does not report."""
 
@@ -32,7 +34,7 @@ class Pace:
 
     overshoot: float = 0.0
     commit: float = 0.0
-    _ahead: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
+    _ahead: deque[tuple[int, float, float]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _off: Fading = field(default_factory=lambda: Fading(_MEMORY_MS, _MEMORY_MS))
     _mean: Fading = field(default_factory=Fading)
     _beside: Fading = field(default_factory=Fading)
@@ -77,14 +79,15 @@ class Pace:
         """Time that passes for each that is expected."""
         return self.factor / self.free
 
-    def forwarded(self, next_seq: int, expected: float) -> None:
-        """A block was given that reaches to `next_seq` and is expected to take so many ms."""
-        self._ahead.append((next_seq, expected))
+    def forwarded(self, next_seq: int, expected: float, events: float) -> None:
+        """A block was given that reaches to `next_seq` and is expected to take so many ms: it is worth so many events
+        of which none is masked."""
+        self._ahead.append((next_seq, expected, events))
 
     def flying(self, beyond: int) -> float:
         """ms that the blocks are worth which reach beyond this position."""
         total = 0.0
-        for next_seq, expected in reversed(self._ahead):
+        for next_seq, expected, _ in reversed(self._ahead):
             if next_seq <= beyond:
                 break
             total += expected
@@ -93,11 +96,15 @@ class Pace:
     def measured(self, position: int, milliseconds: float, events: int, alive: int, *, corrects: bool) -> None:
         """All up to `position` is done; since the last time so many events took so many ms, and so many partial matches
         are alive. `corrects`: what was expected came from a model, which this corrects."""
-        expected = 0.0
+        expected = given = 0.0
+        known = False
         while self._ahead and self._ahead[0][0] <= position:
-            expected += self._ahead.popleft()[1]
-        self._mean.add(milliseconds, events, kept=_KEPT)
-        self._beside.add(events * alive, events, kept=_KEPT)
+            _, ms, worth = self._ahead.popleft()
+            expected, given, known = expected + ms, given + worth, True
+        seen = given if known else float(events)
+        if seen >= TELLING * events:
+            self._mean.add(milliseconds, seen, kept=_KEPT)
+            self._beside.add(seen * alive, seen, kept=_KEPT)
         self._born.add(max(0, alive - self._alive), events, kept=_KEPT)
         self._alive = alive
         if not corrects or expected <= 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,8 @@ _AS_PROMISED = (1.0, 1.0)
 _LEAST_SHARE = 0.1
 """Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
 of them tell the means apart."""
+_COARSE = 8
+"""Means are compared anew where a query's share of the time has moved by an eighth or so."""
 _MOST_COMMIT = 0.5
 """Of the bound, that is left to commits at most: what takes longer gets shorter when there are fewer results."""
 
@@ -104,6 +106,7 @@ class Shedding:
         self._means = Means()
         self._harmless = Harmless()
         self._by: tuple[object, ...] = ()
+        self._costs: Mapping[str, float] = {}
         self._ordered: deque[tuple[int, int]] = deque()
 
     def may_follow(self, done: int) -> bool:
@@ -119,7 +122,9 @@ class Shedding:
         waiting = max(float(count), self.arrivals.waiting(queueing, now))
         self.arrivals.taken(count)
         alive = self.detector.partial_matches.get(READER, {})
-        droppable = {name: alive.get(name, 0) for name in queries.by_partial}
+        self._costs = self._costs_of(queries)
+        droppable = {name: alive.get(name, 0) for name in self._costly(queries.by_partial)}
+        within = _within(sum(alive.values()), droppable, self._costs)
         done = block.first_seq - in_flight
         gone = self._gone(sum(alive.values()), done, block.first_seq)
         known = sum(alive.values()) - gone
@@ -130,8 +135,9 @@ class Shedding:
             rate=self.arrivals.rate(now),
             waiting=waiting,
             alive=known,
-            droppable=max(0, sum(droppable.values()) - gone),
+            droppable=max(0, within - gone),
             met=self.detector.expected(READER, known) if in_flight else float(known),
+            reach=min(1.0, sum(self._costs[name] for name in self._costly(queries.by_events))),
         )
         state = self._outage.taken(now, queueing) if count else KEEP
         if state == KEEP:
@@ -140,13 +146,14 @@ class Shedding:
             decision, shed = Decision(1.0), self._drop_all(block, queries)
         else:
             decision = self._decide(at, queries)
-            orders = () if decision.keep is None else self._orders(decision.keep, droppable, queries)
+            keep = decision.keep
+            orders = () if keep is None else self._orders(_counted(keep, droppable, within), droppable, queries)
             shed = self._shed(block, decision, orders, queries, queueing)
-        self._forward(block, at, decision, self._kept(shed, queries), in_flight)
+        self._forward(block, at, decision, _seen(shed, queries), in_flight)
         return shed
 
     def _decide(self, at: Situation, queries: Queries) -> Decision:
-        events, partial = bool(queries.by_events), at.droppable > 0
+        events, partial = at.reach > 0, at.droppable > 0
         return self._decider.decide(
             at,
             self.detector,
@@ -163,21 +170,23 @@ class Shedding:
         return self._means.split(share, lambda: (self._candidates(queries), self._droppable(queries)))
 
     def _raised(self, queries: Queries, share: float) -> float:
-        """How many events may go where this share of them does, and no more be lost."""
+        """The share of the time that dropping events may save where this one is to be saved, and no more be lost."""
         models = [self.events.models.get(name) for name in queries.by_events]
         if any(model is None or model.matches < ENOUGH for model in models):
             return share
         self._use(queries)
-        return self._harmless.share(share, lambda: self._candidates(queries))
+        reach = sum(self._costs[name] for name in self._costly(queries.by_events))
+        return reach * self._harmless.share(min(1.0, share / reach), lambda: self._candidates(queries))
 
     def _droppable(self, queries: Queries) -> dict[str, Droppable]:
         return {
             name: Droppable(
                 self._worths.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
+                self._costs[name],
                 queries.ratios.get(name, _AS_PROMISED)[1],
             )
-            for name in queries.by_partial
+            for name in self._costly(queries.by_partial)
         }
 
     def _gone(self, alive: int, done: int, position: int) -> int:
@@ -189,7 +198,10 @@ class Shedding:
         left = min((left + round(born * (position - at)) for at, left in self._ordered), default=alive)
         return max(0, alive - left)
 
-    def _forward(self, block: Block, at: Situation, decision: Decision, kept: float, in_flight: int) -> None:
+    def _forward(
+        self, block: Block, at: Situation, decision: Decision, seen: Mapping[str, float], in_flight: int
+    ) -> None:
+        """`seen`: by query, the share of its events that are not masked."""
         met = at.met
         if decision.keep is not None:
             left = at.alive - at.droppable + decision.keep
@@ -197,25 +209,31 @@ class Shedding:
             self._ordered.append((block.next_seq, left))
         elif in_flight:
             self.detector.behind_others(READER, block.next_seq, at.alive)
-        self.detector.forwarded(block.next_seq, at.events * kept, met)
-
-    def _kept(self, shed: Shed, queries: Queries) -> float:
-        """The share of the block's work that its mask leaves; queries weigh as much as they take."""
-        if shed.mask is None:
-            return 1.0
-        taken = {name: self.detector.time(name) for name in queries.traits}
-        left = sum(taken[name] * _unmasked(shed.mask, queries.slots[name]) for name in taken)
-        return left / sum(taken.values())
+        whole = sum(self._costs.values())
+        worth = sum(self._costs[name] * share for name, share in seen.items()) / whole if whole else 1.0
+        events = {name: at.events * share for name, share in seen.items()}
+        self.detector.forwarded(block.next_seq, at.events * worth, met, events)
 
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
         events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
-        known = (*partial, None, *events, *queries.ratios.items(), *queries.traits.items())
+        costs = [round(_COARSE * cost) for cost in self._costs.values()]
+        known = (*partial, None, *events, *queries.ratios.items(), *queries.traits.items(), *costs)
         if known != self._by:
             self._by = known
             self._means.forget()
             self._harmless.forget()
+
+    def _costs_of(self, queries: Queries) -> dict[str, float]:
+        """By query its share of the time of the reader that takes longest: to drop of one of another saves nothing."""
+        shares = self.detector.shares()
+        if not shares:
+            return dict.fromkeys(queries.traits, 1 / max(1, len(queries.traits)))
+        return {name: shares.get(name, 0.0) for name in queries.traits}
+
+    def _costly(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if self._costs[name] > 0]
 
     def _weight(self, name: str, queries: Queries) -> float:
         return self.settings.weights.get(name, queries.traits[name].weight)
@@ -253,12 +271,12 @@ class Shedding:
             name: Candidate(
                 self.events.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
-                self.detector.time(name),
+                self._costs[name],
                 _length(name, queries),
                 queries.ratios.get(name, _AS_PROMISED)[0],
                 queries.traits[name].errors,
             )
-            for name in queries.by_events
+            for name in self._costly(queries.by_events)
         }
 
     def _shed(
@@ -277,7 +295,9 @@ class Shedding:
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
         mask, gone, false, left = np.zeros(len(seq), np.uint64), {}, {}, float(1 - kept.mean())
-        for name, share in allocate(self._candidates(queries), decision.share).items():
+        candidates = self._candidates(queries)
+        reach = sum(one.cost for one in candidates.values())
+        for name, share in allocate(candidates, min(1.0, decision.share / reach)).items():
             traits = queries.traits[name]
             marks = self.events.marks(block.columns, name, traits, share)
             mask[marks & ~kept] |= np.uint64(1 << queries.slots[name])
@@ -297,9 +317,25 @@ def _length(name: str, queries: Queries) -> float:
     return float(queries.models[name].length) if name in queries.models else EVENTS_A_MATCH
 
 
-def _unmasked(mask: Bits, slot: int) -> float:
-    """The share of events that a query keeps."""
-    return 1.0 if slot < 0 else float(1 - masked(mask, slot).mean())
+def _within(alive: int, droppable: Mapping[str, int], costs: Mapping[str, float]) -> int:
+    """The part of `alive` partial matches whose time is saved where all go that may: of some queries one costs more
+    than of others."""
+    return round(alive * min(1.0, sum(costs[name] for name in droppable))) if any(droppable.values()) else 0
+
+
+def _counted(keep: int, droppable: Mapping[str, int], within: int) -> int:
+    """How many may stay where so much of `within` may."""
+    return keep * sum(droppable.values()) // within
+
+
+def _seen(shed: Shed, queries: Queries) -> dict[str, float]:
+    """By query, the share of events that are not masked."""
+    mask = shed.mask
+    return {
+        name: 1.0 if mask is None or slot < 0 else float(1 - masked(mask, slot).mean())
+        for name, slot in queries.slots.items()
+        if name in queries.traits
+    }
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:

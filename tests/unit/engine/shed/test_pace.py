@@ -24,7 +24,7 @@ def test_a_slow_first_block_weighs_as_its_events_do() -> None:
 
 def test_what_else_a_reader_does_leaves_less_time_for_events() -> None:
     pace = Pace()
-    pace.forwarded(100, 30.0)
+    pace.forwarded(100, 30.0, 100.0)
     assert pace.flying(0) == 30.0
     for _ in range(100):
         pace.lived(25.0, 10.0, 10.0, 0.0)

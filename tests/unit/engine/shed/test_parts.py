@@ -239,7 +239,7 @@ def test_names_say_what_a_partial_match_is_worth() -> None:
 
 
 def droppable(power: float) -> Droppable:
-    return Droppable(PartialCurve(SHARES, SHARES**power), 1.0)
+    return Droppable(PartialCurve(SHARES, SHARES**power), 1.0, 1.0)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])

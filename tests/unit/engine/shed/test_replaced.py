@@ -79,7 +79,7 @@ def test_names_that_are_gone_leave_nothing() -> None:
         position += 200
     losses = shedder._losses
     held = (losses._queries, losses._too_many, losses._results, losses._found, losses._measured, losses._ratios)
-    assert not any((*held, shedder._detector._taken, shedder._shed._counts, shedder._view.since))
+    assert not any((*held, shedder._detector._taken._by_query, shedder._shed._counts, shedder._view.since))
 
 
 def test_a_paused_query_is_the_same_one_behind() -> None:
