@@ -1,6 +1,6 @@
 """The page of all experiments from what `saffron experiment NAME --json FOLDER/NAME.json` wrote.
 
-    python -m experiments.page FOLDER docs/experiments.md
+    python -m experiments.page docs/experiments docs/experiments.md
 
 A table of each experiment, one line of each in a table of all, and the same as small charts beside the page.
 """
@@ -44,8 +44,8 @@ names no shedder; `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines. 
 all: those that drop events, baselines too, drop early what loses nothing by what they know of events.
 
 ```
-mkdir -p out && .venv/bin/saffron experiment p-q1 --json out/p-q1.json   # and so on: `saffron experiment` lists them
-PYTHONPATH=tools:services .venv/bin/python -m experiments.page out docs/experiments.md
+.venv/bin/saffron experiment p-q1 --json docs/experiments/p-q1.json   # and so on: `saffron experiment` lists them
+PYTHONPATH=tools:services .venv/bin/python -m experiments.page docs/experiments docs/experiments.md
 ```
 
 The oracle knows which events and partial matches will complete, and drops all else: what it misses is the least that
