@@ -44,7 +44,7 @@ def measured(rate: int, seconds: int, minutes: int) -> tuple[NDArray[np.int64], 
         results = list(running.follow("complex-events", 3.0))
     last = [max(positions(orjson.loads(record.value or b"{}")["events"])) for record in results]
     came, told = ([record.timestamp for record in records] for records in (sources, results))
-    return np.array(came), np.array(last), np.array(told)
+    return np.array(came), np.array(last, dtype=np.int64), np.array(told)
 
 
 def _cut(folder: Path, events: int) -> tuple[Path, Path]:
@@ -63,7 +63,7 @@ def rows(came: NDArray[np.int64], last: NDArray[np.int64], told: NDArray[np.int6
     for begin in range(0, int(since[-1]) + 1, SPAN_MS):
         events = int(((since >= begin) & (since < begin + SPAN_MS)).sum())
         found = latency[(since[last] >= begin) & (since[last] < begin + SPAN_MS)]
-        p50, p99, most = np.percentile(found, [50, 99, 100]) if len(found) else (0.0, 0.0, 0.0)
+        p50, p99, most = np.percentile(found, [50, 99, 100]) if len(found) else [np.nan] * 3
         yield {
             "from ms": begin, "events": events, "results": len(found),
             "p50 ms": float(p50), "p99 ms": float(p99), "largest ms": float(most),

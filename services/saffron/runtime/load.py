@@ -11,6 +11,7 @@ from typing import Any
 class Told:
     """What a reader has told of its counters, and when: ms since 1970, ns of its own clock, ns of work."""
 
+    position: int = 0
     events: int = 0
     processing_ns: int = 0
     nanoseconds: Mapping[str, int] = field(default_factory=dict)
@@ -19,32 +20,32 @@ class Told:
     busy_ns: int = 0
 
 
-def load_of(
-    numbers: Mapping[str, Any],
-    *,
-    position: int,
-    events: int,
-    processing_ns: int,
-    nanoseconds: Mapping[str, int],
-    elapsed_ns: int,
-    other_ns: int,
-    commit_ms: float,
-) -> dict[str, Any]:
-    """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator.
+@dataclass(frozen=True)
+class Done:
+    """What was done since the message before, up to `position`: events, ns for them and the writing of their results,
+    in all and by query, ns that passed, and of these `other_ns`, in which the reader was busy with something else;
+    `commit_ms`: the longest that results of a block took from there to their commit."""
 
-    `events`, `processing_ns`, `nanoseconds` (by query), `elapsed_ns`, and of that `other_ns`, in which the reader was
-    busy with something else, `commit_ms`, the longest that results of a block took from there to their commit: since
-    the message before.
-    """
+    position: int
+    events: int = 0
+    processing_ns: int = 0
+    nanoseconds: Mapping[str, int] = field(default_factory=dict)
+    elapsed_ns: int = 0
+    other_ns: int = 0
+    commit_ms: float = 0.0
+
+
+def load_of(numbers: Mapping[str, Any], done: Done) -> dict[str, Any]:
+    """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator."""
     return {
-        "position": position,
-        "processing_ns": max(0, processing_ns),
-        "events": max(0, events),
+        "position": done.position,
+        "processing_ns": max(0, done.processing_ns),
+        "events": max(0, done.events),
         "partial_matches": {query: int(count) for query, count in numbers["partial_matches"].items()},
-        "nanoseconds": dict(nanoseconds),
-        "elapsed_ns": max(0, elapsed_ns),
-        "other_ns": max(0, other_ns),
-        "commit_ms": round(max(0.0, commit_ms), 3),
+        "nanoseconds": dict(done.nanoseconds),
+        "elapsed_ns": max(0, done.elapsed_ns),
+        "other_ns": max(0, done.other_ns),
+        "commit_ms": round(max(0.0, done.commit_ms), 3),
         **{name: dict(numbers[name]) for name in ("found", "loss", "loss_ratio") if "loss" in numbers},
         **(_sampled(numbers["sampled"]) if numbers.get("sampled") else {}),
     }

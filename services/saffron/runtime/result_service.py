@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -21,7 +21,7 @@ from saffron.runtime.config import PASS, Settings, user_cache_directory
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
 from saffron.runtime.last_hop import LastHop
-from saffron.runtime.load import Told, grown, load_of
+from saffron.runtime.load import Done, Told, grown, load_of
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.metric_names import Counter
 from saffron.runtime.metrics import Metrics
@@ -181,18 +181,22 @@ class ResultService:
 
     def _tell_load(self, now_ms: int) -> None:
         """Advice to the shedder: at once when something was applied, twice a second when idle."""
-        clock, busy = perf_counter_ns(), self.shell.busy_ns
         for where, chain in self.shell.chains.items():
-            told = self._told.setdefault(where, Told(clock_ns=clock, busy_ns=busy))
             if chain.operator is None or chain.replaying:
                 continue
-            tally = chain.tally
-            if (tally.events == told.events or chain.writing) and now_ms - told.at < _IDLE_LOAD_MS:
-                continue  # a block is done when its results are written
+            clock, busy = perf_counter_ns(), self.shell.busy_ns
+            told = self._told.setdefault(where, Told(chain.next_seq, clock_ns=clock, busy_ns=busy))
+            news = chain.tally.events != told.events and not chain.writing  # a block is done when its results are sent
+            if not news and now_ms - told.at < _IDLE_LOAD_MS:
+                continue
             numbers = chain.operator.statistics()
-            processed, own = tally.took(numbers["nanoseconds"])
-            self._told[where] = Told(tally.events, processed, own, now_ms, clock, busy)
-            processing, elapsed = processed - told.processing_ns, clock - told.clock_ns
+            if news:
+                done, told = _done(chain, told, numbers["nanoseconds"], Told(clock_ns=clock, busy_ns=busy))
+            elif chain.writing:
+                done = Done(told.position)
+            else:
+                done, told = Done(chain.next_seq), replace(told, clock_ns=clock, busy_ns=busy)
+            self._told[where] = replace(told, at=now_ms)
             stream = self._streams.of(where.topic)
             body = {
                 "service": self._kind.service,
@@ -200,18 +204,8 @@ class ResultService:
                 "partition": where.partition,
                 "offset": chain.position,
                 "at": now_ms,
-                **load_of(
-                    numbers,
-                    position=chain.next_seq,
-                    events=tally.events - told.events,
-                    processing_ns=processing,
-                    nanoseconds=grown(own, told.nanoseconds),
-                    elapsed_ns=elapsed,
-                    other_ns=busy - told.busy_ns - processing,
-                    commit_ms=tally.slowest_commit_ms,
-                ),
+                **load_of(numbers, done),
             }
-            tally.slowest_commit_ms = 0.0
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
 
@@ -221,6 +215,30 @@ class ResultService:
             send(self._producer, self._topics, digest)
         self._told = {where: self._told[where] for where in self.shell.chains if where in self._told}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
+
+
+def _done(chain: ResultChain, told: Told, matching: Mapping[str, int], now: Told) -> tuple[Done, Told]:
+    """What was done since `told`, and what is then told. `now`: the clocks. `matching`: ns by query so far, without the
+    writing of results."""
+    tally, writing = chain.tally, chain.tally.drain_writing()
+    processing, elapsed = tally.processing_ns - told.processing_ns + sum(writing.values()), now.clock_ns - told.clock_ns
+    done = Done(
+        chain.next_seq,
+        tally.events - told.events,
+        processing,
+        {query: spent + writing.get(query, 0) for query, spent in grown(matching, told.nanoseconds).items()},
+        elapsed,
+        now.busy_ns - told.busy_ns - processing,
+        tally.slowest_commit_ms,
+    )
+    tally.slowest_commit_ms = 0.0
+    return done, replace(
+        now,
+        position=chain.next_seq,
+        events=tally.events,
+        processing_ns=tally.processing_ns,
+        nanoseconds=matching,
+    )
 
 
 def _load_ms(settings: Settings) -> int:

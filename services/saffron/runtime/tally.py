@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,8 +19,8 @@ class Tally:
 
     `stages`: by stage, ms of each block: "apply" from its record's time in the log until it is applied, "commit" (of
     blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long each snapshot held
-    the chain up. `writing_ns`: by query, to write its results. `slowest_commit_ms`: the longest of the stage "commit"
-    since it was set to 0. `too_large`: results in whose place a dead letter stands.
+    the chain up. `writing_ns`: by query, to write its results, since it was drained. `slowest_commit_ms`: the longest
+    of the stage "commit" since it was set to 0. `too_large`: results in whose place a dead letter stands.
     """
 
     events: int = 0
@@ -58,12 +58,6 @@ class Tally:
                 self.writing_ns[name] = self.writing_ns.get(name, 0) + each * len(mine)
                 self._written.append((name, mine))
 
-    def took(self, matching: Mapping[str, int]) -> tuple[int, dict[str, int]]:
-        """ns that events took so far with the writing of their results, in all and by query. `matching`: by query,
-        without."""
-        own = {query: spent + self.writing_ns.get(query, 0) for query, spent in matching.items()}
-        return self.processing_ns + sum(self.writing_ns.values()), own
-
     def finished(self, applied_ms: float) -> None:
         """All results of the block that was applied at `applied_ms` are in the open transaction, or before."""
         self._finished.append(applied_ms)
@@ -90,6 +84,11 @@ class Tally:
         """Detection latencies by query, since the last call."""
         drained, self.latencies = self.latencies, {}
         return {name: np.concatenate(parts) for name, parts in drained.items()}
+
+    def drain_writing(self) -> dict[str, int]:
+        """ns by query, since the last call."""
+        drained, self.writing_ns = self.writing_ns, {}
+        return drained
 
     def drain_stages(self) -> dict[str, Milliseconds]:
         """By stage, since the last call."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Block
 from saffron.engine.shed import ShedderOperator
 from saffron.runtime.fused import Merged
-from saffron.runtime.load import load_of
+from saffron.runtime.load import Done, load_of
 from saffron.runtime.virtual_cost import Cost, Work
 from saffron.runtime.virtual_latency import Latencies
 from saffron.runtime.virtual_server import Server
@@ -72,12 +72,12 @@ class Loop:
         self.shedding_ns += work.shedding_ns
         load = load_of(
             {**self.server.engines.matcher.statistics(), "found": self.server.found},
-            position=position,
-            events=work.events,
-            processing_ns=round(spent),
-            nanoseconds={name: round(nanoseconds) for name, nanoseconds in own.items() if name},
-            elapsed_ns=round(spent),
-            other_ns=0,
-            commit_ms=0.0,
+            Done(
+                position,
+                work.events,
+                round(spent),
+                {name: round(nanoseconds) for name, nanoseconds in own.items() if name},
+                elapsed_ns=round(spent),
+            ),
         )
         self.shedder.observe({"service": "matcher", **load})

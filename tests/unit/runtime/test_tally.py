@@ -44,7 +44,9 @@ def test_what_is_aborted_never_counts() -> None:
     assert (tally.results, tally.too_large, tally.drain_latencies(), tally.drain_stages()) == (0, 0, {}, {})
 
 
-def test_what_events_took_is_told_with_the_writing_of_their_results() -> None:
-    tally = Tally(processing_ns=1_000)
-    tally.wrote(RESULTS, 0, 3, 600)
-    assert tally.took({"fake": 900, "other": 100}) == (1_600, {"fake": 1_500, "other": 100})
+def test_the_writing_of_results_is_told_by_query_and_once() -> None:
+    tally = Tally()
+    tally.wrote(RESULTS, 0, 2, 600)
+    tally.wrote(RESULTS, 2, 3, 100)
+    assert tally.drain_writing() == {"fake": 700}
+    assert tally.drain_writing() == {}

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.drop_share import drop_share
 from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.speed import Speed
 
 _LEAST_LEFT = 0.1
 """Of the time in which a block's events came, what it may take even beyond the bound."""
@@ -78,13 +78,13 @@ class Decider:
     mean: float | None = None
 
     def decide(
-        self, at: Situation, detector: Detector, *, events: bool, partial: bool, split: OfShare, harmless: OfShare
+        self, at: Situation, speed: Speed, *, events: bool, partial: bool, split: OfShare, harmless: OfShare
     ) -> Decision:
         """What to drop of one block, so that it fits its budget, and the backlog is gone within an interval.
 
         `events`, `partial`: what may be dropped. `split`: share of the time to be saved -> the part of it (0 to 1) that
-        dropping events saves, where both may be dropped; partial matches save the rest. `harmless`: share of events ->
-        the greatest share that loses no more.
+        dropping events saves, where both may be dropped; partial matches save the rest. `harmless`: share of the time
+        -> the greatest one that dropping events saves while it loses no more.
 
         The plan for an interval says which share of the time must be saved. A late block may need more, which is
         divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
@@ -92,7 +92,7 @@ class Decider:
         nothing, or if the block does not fit its budget even without the partial matches that may go.
         """
         settings = self.settings
-        each = detector.processing(at.met)
+        each = speed.processing(at.met)
         latency = at.queueing + at.flying + at.events * each
         threshold = settings.start * settings.bound
         self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
@@ -106,15 +106,15 @@ class Decider:
                 interval=settings.horizon,
                 slack=max(0.0, threshold - at.flying),
             )
-        budget = self._budget(at, self._buffer(at, detector))
-        wanted = min(at.reach, max(planned, _to_fit(at, each, budget))) if events else 0.0
-        share = wanted * split(planned) if partial and planned > 0 else wanted
+        budget = self._budget(at, self._buffer(at, speed))
+        wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
+        share = min(at.reach, wanted * split(planned) if partial and planned > 0 else wanted)
         if share > 0 or (events and latency > threshold / 2):
             share = harmless(share)
-        keep = self._keep(at, detector, share, budget) if partial else None
+        keep = self._keep(at, speed, share, budget) if partial else None
         if events:
             alive = at.met if keep is None else at.alive - at.droppable + keep
-            share = min(at.reach, max(share, _to_fit(at, detector.processing(alive), budget)))
+            share = min(at.reach, max(share, _to_fit(at, speed.processing(alive), budget)))
         return PASS if share == 0 and keep is None else Decision(share, keep)
 
     def _smoothed(self, each: float, at: Situation) -> float:
@@ -125,11 +125,11 @@ class Decider:
         self.mean += (each - self.mean) * passed / (passed + self.settings.horizon / 2)
         return self.mean
 
-    def _buffer(self, at: Situation, detector: Detector) -> float:
+    def _buffer(self, at: Situation, speed: Speed) -> float:
         """b_s: the share that was set, or what blocks have taken longer than expected of late, or what is in flight, on
         which nothing that is decided has an effect any more."""
         settings = self.settings
-        return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, detector.overshoot, at.flying))
+        return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, speed.overshoot, at.flying))
 
     def _budget(self, at: Situation, buffer: float) -> float:
         """How long the block may take."""
@@ -140,11 +140,11 @@ class Decider:
         span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
         return max(bound - buffer - waited, span * left)
 
-    def _keep(self, at: Situation, detector: Detector, share: float, budget: float) -> int | None:
+    def _keep(self, at: Situation, speed: Speed, share: float, budget: float) -> int | None:
         staying = at.events * (1 - share)
-        if staying * detector.processing(at.met) <= budget + _NOTHING_MS:
+        if staying * speed.processing(at.met) <= budget + _NOTHING_MS:
             return None
-        kept = detector.affordable((budget - detector.shedding(at.alive)) / staying, at.alive)
+        kept = speed.affordable((budget - speed.shedding(at.alive)) / staying, at.alive)
         keep = max(0, kept - (at.alive - at.droppable))
         return keep if keep < at.droppable else None
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.shed.foresight import Foresight
 from saffron.engine.shed.pace import Pace
-from saffron.engine.shed.taken import Given, Taken
+from saffron.engine.shed.speed import Speed
+from saffron.engine.shed.taken import Taken
 
+READER = "matcher"
+"""Whose partial matches can be dropped."""
 _MEMORY_MS = 200.0
 """Of a reader's processing time, over which is remembered what each of its queries takes."""
-_LEAST, _MOST = 0.25, 2.0
-"""How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
+_SILENT_MS = 3_000
+"""A reader that has told nothing for so long while others have is gone: nothing is decided for it."""
 
 
 @dataclass(frozen=True)
@@ -35,58 +37,70 @@ class Detector:
     """Keeps the newest load of each reader, the latency functions in force, and how far they were off of late.
 
     f and g come from the model, by one function each for all that happens; what a reader measured on the same events
-    corrects them by a factor (`Pace`); of several readers, which work side by side, the slowest counts.
+    corrects them by a factor (`Pace`). Readers work side by side: each has its own speed.
     """
 
     partial_matches: dict[str, dict[str, int]] = field(default_factory=dict)
     model: LatencyModel | None = None
     _taken: Taken = field(default_factory=Taken)
-    _given: dict[str, Given] = field(default_factory=dict)
     _paces: dict[str, Pace] = field(default_factory=dict)
     _foresight: dict[str, Foresight] = field(default_factory=dict)
+    _works: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _heard: dict[str, int] = field(default_factory=dict)
 
     def observe(self, load: Mapping[str, Any]) -> None:
         """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
-        counts = load.get("partial_matches")
-        service = str(load.get("service", ""))
+        counts, by_query = load.get("partial_matches"), load.get("nanoseconds")
+        service, at = str(load.get("service", "")), load.get("at")
+        if type(at) is int:
+            self._heard[service] = at
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[service] = whole
-        position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
+        told = by_query if isinstance(by_query, Mapping) else self.partial_matches.get(service, {})
+        self._works[service] = tuple(map(str, told))
         works = self.partial_matches.get(service) != {}
         if not works:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
+        position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
         if type(nanoseconds) is not int or type(events) is not int or events <= 0:
             return
-        seen = self._given.setdefault(service, Given()).done(position) if type(position) is int else {}
-        by_query = load.get("nanoseconds")
+        seen: Mapping[str, float] = {}
+        if works and type(position) is int:
+            seen = self._measured(service, load, position, nanoseconds / 1e6, events)
         if isinstance(by_query, Mapping):
             kept = math.exp(-nanoseconds / 1e6 / _MEMORY_MS)
             for query, own in by_query.items():
                 self._taken.measured(str(query), float(own), seen.get(str(query), float(events)), events, kept)
-        if works and type(position) is int:
-            pace = self._paces.setdefault(service, Pace())
-            alive = sum(self.partial_matches.get(service, {}).values())
-            pace.measured(position, nanoseconds / 1e6, events, alive, corrects=self._function is not None)
-            self._foresight.setdefault(service, Foresight()).reported(position, alive, nanoseconds / 1e6)
-            elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
-            if type(elapsed) is int and type(other) is int:
-                commit = load.get("commit_ms", 0.0)
-                late = float(commit) if isinstance(commit, int | float) else 0.0
-                pace.lived(elapsed / 1e6, nanoseconds / 1e6, other / 1e6, late)
+
+    def _measured(
+        self, service: str, load: Mapping[str, Any], position: int, milliseconds: float, events: int
+    ) -> Mapping[str, float]:
+        pace = self._paces.setdefault(service, Pace())
+        alive = sum(self.partial_matches.get(service, {}).values())
+        corrects = self.model is not None and self.model.processing is not None
+        seen = pace.measured(position, milliseconds, events, alive, corrects=corrects)
+        self._foresight.setdefault(service, Foresight()).reported(position, alive, milliseconds)
+        elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
+        if type(elapsed) is int and type(other) is int:
+            commit = load.get("commit_ms", 0.0)
+            late = float(commit) if isinstance(commit, int | float) else 0.0
+            pace.lived(elapsed / 1e6, milliseconds, other / 1e6, late)
+        return seen
 
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone."""
         self._taken.forget(query)
 
-    def forwarded(
-        self, next_seq: int, events: float, partial_matches: float, seen: Mapping[str, float] | None = None
-    ) -> None:
-        """A block that is worth `events` of which none is masked goes out, beside so many partial matches: compared
-        when it has been done. `seen`: by query, how many of its events are not."""
+    def forwarded(self, next_seq: int, events: int, partial_matches: float, seen: Mapping[str, float]) -> None:
+        """A block of so many events goes out, beside so many partial matches: compared when it has been done. `seen`:
+        by query in force, the share of its events that are not masked."""
         for service, pace in self._paces.items():
-            pace.forwarded(next_seq, events * self.uncorrected(partial_matches), events)
-            self._given.setdefault(service, Given()).forwarded(next_seq, seen or {})
+            costs = self.costs(service, seen)
+            worth = sum(cost * seen[query] for query, cost in costs.items()) if costs else 1.0
+            n = partial_matches if service == READER else self.alive_of(service)
+            expected = events * worth * self.speed(service).uncorrected(n)
+            pace.forwarded(next_seq, expected, events, worth, seen)
 
     def behind_others(self, service: str, next_seq: int, known: int) -> None:
         """A block goes out while others are in flight, and so many partial matches of a reader are known of."""
@@ -101,11 +115,6 @@ class Detector:
         return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
 
     @property
-    def commit(self) -> float:
-        """ms that results wait for their commit once their block is done, with the slowest reader, of late."""
-        return max((pace.commit for pace in self._paces.values()), default=0.0)
-
-    @property
     def idle(self) -> float:
         """The share of its time for which the busiest reader has waited for work, of late."""
         return min((pace.idle for pace in self._paces.values()), default=0.0)
@@ -113,12 +122,16 @@ class Detector:
     @property
     def is_blind(self) -> bool:
         """Nothing says yet how long an event takes."""
-        return not self._paces and self._function is None
+        return not self._paces and (self.model is None or self.model.processing is None)
 
     @property
     def alive(self) -> int:
         """n, over all readers and queries."""
         return sum(sum(counts.values()) for counts in self.partial_matches.values())
+
+    def alive_of(self, service: str) -> int:
+        """n of one reader, over all its queries."""
+        return sum(self.partial_matches.get(service, {}).values())
 
     def by_query(self) -> dict[str, int]:
         """Partial matches of each query, over all readers."""
@@ -130,76 +143,30 @@ class Detector:
 
     def estimate(self) -> Estimate:
         """The latencies at the partial matches that are alive now."""
-        n = self.alive
-        return Estimate(_ms(self._function, n), _ms(self._of_shedding, n))
+        model, n = self.model, self.alive
+        functions = (None, None) if model is None else (model.processing, model.shedding)
+        return Estimate(*(None if one is None else one(n) / 1e6 for one in functions))
 
-    def time(self, query: str) -> float:
-        """ns that a query takes of an event that it sees, of late (`Taken.of`)."""
-        return self._taken.of(query)
+    # ------------------------------------------------------------ readers
 
-    def shares(self) -> dict[str, float]:
-        """By query of the reader that takes longest, the share of its time that it takes, of late; of readers that have
-        not told yet nothing is known."""
-        if not self._paces:
-            return {}
-        slowest = max(self._paces, key=lambda service: self._paces[service].mean / self._paces[service].free)
-        taken = {query: self.time(query) for query in self.partial_matches.get(slowest, {})}
+    @property
+    def readers(self) -> list[str]:
+        """Those that work, and are not silent."""
+        newest = max(self._heard.values(), default=0)
+        return [name for name in self._paces if newest - self._heard.get(name, newest) <= _SILENT_MS]
+
+    def speed(self, service: str) -> Speed:
+        """Of one reader; as the model says, where nothing is known of it."""
+        model, pace = self.model, self.pace(service)
+        functions = (None, None) if model is None else (model.processing, model.shedding)
+        return Speed(*functions, pace.slowness, pace.mean, pace.mean_alive, pace.overshoot)
+
+    def costs(self, service: str, queries: Container[str]) -> dict[str, float]:
+        """By query of a reader, of these, the share of their time that it takes, of late, if it sees all events."""
+        taken = {query: self._taken.of(query) for query in self._works.get(service, ()) if query in queries}
         whole = sum(taken.values())
         return {query: own / whole for query, own in taken.items()}
 
-    # ------------------------------------------------------------ f, g and f^-1 as they are believed now
-
-    def uncorrected(self, partial_matches: float) -> float:
-        """f(n) in ms an event; before a model is there, in proportion to the mean that readers measured."""
-        function = self._function
-        if function is not None:
-            return function(partial_matches) / 1e6
-        mean, alive = self._mean
-        return mean * min(_MOST, max(_LEAST, partial_matches / alive)) if alive > 0 else mean
-
-    def processing(self, partial_matches: float) -> float:
-        """f(n) in ms an event, corrected."""
-        return self.uncorrected(partial_matches) * self._slowness
-
-    def shedding(self, partial_matches: float) -> float:
-        """g(n) in ms; 0 before it is known."""
-        return _ms(self._of_shedding, partial_matches) or 0.0
-
-    def affordable(self, milliseconds: float, at_most: int) -> int:
-        """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
-        function = self._function
-        if function is None:
-            whole = self.processing(at_most)
-            return at_most if whole <= milliseconds else int(at_most * max(0.0, milliseconds) / whole)
-        return function.inverse(milliseconds * 1e6 / self._slowness, at_most)
-
-    @property
-    def born(self) -> float:
-        """By how many more partial matches are alive after an event, of late."""
-        return max((pace.born for pace in self._paces.values()), default=0.0)
-
-    @property
-    def overshoot(self) -> float:
-        """By how many ms what was done of late took longer than expected, at most: what the safety buffer is for."""
-        return max((pace.overshoot for pace in self._paces.values()), default=0.0)
-
-    @property
-    def _function(self) -> LatencyFunction | None:
-        return self.model.processing if self.model else None
-
-    @property
-    def _of_shedding(self) -> LatencyFunction | None:
-        return self.model.shedding if self.model else None
-
-    @property
-    def _slowness(self) -> float:
-        return max((pace.slowness for pace in self._paces.values()), default=1.0)
-
-    @property
-    def _mean(self) -> tuple[float, float]:
-        """Of the slowest reader: ms an event, and the partial matches beside which that was measured."""
-        return max(((pace.mean, pace.mean_alive) for pace in self._paces.values()), default=(0.0, 0.0))
-
-
-def _ms(function: LatencyFunction | None, partial_matches: float) -> float | None:
-    return None if function is None else function(partial_matches) / 1e6
+    def pace(self, service: str) -> Pace:
+        """What is known of a reader."""
+        return self._paces.get(service) or Pace()

@@ -66,7 +66,8 @@ class Observing:
         except (KeyError, TypeError, ValueError):
             return
         if self._pane not in (None, spec.pane):
-            return  # it was another one's: they are chosen anew
+            self._announced = False  # it is another one's: they are chosen anew, and told
+            return
         self.watch(spec)
         self._announced, self._chosen_for = True, _observed(view)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from saffron.engine.shed.fading import Fading
@@ -13,8 +14,9 @@ _KEPT = 0.9
 slow, does not weigh more than those behind it."""
 _MEMORY_MS = 200.0
 """Of processing time, over which what was measured is remembered."""
-_FURTHEST = 16.0
-"""What was measured corrects what was expected by at most this factor, either way."""
+_FURTHEST = 128.0
+"""What was measured corrects what was expected by at most this factor, either way: the model knows nothing of results,
+and to write one may take many times as long as to find it."""
 _HALF_LIFE_MS = 2_000.0
 """Of processing time, in which half of an overshoot is forgotten; of time, in which half of a slow commit is."""
 _SPAN_MS = 1_000.0
@@ -27,6 +29,18 @@ MOST_BLOCKS = 65_536
 """Remembered of a reader that does not report."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Forwarded:
+    """A block: up to where, ms that it is expected to take, events, `worth`: the share of their work that no mask
+    takes away, `seen`: by query the share of its events that are not masked."""
+
+    next_seq: int
+    expected: float
+    events: int
+    worth: float
+    seen: Mapping[str, float]
+
+
 @dataclass
 class Pace:
     """`overshoot`: ms by which what was done between two reports took longer than expected, at most, of late.
@@ -34,7 +48,7 @@ class Pace:
 
     overshoot: float = 0.0
     commit: float = 0.0
-    _ahead: deque[tuple[int, float, float]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
+    _ahead: deque[_Forwarded] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _off: Fading = field(default_factory=lambda: Fading(_MEMORY_MS, _MEMORY_MS))
     _mean: Fading = field(default_factory=Fading)
     _beside: Fading = field(default_factory=Fading)
@@ -50,8 +64,8 @@ class Pace:
 
     @property
     def free(self) -> float:
-        """The share of all time that is not taken by something else than events (results, commits, other partitions),
-        of late."""
+        """The share of all time that is not taken by something else than events and the writing of their results
+        (commits, other partitions), of late."""
         return min(1.0, max(_LEAST_FREE, 1.0 - self._busy.ratio))
 
     @property
@@ -79,36 +93,46 @@ class Pace:
         """Time that passes for each that is expected."""
         return self.factor / self.free
 
-    def forwarded(self, next_seq: int, expected: float, events: float) -> None:
-        """A block was given that reaches to `next_seq` and is expected to take so many ms: it is worth so many events
-        of which none is masked."""
-        self._ahead.append((next_seq, expected, events))
+    def forwarded(
+        self, next_seq: int, expected: float, events: int, worth: float = 1.0, seen: Mapping[str, float] | None = None
+    ) -> None:
+        """A block was given."""
+        self._ahead.append(_Forwarded(next_seq, expected, events, worth, seen or {}))
 
     def flying(self, beyond: int) -> float:
         """ms that the blocks are worth which reach beyond this position."""
         total = 0.0
-        for next_seq, expected, _ in reversed(self._ahead):
-            if next_seq <= beyond:
+        for block in reversed(self._ahead):
+            if block.next_seq <= beyond:
                 break
-            total += expected
+            total += block.expected
         return total * self.slowness
 
-    def measured(self, position: int, milliseconds: float, events: int, alive: int, *, corrects: bool) -> None:
+    def measured(
+        self, position: int, milliseconds: float, events: int, alive: int, *, corrects: bool
+    ) -> dict[str, float]:
         """All up to `position` is done; since the last time so many events took so many ms, and so many partial matches
-        are alive. `corrects`: what was expected came from a model, which this corrects."""
-        expected = given = 0.0
-        known = False
-        while self._ahead and self._ahead[0][0] <= position:
-            _, ms, worth = self._ahead.popleft()
-            expected, given, known = expected + ms, given + worth, True
-        seen = given if known else float(events)
-        if seen >= TELLING * events:
-            self._mean.add(milliseconds, seen, kept=_KEPT)
-            self._beside.add(seen * alive, seen, kept=_KEPT)
+        are alive. `corrects`: what was expected came from a model, which this corrects. By query, how many of the
+        events it has seen, where that is known."""
+        expected, worth, counted, seen = 0.0, 0.0, 0, dict[str, float]()
+        while self._ahead and self._ahead[0].next_seq <= position:
+            block = self._ahead.popleft()
+            expected, worth = expected + block.expected, worth + block.events * block.worth
+            counted += block.events
+            for query, share in block.seen.items():
+                seen[query] = seen.get(query, 0.0) + block.events * share
+        scale = events / counted if counted else 1.0  # others were not forwarded here: taken for like ones
+        whole = worth * scale if counted else float(events)
+        if whole >= TELLING * events:
+            self._mean.add(milliseconds, whole, kept=_KEPT)
+            self._beside.add(whole * alive, whole, kept=_KEPT)
         self._born.add(max(0, alive - self._alive), events, kept=_KEPT)
         self._alive = alive
-        if not corrects or expected <= 0:
-            return
+        if corrects and expected > 0:
+            self._correct(milliseconds, expected * scale)
+        return {query: share * scale for query, share in seen.items()}
+
+    def _correct(self, milliseconds: float, expected: float) -> None:
         over = milliseconds - expected * self.factor
         self.overshoot = max(over, self.overshoot * 0.5 ** (milliseconds / _HALF_LIFE_MS))
         self._off.add(milliseconds, expected, kept=math.exp(-expected / _MEMORY_MS))

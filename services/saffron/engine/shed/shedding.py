@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
 from saffron.engine.shed.chance import exempt
-from saffron.engine.shed.decision import Decider, Decision, Situation
-from saffron.engine.shed.detector import Detector
+from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
+from saffron.engine.shed.detector import READER, Detector
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
 from saffron.engine.shed.harmless import ENOUGH, Harmless
 from saffron.engine.shed.means import Droppable, Means
@@ -28,8 +28,6 @@ from saffron.engine.shed.traits import Traits
 from saffron.language.shedding import NONE
 
 Bits = NDArray[np.uint64]
-READER = "matcher"
-"""Whose partial matches can be dropped."""
 _SPAN = 65_536
 """Events of a span that is exempt as a whole, where windows are not known."""
 _LEAST_SPAN, _WINDOWS_A_SPAN = 256, 4
@@ -91,6 +89,15 @@ class Shed:
 
 
 @dataclass
+class _Plan:
+    """What is kept of one reader's decisions."""
+
+    decider: Decider
+    means: Means = field(default_factory=Means)
+    harmless: Harmless = field(default_factory=Harmless)
+
+
+@dataclass
 class Shedding:
     """State of one chain. Times in ms of the caller's clock; what comes in are arguments only."""
 
@@ -100,13 +107,11 @@ class Shedding:
     arrivals: Arrivals = field(default_factory=Arrivals)
 
     def __post_init__(self) -> None:
-        self._decider = Decider(self.settings)
         self._outage = Outage(self.settings)
         self._worths = Worths(self.settings.seed)
-        self._means = Means()
-        self._harmless = Harmless()
+        self._plans: dict[str, _Plan] = {}
         self._by: tuple[object, ...] = ()
-        self._costs: Mapping[str, float] = {}
+        self._costs: Mapping[str, Mapping[str, float]] = {}
         self._ordered: deque[tuple[int, int]] = deque()
 
     def may_follow(self, done: int) -> bool:
@@ -121,119 +126,135 @@ class Shedding:
             self.arrivals.arrived(count, now - queueing)
         waiting = max(float(count), self.arrivals.waiting(queueing, now))
         self.arrivals.taken(count)
-        alive = self.detector.partial_matches.get(READER, {})
         self._costs = self._costs_of(queries)
-        droppable = {name: alive.get(name, 0) for name in self._costly(queries.by_partial)}
-        within = _within(sum(alive.values()), droppable, self._costs)
         done = block.first_seq - in_flight
-        gone = self._gone(sum(alive.values()), done, block.first_seq)
-        known = sum(alive.values()) - gone
         at = Situation(
-            queueing=queueing + min(self.detector.commit, _MOST_COMMIT * self.settings.bound),
-            flying=self.detector.flying(done),
+            queueing=queueing,
+            flying=0.0,
             events=count,
             rate=self.arrivals.rate(now),
             waiting=waiting,
-            alive=known,
-            droppable=max(0, within - gone),
-            met=self.detector.expected(READER, known) if in_flight else float(known),
-            reach=min(1.0, sum(self._costs[name] for name in self._costly(queries.by_events))),
+            alive=0,
+            droppable=0,
+            met=0.0,
         )
         state = self._outage.taken(now, queueing) if count else KEEP
+        here = self._met(READER, at, block.first_seq, done, queries)
+        decisions: dict[str, Decision] = {}
         if state == KEEP:
-            decision, shed = Decision(), Shed(why="catch-up" if count else "pass")
+            shed = Shed(why="catch-up" if count else "pass")
         elif state == DROP:
-            decision, shed = Decision(1.0), self._drop_all(block, queries)
+            shed = self._drop_all(block, queries)
         else:
-            decision = self._decide(at, queries)
-            keep = decision.keep
-            orders = () if keep is None else self._orders(_counted(keep, droppable, within), droppable, queries)
-            shed = self._shed(block, decision, orders, queries, queueing)
-        self._forward(block, at, decision, _seen(shed, queries), in_flight)
+            met = {name: self._met(name, at, block.first_seq, done, queries) for name in self._costs if name != READER}
+            decisions = {name: self._decide(name, one, queries) for name, one in {READER: here, **met}.items()}
+            shed = self._shed(block, decisions, queries, queueing)
+        self._forward(block, here, decisions.get(READER, PASS).keep, _seen(shed, queries), in_flight)
         return shed
 
-    def _decide(self, at: Situation, queries: Queries) -> Decision:
-        events, partial = at.reach > 0, at.droppable > 0
-        return self._decider.decide(
+    def _met(self, reader: str, at: Situation, position: int, done: int, queries: Queries) -> Situation:
+        """The block as a reader will meet it: behind `done` all up to `position` is in flight."""
+        costs, pace = self._costs.get(reader, {}), self.detector.pace(reader)
+        alive = self.detector.alive_of(reader)
+        gone = self._gone(alive, done, position) if reader == READER else 0
+        known, within = alive - gone, round(alive * _share(costs, self._droppable_of(queries)))
+        return replace(
             at,
-            self.detector,
-            events=events,
-            partial=partial,
-            split=lambda share: self._split(queries, share),
-            harmless=lambda share: self._raised(queries, share),
+            queueing=at.queueing + min(pace.commit, _MOST_COMMIT * self.settings.bound),
+            flying=pace.flying(done),
+            alive=known,
+            droppable=max(0, within - gone) if reader == READER else 0,
+            met=self.detector.expected(reader, known) if reader == READER and position > done else float(known),
+            reach=_share(costs, queries.by_events),
         )
+
+    def _decide(self, reader: str, at: Situation, queries: Queries) -> Decision:
+        return self._plan_of(reader).decider.decide(
+            at,
+            self.detector.speed(reader),
+            events=at.reach > 0,
+            partial=at.droppable > 0,
+            split=lambda share: self._split(queries, share),
+            harmless=lambda share: self._raised(reader, queries, share),
+        )
+
+    def _plan_of(self, reader: str) -> _Plan:
+        return self._plans.setdefault(reader, _Plan(Decider(self.settings)))
 
     def _split(self, queries: Queries, share: float) -> float:
         """Where both may go: the part of what is to be saved that dropping events saves best."""
         self._use(queries)
         share = max(_LEAST_SHARE, share)
-        return self._means.split(share, lambda: (self._candidates(queries), self._droppable(queries)))
+        means = self._plan_of(READER).means
+        return means.split(share, lambda: (self._candidates(READER, queries), self._droppable(queries)))
 
-    def _raised(self, queries: Queries, share: float) -> float:
+    def _raised(self, reader: str, queries: Queries, share: float) -> float:
         """The share of the time that dropping events may save where this one is to be saved, and no more be lost."""
-        models = [self.events.models.get(name) for name in queries.by_events]
+        names = [name for name in queries.by_events if name in self._costs[reader]]
+        models = [self.events.models.get(name) for name in names]
         if any(model is None or model.matches < ENOUGH for model in models):
             return share
         self._use(queries)
-        reach = sum(self._costs[name] for name in self._costly(queries.by_events))
-        return reach * self._harmless.share(min(1.0, share / reach), lambda: self._candidates(queries))
+        reach = _share(self._costs[reader], names)
+        known = self._plan_of(reader).harmless
+        return reach * known.share(min(1.0, share / reach), lambda: self._candidates(reader, queries))
 
     def _droppable(self, queries: Queries) -> dict[str, Droppable]:
         return {
             name: Droppable(
                 self._worths.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
-                self._costs[name],
+                self._costs[READER][name],
                 queries.ratios.get(name, _AS_PROMISED)[1],
             )
-            for name in self._costly(queries.by_partial)
+            for name in self._droppable_of(queries)
         }
+
+    def _droppable_of(self, queries: Queries) -> list[str]:
+        """Queries of the matcher whose partial matches may go, and of which some are alive."""
+        alive, costs = self.detector.partial_matches.get(READER, {}), self._costs.get(READER, {})
+        return [name for name in queries.by_partial if name in costs and alive.get(name, 0) > 0]
 
     def _gone(self, alive: int, done: int, position: int) -> int:
         """Of the partial matches that were alive at `done`, those that orders behind it, in flight, let go, less those
         that will have come instead until `position`."""
         while self._ordered and self._ordered[0][0] <= done:
             self._ordered.popleft()
-        born = self.detector.born
+        born = self.detector.pace(READER).born
         left = min((left + round(born * (position - at)) for at, left in self._ordered), default=alive)
         return max(0, alive - left)
 
     def _forward(
-        self, block: Block, at: Situation, decision: Decision, seen: Mapping[str, float], in_flight: int
+        self, block: Block, at: Situation, keep: int | None, seen: Mapping[str, float], in_flight: int
     ) -> None:
         """`seen`: by query, the share of its events that are not masked."""
         met = at.met
-        if decision.keep is not None:
-            left = at.alive - at.droppable + decision.keep
+        if keep is not None:
+            left = at.alive - at.droppable + keep
             met = min(met, left)
             self._ordered.append((block.next_seq, left))
         elif in_flight:
             self.detector.behind_others(READER, block.next_seq, at.alive)
-        whole = sum(self._costs.values())
-        worth = sum(self._costs[name] * share for name, share in seen.items()) / whole if whole else 1.0
-        events = {name: at.events * share for name, share in seen.items()}
-        self.detector.forwarded(block.next_seq, at.events * worth, met, events)
+        self.detector.forwarded(block.next_seq, at.events, met, seen)
 
     def _use(self, queries: Queries) -> None:
         self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
         events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
-        costs = [round(_COARSE * cost) for cost in self._costs.values()]
+        costs = [round(_COARSE * cost) for own in self._costs.values() for cost in own.values()]
         known = (*partial, None, *events, *queries.ratios.items(), *queries.traits.items(), *costs)
         if known != self._by:
             self._by = known
-            self._means.forget()
-            self._harmless.forget()
+            for plan in self._plans.values():
+                plan.means.forget()
+                plan.harmless.forget()
 
-    def _costs_of(self, queries: Queries) -> dict[str, float]:
-        """By query its share of the time of the reader that takes longest: to drop of one of another saves nothing."""
-        shares = self.detector.shares()
-        if not shares:
-            return dict.fromkeys(queries.traits, 1 / max(1, len(queries.traits)))
-        return {name: shares.get(name, 0.0) for name in queries.traits}
-
-    def _costly(self, names: Sequence[str]) -> list[str]:
-        return [name for name in names if self._costs[name] > 0]
+    def _costs_of(self, queries: Queries) -> dict[str, dict[str, float]]:
+        """By reader and query in force: the share of the reader's time. While none has told, all alike are one's."""
+        readers = self.detector.readers
+        if not readers:
+            return {READER: dict.fromkeys(queries.traits, 1 / max(1, len(queries.traits)))}
+        return {reader: self.detector.costs(reader, queries.traits) for reader in readers}
 
     def _weight(self, name: str, queries: Queries) -> float:
         return self.settings.weights.get(name, queries.traits[name].weight)
@@ -246,16 +267,21 @@ class Shedding:
 
     # ------------------------------------------------------------ partial matches
 
-    def _orders(self, keep: int, alive: Mapping[str, int], queries: Queries) -> tuple[Mapping[str, Any], ...]:
-        """One order over all queries whose partial matches compare, one over those of which some are drawn."""
+    def _orders(self, keep: int, queries: Queries) -> tuple[Mapping[str, Any], ...]:
+        """`keep`: of partial matches that cost as much as the mean. One order over all queries whose partial matches
+        compare, one over those of which some are drawn."""
         self._use(queries)
-        worths = {name: self._worths.of(name, queries.traits[name].by) for name, count in alive.items() if count}
-        total = sum(alive.values())
+        alive = self.detector.partial_matches.get(READER, {})
+        names = self._droppable_of(queries)
+        whole = sum(alive[name] for name in names)
+        within = round(self.detector.alive_of(READER) * _share(self._costs[READER], names))
+        keep = keep * whole // within
+        worths = {name: self._worths.of(name, queries.traits[name].by) for name in names}
         orders = []
         for by in ("utility", "random"):
             group = {name: one for name, one in worths.items() if one["by"] == by}
             if group:
-                share = sum(alive[name] for name in group) / total
+                share = sum(alive[name] for name in group) / whole
                 exempt = {
                     "exempt": self.settings.spared,
                     "exempt_seed": self.settings.seed,
@@ -266,28 +292,25 @@ class Shedding:
 
     # ------------------------------------------------------------ events
 
-    def _candidates(self, queries: Queries) -> dict[str, Candidate]:
+    def _candidates(self, reader: str, queries: Queries) -> dict[str, Candidate]:
         return {
             name: Candidate(
                 self.events.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
-                self._costs[name],
+                self._costs[reader][name],
                 _length(name, queries),
                 queries.ratios.get(name, _AS_PROMISED)[0],
                 queries.traits[name].errors,
             )
-            for name in self._costly(queries.by_events)
+            for name in queries.by_events
+            if name in self._costs[reader]
         }
 
-    def _shed(
-        self,
-        block: Block,
-        decision: Decision,
-        orders: tuple[Mapping[str, Any], ...],
-        queries: Queries,
-        queueing: float,
-    ) -> Shed:
-        if decision.share <= 0:
+    def _shed(self, block: Block, decisions: Mapping[str, Decision], queries: Queries, queueing: float) -> Shed:
+        keep = decisions[READER].keep
+        orders = () if keep is None else self._orders(keep, queries)
+        saved = {reader: decision.share for reader, decision in decisions.items() if decision.share > 0}
+        if not saved:
             return Shed(orders=orders, why="shed" if orders else "pass")
         seq = block.columns.seq
         kept = np.zeros(len(seq), np.bool_)
@@ -295,16 +318,22 @@ class Shedding:
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
         mask, gone, false, left = np.zeros(len(seq), np.uint64), {}, {}, float(1 - kept.mean())
-        candidates = self._candidates(queries)
-        reach = sum(one.cost for one in candidates.values())
-        for name, share in allocate(candidates, min(1.0, decision.share / reach)).items():
+        for name, share in self._shares(saved, queries).items():
             traits = queries.traits[name]
             marks = self.events.marks(block.columns, name, traits, share)
             mask[marks & ~kept] |= np.uint64(1 << queries.slots[name])
             parts = self.events.parts(name, traits.by, share, marks, _length(name, queries))
             gone[name] = parts * left
             false[name] = self.events.false(name, traits.by, share) * left
-        return Shed(mask if mask.any() else None, orders, decision.share, gone, false, "shed")
+        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, false, "shed")
+
+    def _shares(self, saved: Mapping[str, float], queries: Queries) -> dict[str, float]:
+        """By query the share of its events to drop, so that each reader saves this share of its time."""
+        shares: dict[str, float] = {}
+        for reader, share in saved.items():
+            candidates = self._candidates(reader, queries)
+            shares |= allocate(candidates, min(1.0, share / sum(one.cost for one in candidates.values())))
+        return shares
 
     def _drop_all(self, block: Block, queries: Queries) -> Shed:
         bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
@@ -317,15 +346,9 @@ def _length(name: str, queries: Queries) -> float:
     return float(queries.models[name].length) if name in queries.models else EVENTS_A_MATCH
 
 
-def _within(alive: int, droppable: Mapping[str, int], costs: Mapping[str, float]) -> int:
-    """The part of `alive` partial matches whose time is saved where all go that may: of some queries one costs more
-    than of others."""
-    return round(alive * min(1.0, sum(costs[name] for name in droppable))) if any(droppable.values()) else 0
-
-
-def _counted(keep: int, droppable: Mapping[str, int], within: int) -> int:
-    """How many may stay where so much of `within` may."""
-    return keep * sum(droppable.values()) // within
+def _share(costs: Mapping[str, float], names: Sequence[str]) -> float:
+    """Of a reader's time, what these of its queries take."""
+    return min(1.0, sum(costs.get(name, 0.0) for name in names))
 
 
 def _seen(shed: Shed, queries: Queries) -> dict[str, float]:
@@ -334,7 +357,6 @@ def _seen(shed: Shed, queries: Queries) -> dict[str, float]:
     return {
         name: 1.0 if mask is None or slot < 0 else float(1 - masked(mask, slot).mean())
         for name, slot in queries.slots.items()
-        if name in queries.traits
     }
 
 

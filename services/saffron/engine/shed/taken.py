@@ -6,34 +6,12 @@ seems cheap, and another would be shed in its stead.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from saffron.engine.shed.fading import Fading
-from saffron.engine.shed.pace import MOST_BLOCKS, TELLING
+from saffron.engine.shed.pace import TELLING
 
 _LEAST_NS = 1e-9
-
-
-@dataclass
-class Given:
-    """Events that were forwarded, less those masked, and not yet reported to be done: (next_seq, by query)."""
-
-    _ahead: deque[tuple[int, Mapping[str, float]]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
-
-    def forwarded(self, next_seq: int, seen: Mapping[str, float]) -> None:
-        """A block goes out that reaches to `next_seq`, of which each query sees so many events."""
-        self._ahead.append((next_seq, seen))
-
-    def done(self, position: int) -> dict[str, float]:
-        """By query the events of blocks up to `position` that it saw, since the last call; of blocks that were not
-        forwarded here nothing is known."""
-        total: dict[str, float] = {}
-        while self._ahead and self._ahead[0][0] <= position:
-            for query, events in self._ahead.popleft()[1].items():
-                total[query] = total.get(query, 0.0) + events
-        return total
 
 
 @dataclass

@@ -62,27 +62,37 @@ def gone(shed: Shed, slot: int) -> float:
 
 def test_a_query_of_which_events_are_masked_does_not_seem_cheap() -> None:
     detector = known()
-    before = detector.shares()
+    both = {"dear", "cheap"}
+    before = detector.costs("matcher", both)
     assert before == pytest.approx({"dear": 0.9, "cheap": 0.1})
     for number in range(50):
         position = 11_000 + 1_000 * number
-        detector.forwarded(position, 190, 2_000, {"dear": 100, "cheap": 1_000})
+        detector.forwarded(position, 1_000, 2_000, {"dear": 0.1, "cheap": 1.0})
         detector.observe(told(position, 1_000, dear=0.1))
-    assert detector.shares() == pytest.approx(before)
-    assert detector.processing(2_000) == pytest.approx(0.1, rel=0.01), "ms of an event of which none is masked"
-    detector.forwarded(200_000, 20, 2_000, {"dear": 10, "cheap": 1_000})
+    assert detector.costs("matcher", both) == pytest.approx(before)
+    assert detector.speed("matcher").processing(2_000) == pytest.approx(0.1, rel=0.01), "ms, if none is masked"
+    detector.forwarded(200_000, 1_000, 2_000, {"dear": 0.01, "cheap": 1.0})
     detector.observe(told(200_000, 1_000, dear=0.5))
-    assert detector.shares() == pytest.approx(before), "a query that saw next to none tells nothing"
+    assert detector.costs("matcher", both) == pytest.approx(before), "a query that saw next to none tells nothing"
 
 
 def test_masked_events_are_not_reckoned_with_in_the_mean() -> None:
     pace = Pace()
-    pace.forwarded(1_000, 10.0, 100.0)
+    pace.forwarded(1_000, 10.0, 1_000, 0.1)
     pace.measured(1_000, 4.0, 1_000, 5, corrects=False)
     assert pace.mean == pytest.approx(0.04)
-    pace.forwarded(2_000, 10.0, 1.0)
+    pace.forwarded(2_000, 10.0, 1_000, 0.001)
     pace.measured(2_000, 4.0, 1_000, 5, corrects=False)
     assert pace.mean == pytest.approx(0.04), "what nearly all took was not spent on the few that count"
+
+
+def test_events_of_blocks_that_were_forwarded_by_another_are_taken_for_like_ones() -> None:
+    """A reader that starts anew reports what it has done before as well."""
+    pace = Pace()
+    pace.forwarded(1_000, 20.0, 1_000, 0.5, {"q": 0.5})
+    seen = pace.measured(1_000, 220.0, 11_000, 5, corrects=True)
+    assert seen == {"q": 5_500.0}
+    assert (pace.mean, pace.factor) == pytest.approx((0.04, 1.0))
 
 
 def test_partial_matches_save_no_more_than_their_query_takes() -> None:
@@ -111,16 +121,40 @@ def test_more_events_go_of_a_query_where_others_lose_none() -> None:
     assert 0.9 * gone(one, 0) == pytest.approx(saved, abs=0.1)
 
 
-def test_a_query_of_a_reader_that_is_not_the_slowest_loses_nothing() -> None:
+def beside(sums: float, service: str = "greta", at: int = 0) -> dict[str, object]:
+    """A report of another reader, whose query takes so many ns of an event."""
+    own = int(10_000 * sums)
+    numbers = {"position": 10_000, "events": 10_000, "processing_ns": own, "nanoseconds": {"sum": own}, "at": at}
+    return {"service": service, "partial_matches": {"sum": 7}, **numbers}
+
+
+@pytest.mark.parametrize("sums", [1_000.0, 60_000.0, 150_000.0])
+def test_readers_side_by_side_lose_each_what_it_must_itself(sums: float) -> None:
     detector = known()
-    detector.observe(
-        {
-            **told(10_000, 10_000, service="greta"),
-            "nanoseconds": {"sum": 10_000},
-            "processing_ns": 10_000,
-            "partial_matches": {"sum": 7},
-        }
-    )
+    detector.observe(beside(sums))
     shed = planned(detector, {"dear": "bl", "cheap": "bl", "sum": "bl"}, 900.0)
-    assert gone(shed, 0) > 0.4
-    assert gone(shed, 2) == 0.0
+    alone = planned(known(), {"dear": "bl", "cheap": "bl"}, 900.0)
+    assert gone(shed, 0) == gone(alone, 0) > 0.4
+    assert gone(shed, 2) == (pytest.approx(0.0) if sums < 2_000 else pytest.approx(1 - 46_000 / sums, abs=0.1))
+
+
+def test_a_slow_reader_that_may_lose_nothing_leaves_the_other_as_it_is() -> None:
+    """It has no masked events, so that what others lost must not make it seem slower."""
+    detector = known()
+    detector.observe(beside(40_000))
+    for number in range(20):
+        position = 11_000 + 1_000 * number
+        detector.forwarded(position, 1_000, 2_000, {"dear": 0.2, "cheap": 0.2, "sum": 1.0})
+        detector.observe(told(position, 1_000, dear=0.2, cheap=0.2))
+        detector.observe({**beside(40_000), "position": position, "events": 1_000, "processing_ns": 40_000_000})
+    assert detector.speed("greta").processing(7) == pytest.approx(0.04, rel=0.01)
+    assert gone(planned(detector, {"dear": "bl", "cheap": "bl", "sum": "none"}, 900.0), 0) > 0.4
+
+
+def test_a_reader_that_is_silent_decides_nothing() -> None:
+    detector = Detector()
+    detector.observe({**told(10_000, 10_000), "at": 1_000})
+    detector.observe(beside(10_000, at=3_000))
+    assert detector.readers == ["matcher", "greta"]
+    detector.observe(beside(10_000, at=4_001))
+    assert detector.readers == ["greta"]

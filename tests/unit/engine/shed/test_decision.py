@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel
 from saffron.engine.shed.decision import Decider, Decision, Situation
-from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.speed import Speed
 
 BOUND = 1000.0
 BASE, EACH = 0.1, 0.01
@@ -18,9 +17,7 @@ AT = Situation(queueing=950.0, flying=0.0, events=100, rate=2.0, waiting=1900.0,
 """Twice as much comes as can be done, and the queue has come far into the safety buffer."""
 
 
-def detector() -> Detector:
-    function = LatencyFunction("linear", 1e6 * BASE, 1e6 * EACH, 0.0)
-    return Detector(model=LatencyModel("events", (0, 0), function, None, 1, {}))
+SPEED = Speed(LatencyFunction("linear", 1e6 * BASE, 1e6 * EACH, 0.0))
 
 
 def same(share: float) -> float:
@@ -34,7 +31,7 @@ def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() ->
         asked.append(share)
         return 1.0 if share < 0.8 else 0.0
 
-    decided = Decider(Overload(BOUND)).decide(AT, detector(), events=True, partial=True, split=split, harmless=same)
+    decided = Decider(Overload(BOUND)).decide(AT, SPEED, events=True, partial=True, split=split, harmless=same)
     (planned,) = asked
     assert planned < 0.8 < decided.share, "most of the block goes for the sake of this block alone"
     assert decided.keep is None, "partial matches would be lost to the rest of their windows"
@@ -42,11 +39,11 @@ def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() ->
 
 @pytest.mark.parametrize("part", [0.0, 0.5])
 def test_partial_matches_save_what_events_are_not_to(part: float) -> None:
-    decider, known = Decider(Overload(BOUND)), detector()
-    decided = decider.decide(AT, known, events=True, partial=True, split=lambda share: part, harmless=same)
+    decider = Decider(Overload(BOUND))
+    decided = decider.decide(AT, SPEED, events=True, partial=True, split=lambda share: part, harmless=same)
     assert decided.keep is not None
     assert decided.keep < AT.droppable
-    left = AT.events * (1 - decided.share) * known.processing(float(decided.keep))
+    left = AT.events * (1 - decided.share) * SPEED.processing(float(decided.keep))
     assert left < AT.events / AT.rate, "the queue shrinks"
 
 
@@ -55,6 +52,6 @@ def test_events_that_are_worth_nothing_go_once_there_is_a_queue(queueing: float,
     """Above half of the latency at which others begin to go, that is 400 ms."""
     at = replace(AT, queueing=queueing, events=10, waiting=2 * queueing)
     decided = Decider(Overload(BOUND)).decide(
-        at, detector(), events=True, partial=True, split=lambda share: 0.1, harmless=lambda share: max(share, 0.9)
+        at, SPEED, events=True, partial=True, split=lambda share: 0.1, harmless=lambda share: max(share, 0.9)
     )
     assert decided == Decision(share), "and partial matches stay where that is enough"

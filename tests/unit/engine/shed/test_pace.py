@@ -24,7 +24,7 @@ def test_a_slow_first_block_weighs_as_its_events_do() -> None:
 
 def test_what_else_a_reader_does_leaves_less_time_for_events() -> None:
     pace = Pace()
-    pace.forwarded(100, 30.0, 100.0)
+    pace.forwarded(100, 30.0, 100)
     assert pace.flying(0) == 30.0
     for _ in range(100):
         pace.lived(25.0, 10.0, 10.0, 0.0)
@@ -50,12 +50,12 @@ def test_a_reader_that_waits_for_blocks_is_given_more_in_advance() -> None:
     for number in range(200):
         told(100 * number, 20.0, 5.0)
     assert detector.idle == 0.0
-    detector.forwarded(20_400, 500, 2)  # which is 100 ms of processing, and so 125
+    detector.forwarded(20_400, 500, 2, {"q": 1.0})  # which is 100 ms of processing, and so 125
     assert not shedding.may_follow(19_900)
     for number in range(200, 400):
         told(100 * number, 20.0, 0.0)
     assert detector.idle == pytest.approx(0.2, rel=0.02)
-    detector.forwarded(40_400, 500, 2)
+    detector.forwarded(40_400, 500, 2, {"q": 1.0})
     assert shedding.may_follow(39_900)
 
 
