@@ -59,7 +59,11 @@ def _over(
 def _panes(query: str, stream: Callable[[int, Path], Path], panes: Sequence[int]) -> list[Point]:
     """At 180 %, as the paper has it."""
     made = _over({"g": text(query)}, stream, 1.8)
-    return [Point(pane, lambda seed, folder, pane=pane: replace(made(seed, folder), pane=pane)) for pane in panes]
+
+    def point(pane: int) -> Point:
+        return Point(pane, lambda seed, folder: replace(made(seed, folder), pane=pane))
+
+    return [point(pane) for pane in panes]
 
 
 def _distributions(query: str, sets: Sequence[int]) -> list[Point]:

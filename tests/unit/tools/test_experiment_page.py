@@ -1,0 +1,57 @@
+"""One line of an experiment, and the page of all: from rows as `saffron experiment --json` writes them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from experiments import page
+from experiments.summary import summary
+
+
+def row(value: float, shedder: str, missed: float, estimated: float, **more: Any) -> dict[str, Any]:
+    return {
+        "window": value, "shedder": shedder, "missed %": missed, "+-": 1.0, "estimated %": estimated,
+        "false %": 0.0, "paper %": "-", "p99.9 ms": 900.0, "oracle misses %": 0.0, **more,
+    }  # fmt: skip
+
+
+ROWS = [
+    row(2000, "auto", 1.0, 1.2),
+    row(2000, "pspice", 5.0, 9.0),
+    row(2000, "pm-bl", 20.0, 25.0, **{"false %": 3.0}),
+    row(4000, "auto", 3.0, 4.0, **{"oracle misses %": 2.0}),
+    row(4000, "pspice", 4.0, 4.0, **{"paper %": 16}),
+    row(4000, "pm-bl", 10.0, 12.4, **{"p99.9 ms": 950.0}),
+]
+
+
+def test_a_line_has_medians_over_points_and_the_worst_of_what_may_not_be() -> None:
+    said = summary("window", ROWS)
+    assert said["best baseline keeps %"] == 85.0, "pspice is no baseline"
+    assert said["ours (auto) keeps %"] == 98.0
+    assert said["oracle keeps %"] == 99.0
+    assert (said["baselines' false %, worst"], said["ours false %, worst"]) == (3.0, 0.0)
+    assert said["p99.9 ms, worst"] == 950.0
+
+
+def test_estimates_are_in_the_rule_within_a_fifth_and_half_a_point() -> None:
+    said = summary("window", ROWS)
+    assert said["estimates in rule"] == "4 of 6", "1.2 for 1, 4 for 3 (1.1), 4 for 4, 12.4 for 10"
+    assert said["with 2 standard errors"] == "5 of 6", "25 for 20 as well, but not 9 for 5"
+
+
+def test_a_page_has_a_table_of_each_experiment_that_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {"benchmark": "pSPICE Q1; LB 1000 ms, one seed", "rows": ROWS}
+    (tmp_path / "p-q1.json").write_text(json.dumps(written), "utf-8")
+    monkeypatch.setattr(sys, "argv", ["page", str(tmp_path), str(tmp_path / "page.md")])
+    page.main()
+    told = (tmp_path / "page.md").read_text("utf-8")
+    assert (tmp_path / "page.svg").read_text("utf-8").lstrip().startswith("<")
+    assert [line for line in told.splitlines() if line.startswith("## ")] == ["## `p-q1`"]
+    assert "| 2000 | 1.0 (1.2) | 5.0 (9.0) | 20.0 (25.0), false 3.0 |" in told
+    assert "| 4000 | 3.0 (4.0) | 4.0 (4.0), paper 16 | 10.0 (12.4) |" in told
+    assert "pSPICE Q1; LB 1000 ms, one seed." in told
