@@ -102,6 +102,8 @@ class Broker:
         deadline = time.monotonic() + timeout
         if not self._wait_for_line(STARTED, self.log_path, deadline):
             state = "did not start in time" if self.process else "ended while starting"
+            if not self.process:
+                self._reap()
             said = _last_lines(self.log_path)
             raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{said}")
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
