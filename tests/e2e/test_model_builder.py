@@ -295,11 +295,13 @@ def check_the_outside(bench: Bench) -> None:
     metrics = bench.page("metrics")
     assert "\nsaffron_model_input_rows_per_second " in metrics
     assert '\nsaffron_model_version{part="batch",query="up"} ' in metrics
-    status = orjson.loads(bench.page("readyz"))
-    assert status["ready"]
-    newest = bench.newest(TransitionModel)
-    assert newest is not None
-    assert status["model up"] == list(newest.version)
+    assert orjson.loads(bench.page("readyz"))["ready"]
+
+    def told() -> bool:
+        newest = bench.newest(TransitionModel)
+        return newest is not None and orjson.loads(bench.page("readyz"))["model up"] == list(newest.version)
+
+    bench.until("model of the version that the page tells", told)
 
 
 def check_removal(bench: Bench) -> None:
