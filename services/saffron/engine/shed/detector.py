@@ -57,7 +57,7 @@ class Detector:
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[service] = whole
-        told = by_query if isinstance(by_query, Mapping) else self.partial_matches.get(service, {})
+        told = by_query if isinstance(by_query, Mapping) and by_query else self.partial_matches.get(service, {})
         self._works[service] = tuple(map(str, told))
         works = self.partial_matches.get(service) != {}
         if not works:
@@ -70,8 +70,9 @@ class Detector:
             seen = self._measured(service, load, position, nanoseconds / 1e6, events)
         if isinstance(by_query, Mapping):
             kept = math.exp(-nanoseconds / 1e6 / _MEMORY_MS)
+            unknown = 0.0 if seen else float(events)  # a query that is paused sees nothing
             for query, own in by_query.items():
-                self._taken.measured(str(query), float(own), seen.get(str(query), float(events)), events, kept)
+                self._taken.measured(str(query), float(own), seen.get(str(query), unknown), events, kept)
 
     def _measured(
         self, service: str, load: Mapping[str, Any], position: int, milliseconds: float, events: int

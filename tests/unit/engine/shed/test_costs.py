@@ -158,3 +158,22 @@ def test_a_reader_that_is_silent_decides_nothing() -> None:
     assert detector.readers == ["matcher", "greta"]
     detector.observe(beside(10_000, at=4_001))
     assert detector.readers == ["greta"]
+
+
+def test_a_report_without_news_forgets_nothing() -> None:
+    detector = known()
+    before = detector.costs("matcher", {"dear", "cheap"})
+    idle = {"events": 0, "processing_ns": 0, "nanoseconds": {}}
+    detector.observe({**told(10_000, 0), **idle})
+    assert detector.costs("matcher", {"dear", "cheap"}) == before
+    assert gone(planned(detector, {"dear": "bl", "cheap": "bl"}, 900.0), 0) > 0.4
+
+
+def test_a_query_that_is_paused_keeps_its_cost_and_takes_no_part() -> None:
+    detector = known()
+    for number in range(50):
+        position = 11_000 + 1_000 * number
+        detector.forwarded(position, 1_000, 2_000, {"cheap": 1.0})
+        detector.observe(told(position, 1_000, dear=0.0))
+    assert detector.costs("matcher", {"cheap"}) == {"cheap": 1.0}
+    assert detector.costs("matcher", {"dear", "cheap"}) == pytest.approx({"dear": 0.9, "cheap": 0.1})
