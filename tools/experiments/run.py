@@ -81,10 +81,7 @@ class Runs:
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
         self._costs = stated(load)
-        asked = VirtualRun(
-            _overload(seed), paced(load), AUTO, TRAIN, truth=True, stated=self._costs, pane=Pane(load.pane)
-        )
-        first = _replay(load, asked)
+        first = _replay(load, _asked(load, AUTO, seed, self._costs))
         next(_results(load, first), None)  # which is behind both
         assert first.truth is not None
         self._models, self._truth = first.models(), first.truth
@@ -163,10 +160,20 @@ def replayed(
     models: Records | None = None,
 ) -> VirtualReplay:
     """A replay that is over."""
-    run = VirtualRun(
+    return _over(load, _asked(load, shedder, seed, costs, truth, models))
+
+
+def _asked(
+    load: Load,
+    shedder: str,
+    seed: int,
+    costs: Mapping[str, float],
+    truth: bool | Found = True,
+    models: Records | None = None,
+) -> VirtualRun:
+    return VirtualRun(
         _overload(seed), paced(load), shedder, TRAIN, truth, stated=costs, models=models, pane=Pane(load.pane)
     )
-    return _over(load, run)
 
 
 def _over(load: Load, run: VirtualRun) -> VirtualReplay:

@@ -191,7 +191,7 @@ class ResultService:
                 continue
             numbers = chain.operator.statistics()
             if news:
-                done, told = _done(chain, told, numbers["nanoseconds"], Told(clock_ns=clock, busy_ns=busy))
+                done, told = _done(chain, told, numbers["nanoseconds"], clock, busy)
             elif chain.writing:
                 done = Done(told.position)
             else:
@@ -217,28 +217,24 @@ class ResultService:
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 
 
-def _done(chain: ResultChain, told: Told, matching: Mapping[str, int], now: Told) -> tuple[Done, Told]:
-    """What was done since `told`, and what is then told. `now`: the clocks. `matching`: ns by query so far, without the
-    writing of results."""
+def _done(
+    chain: ResultChain, told: Told, matching: Mapping[str, int], clock_ns: int, busy_ns: int
+) -> tuple[Done, Told]:
+    """What was done since `told`, and what is then told. `matching`: ns by query so far, without the writing of
+    results."""
     tally, writing = chain.tally, chain.tally.drain_writing()
-    processing, elapsed = tally.processing_ns - told.processing_ns + sum(writing.values()), now.clock_ns - told.clock_ns
+    processing, elapsed = tally.processing_ns - told.processing_ns + sum(writing.values()), clock_ns - told.clock_ns
     done = Done(
         chain.next_seq,
         tally.events - told.events,
         processing,
         {query: spent + writing.get(query, 0) for query, spent in grown(matching, told.nanoseconds).items()},
         elapsed,
-        now.busy_ns - told.busy_ns - processing,
+        busy_ns - told.busy_ns - processing,
         tally.slowest_commit_ms,
     )
     tally.slowest_commit_ms = 0.0
-    return done, replace(
-        now,
-        position=chain.next_seq,
-        events=tally.events,
-        processing_ns=tally.processing_ns,
-        nanoseconds=matching,
-    )
+    return done, Told(chain.next_seq, tally.events, tally.processing_ns, matching, clock_ns=clock_ns, busy_ns=busy_ns)
 
 
 def _load_ms(settings: Settings) -> int:

@@ -78,7 +78,7 @@ class Detector:
         self, service: str, load: Mapping[str, Any], position: int, milliseconds: float, events: int
     ) -> Mapping[str, float]:
         pace = self._paces.setdefault(service, Pace())
-        alive = sum(self.partial_matches.get(service, {}).values())
+        alive = self.alive_of(service)
         corrects = self.model is not None and self.model.processing is not None
         seen = pace.measured(position, milliseconds, events, alive, corrects=corrects)
         self._foresight.setdefault(service, Foresight()).reported(position, alive, milliseconds)

@@ -157,13 +157,13 @@ class Shedding:
         costs, pace = self._costs.get(reader, {}), self.detector.pace(reader)
         alive = self.detector.alive_of(reader)
         gone = self._gone(alive, done, position) if reader == READER else 0
-        known, within = alive - gone, round(alive * _share(costs, self._droppable_of(queries)))
+        known = alive - gone
         return replace(
             at,
             queueing=at.queueing + min(pace.commit, _MOST_COMMIT * self.settings.bound),
             flying=pace.flying(done),
             alive=known,
-            droppable=max(0, within - gone) if reader == READER else 0,
+            droppable=max(0, self._within(queries) - gone) if reader == READER else 0,
             met=self.detector.expected(reader, known) if reader == READER and position > done else float(known),
             reach=_share(costs, queries.by_events),
         )
@@ -190,7 +190,7 @@ class Shedding:
 
     def _raised(self, reader: str, queries: Queries, share: float) -> float:
         """The share of the time that dropping events may save where this one is to be saved, and no more be lost."""
-        names = [name for name in queries.by_events if name in self._costs[reader]]
+        names = self._of(reader, queries.by_events)
         models = [self.events.models.get(name) for name in names]
         if any(model is None or model.matches < ENOUGH for model in models):
             return share
@@ -212,8 +212,17 @@ class Shedding:
 
     def _droppable_of(self, queries: Queries) -> list[str]:
         """Queries of the matcher whose partial matches may go, and of which some are alive."""
-        alive, costs = self.detector.partial_matches.get(READER, {}), self._costs.get(READER, {})
-        return [name for name in queries.by_partial if name in costs and alive.get(name, 0) > 0]
+        alive = self.detector.partial_matches.get(READER, {})
+        return [name for name in self._of(READER, queries.by_partial) if alive.get(name, 0) > 0]
+
+    def _within(self, queries: Queries) -> int:
+        """Partial matches of the mean cost that take as long as all that may go."""
+        costs = self._costs.get(READER, {})
+        return round(self.detector.alive_of(READER) * _share(costs, self._droppable_of(queries)))
+
+    def _of(self, reader: str, names: Sequence[str]) -> list[str]:
+        """Those that a reader has told of."""
+        return [name for name in names if name in self._costs.get(reader, {})]
 
     def _gone(self, alive: int, done: int, position: int) -> int:
         """Of the partial matches that were alive at `done`, those that orders behind it, in flight, let go, less those
@@ -274,8 +283,7 @@ class Shedding:
         alive = self.detector.partial_matches.get(READER, {})
         names = self._droppable_of(queries)
         whole = sum(alive[name] for name in names)
-        within = round(self.detector.alive_of(READER) * _share(self._costs[READER], names))
-        keep = keep * whole // within
+        keep = keep * whole // self._within(queries)
         worths = {name: self._worths.of(name, queries.traits[name].by) for name in names}
         orders = []
         for by in ("utility", "random"):
@@ -302,8 +310,7 @@ class Shedding:
                 queries.ratios.get(name, _AS_PROMISED)[0],
                 queries.traits[name].errors,
             )
-            for name in queries.by_events
-            if name in self._costs[reader]
+            for name in self._of(reader, queries.by_events)
         }
 
     def _shed(self, block: Block, decisions: Mapping[str, Decision], queries: Queries, queueing: float) -> Shed:
