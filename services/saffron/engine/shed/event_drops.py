@@ -37,6 +37,8 @@ CHOICE = ("gspice-h", "gspice-forest", "gspice-tree", "espice")
 """What auto chooses from; of equals the first."""
 EVENTS_A_MATCH = 3.0
 """Where neither a model says what a drop loses."""
+_BEFORE = 16.0
+"""Matches: they clump, so that so many are few."""
 
 Marks = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -117,14 +119,18 @@ class EventDrops:
 
         By a threshold on features it is measured on this block, which is not like all that the threshold was learned
         from: where its events are worth more, fewer go. By kind or position it follows from the model's promise L:
-        1 - (1 - L)^(1 / length). If auto chose the position, L is the least of several promises and so biased low,
-        while contributions ignore the position and are biased high: the mean of both.
+        1 - (1 - L)^(1 / length). If auto chose the position, L is the least of several promises and so biased low, the
+        more the fewer matches it was learned from: it is seen with `_BEFORE` matches that the events' contributions
+        foretell, which ignore the position and are biased high.
         """
         shedding = self._of(query, by, share)
         if shedding is not None and shedding.shedder not in (BY_POSITION, *BY_KIND):
             return self._contributed_by(query, marks)
         promised = float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
-        return (promised + self._contributed_by(query, marks)) / 2 if shedding is not None and by == AUTO else promised
+        if shedding is None or by != AUTO:
+            return promised
+        beside = _BEFORE / (_BEFORE + shedding.model.matches)
+        return promised + beside * (self._contributed_by(query, marks) - promised)
 
     def _contributed_by(self, query: str, marks: Marks) -> float:
         """The part of what the block contributes that these events do."""

@@ -98,16 +98,19 @@ def test_of_what_matches_need_that_goes_which_lies_below_a_threshold() -> None:
     assert drops.parts("q", "gspice-h", 0.8, gone, 2.0) == pytest.approx((first + second) / 2, abs=0.02)
 
 
-def test_what_auto_drops_by_position_is_told_by_the_promise_and_by_what_it_contributes() -> None:
+@pytest.mark.parametrize(("matches", "beside"), [(0.0, 1.0), (16.0, 0.5), (1e6, 0.0)])
+def test_what_auto_drops_by_position_is_told_by_the_promise_the_more_it_was_learned_from(
+    matches: float, beside: float
+) -> None:
     columns = stream()
     drops = EventDrops(3)
     whole = model(columns)
-    drops.use({"q": replace(whole, curves={"espice": whole.curves["gspice-h"]})})
+    drops.use({"q": replace(whole, curves={"espice": whole.curves["gspice-h"]}, matches=matches)})
     drops.apply(columns)
     gone = np.arange(len(columns)) % 4 == 0
     promised = 1 - (1 - drops.lost("q", "espice", 0.8)) ** 0.5
     assert drops.parts("q", "espice", 0.8, gone, 2.0) == pytest.approx(promised)
-    assert drops.parts("q", "auto", 0.8, gone, 2.0) == pytest.approx((0.25 + promised) / 2, abs=0.02)
+    assert drops.parts("q", "auto", 0.8, gone, 2.0) == pytest.approx(promised + beside * (0.25 - promised), abs=0.02)
 
 
 def test_a_block_of_events_that_all_are_needed_loses_what_goes_of_them() -> None:
