@@ -78,12 +78,12 @@ class Decider:
     mean: float | None = None
 
     def decide(
-        self, at: Situation, speed: Speed, *, events: bool, partial: bool, split: OfShare, harmless: OfShare
+        self, at: Situation, speed: Speed, *, events: bool, partial: bool, split: OfShare, lossless: OfShare
     ) -> Decision:
         """What to drop of one block, so that it fits its budget, and the backlog is gone within an interval.
 
         `events`, `partial`: what may be dropped. `split`: share of the time to be saved -> the part of it (0 to 1) that
-        dropping events saves, where both may be dropped; partial matches save the rest. `harmless`: share of the time
+        dropping events saves, where both may be dropped; partial matches save the rest. `lossless`: share of the time
         -> the greatest one that dropping events saves while it loses no more.
 
         The plan for an interval says which share of the time must be saved. A late block may need more, which is
@@ -110,7 +110,7 @@ class Decider:
         wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
         share = min(at.reach, wanted * split(planned) if partial and planned > 0 else wanted)
         if share > 0 or (events and latency > threshold / 2):
-            share = harmless(share)
+            share = lossless(share)
         keep = self._keep(at, speed, share, budget) if partial else None
         if events:
             alive = at.met if keep is None else at.alive - at.droppable + keep

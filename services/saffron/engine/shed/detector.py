@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.model import LatencyModel
-from saffron.engine.shed.foresight import Foresight
+from saffron.engine.shed.forecast import Forecast
 from saffron.engine.shed.pace import Pace
 from saffron.engine.shed.speed import Speed
 from saffron.engine.shed.taken import Taken
@@ -44,7 +44,7 @@ class Detector:
     model: LatencyModel | None = None
     _taken: Taken = field(default_factory=Taken)
     _paces: dict[str, Pace] = field(default_factory=dict)
-    _foresight: dict[str, Foresight] = field(default_factory=dict)
+    _forecasts: dict[str, Forecast] = field(default_factory=dict)
     _works: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _heard: dict[str, int] = field(default_factory=dict)
 
@@ -81,7 +81,7 @@ class Detector:
         alive = self.alive_of(service)
         corrects = self.model is not None and self.model.processing is not None
         seen = pace.measured(position, milliseconds, events, alive, corrects=corrects)
-        self._foresight.setdefault(service, Foresight()).reported(position, alive, milliseconds)
+        self._forecasts.setdefault(service, Forecast()).reported(position, alive, milliseconds)
         elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
         if type(elapsed) is int and type(other) is int:
             commit = load.get("commit_ms", 0.0)
@@ -105,11 +105,11 @@ class Detector:
 
     def behind_others(self, service: str, next_seq: int, known: int) -> None:
         """A block goes out while others are in flight, and so many partial matches of a reader are known of."""
-        self._foresight.setdefault(service, Foresight()).forwarded(next_seq, known)
+        self._forecasts.setdefault(service, Forecast()).forwarded(next_seq, known)
 
     def expected(self, service: str, known: int) -> float:
         """How many partial matches of a reader a block will meet behind those in flight."""
-        return self._foresight.get(service, Foresight()).expected(known)
+        return self._forecasts.get(service, Forecast()).expected(known)
 
     def flying(self, beyond: int) -> float:
         """ms of work that was forwarded, behind this position, and is not known to be done."""

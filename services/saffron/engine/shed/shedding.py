@@ -19,12 +19,12 @@ from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
 from saffron.engine.shed.detector import READER, Detector
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
-from saffron.engine.shed.harmless import ENOUGH, Harmless
-from saffron.engine.shed.means import Droppable, Means
+from saffron.engine.shed.lossless import ENOUGH, LosslessShares
 from saffron.engine.shed.outage import DROP, KEEP, Outage
-from saffron.engine.shed.partial import Worths
 from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.splits import Droppable, Splits
 from saffron.engine.shed.traits import Traits
+from saffron.engine.shed.utility_tables import UtilityTables
 from saffron.language.shedding import NONE
 
 Bits = NDArray[np.uint64]
@@ -93,8 +93,8 @@ class _Plan:
     """What is kept of one reader's decisions."""
 
     decider: Decider
-    means: Means = field(default_factory=Means)
-    harmless: Harmless = field(default_factory=Harmless)
+    splits: Splits = field(default_factory=Splits)
+    lossless: LosslessShares = field(default_factory=LosslessShares)
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Shedding:
 
     def __post_init__(self) -> None:
         self._outage = Outage(self.settings)
-        self._worths = Worths(self.settings.seed)
+        self._tables = UtilityTables(self.settings.seed)
         self._plans: dict[str, _Plan] = {}
         self._by: tuple[object, ...] = ()
         self._costs: Mapping[str, Mapping[str, float]] = {}
@@ -175,7 +175,7 @@ class Shedding:
             events=at.reach > 0,
             partial=at.droppable > 0,
             split=lambda share: self._split(queries, share),
-            harmless=lambda share: self._raised(reader, queries, share),
+            lossless=lambda share: self._raised(reader, queries, share),
         )
 
     def _plan_of(self, reader: str) -> _Plan:
@@ -185,8 +185,8 @@ class Shedding:
         """Where both may go: the part of what is to be saved that dropping events saves best."""
         self._use(queries)
         share = max(_LEAST_SHARE, share)
-        means = self._plan_of(READER).means
-        return means.split(share, lambda: (self._candidates(READER, queries), self._droppable(queries)))
+        splits = self._plan_of(READER).splits
+        return splits.split(share, lambda: (self._candidates(READER, queries), self._droppable(queries)))
 
     def _raised(self, reader: str, queries: Queries, share: float) -> float:
         """The share of the time that dropping events may save where this one is to be saved, and no more be lost."""
@@ -196,13 +196,13 @@ class Shedding:
             return share
         self._use(queries)
         reach = _share(self._costs[reader], names)
-        known = self._plan_of(reader).harmless
+        known = self._plan_of(reader).lossless
         return reach * known.share(min(1.0, share / reach), lambda: self._candidates(reader, queries))
 
     def _droppable(self, queries: Queries) -> dict[str, Droppable]:
         return {
             name: Droppable(
-                self._worths.curve(name, queries.traits[name].by),
+                self._tables.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
                 self._costs[READER][name],
                 queries.ratios.get(name, _AS_PROMISED)[1],
@@ -247,7 +247,7 @@ class Shedding:
         self.detector.forwarded(block.next_seq, at.events, met, seen)
 
     def _use(self, queries: Queries) -> None:
-        self._worths.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
+        self._tables.use(queries.models, {name: self._weight(name, queries) for name in queries.traits})
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
         events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
         costs = [round(_COARSE * cost) for own in self._costs.values() for cost in own.values()]
@@ -255,8 +255,8 @@ class Shedding:
         if known != self._by:
             self._by = known
             for plan in self._plans.values():
-                plan.means.forget()
-                plan.harmless.forget()
+                plan.splits.forget()
+                plan.lossless.forget()
 
     def _costs_of(self, queries: Queries) -> dict[str, dict[str, float]]:
         """By reader and query in force: the share of the reader's time. While none has told, all alike are one's."""
@@ -284,10 +284,10 @@ class Shedding:
         names = self._droppable_of(queries)
         whole = sum(alive[name] for name in names)
         keep = keep * whole // self._within(queries)
-        worths = {name: self._worths.of(name, queries.traits[name].by) for name in names}
+        tables = {name: self._tables.of(name, queries.traits[name].by) for name in names}
         orders = []
         for by in ("utility", "random"):
-            group = {name: one for name, one in worths.items() if one["by"] == by}
+            group = {name: one for name, one in tables.items() if one["by"] == by}
             if group:
                 share = sum(alive[name] for name in group) / whole
                 exempt = {

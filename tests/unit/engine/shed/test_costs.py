@@ -12,11 +12,11 @@ from saffron.engine.shed.allocation import Candidate
 from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.loss_curve import SHARES, LossCurve
-from saffron.engine.shed.means import Droppable, best_split
 from saffron.engine.shed.pace import Pace
 from saffron.engine.shed.partial_curve import PartialCurve
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
+from saffron.engine.shed.splits import Droppable, best_split
 from saffron.engine.shed.traits import Traits
 
 DEAR_NS, CHEAP_NS = 90_000, 10_000

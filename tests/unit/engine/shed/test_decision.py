@@ -31,7 +31,7 @@ def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() ->
         asked.append(share)
         return 1.0 if share < 0.8 else 0.0
 
-    decided = Decider(Overload(BOUND)).decide(AT, SPEED, events=True, partial=True, split=split, harmless=same)
+    decided = Decider(Overload(BOUND)).decide(AT, SPEED, events=True, partial=True, split=split, lossless=same)
     (planned,) = asked
     assert planned < 0.8 < decided.share, "most of the block goes for the sake of this block alone"
     assert decided.keep is None, "partial matches would be lost to the rest of their windows"
@@ -40,7 +40,7 @@ def test_what_one_block_must_save_beyond_the_plan_is_divided_as_the_plan_is() ->
 @pytest.mark.parametrize("part", [0.0, 0.5])
 def test_partial_matches_save_what_events_are_not_to(part: float) -> None:
     decider = Decider(Overload(BOUND))
-    decided = decider.decide(AT, SPEED, events=True, partial=True, split=lambda share: part, harmless=same)
+    decided = decider.decide(AT, SPEED, events=True, partial=True, split=lambda share: part, lossless=same)
     assert decided.keep is not None
     assert decided.keep < AT.droppable
     left = AT.events * (1 - decided.share) * SPEED.processing(float(decided.keep))
@@ -52,6 +52,6 @@ def test_events_that_are_worth_nothing_go_once_there_is_a_queue(queueing: float,
     """Above half of the latency at which others begin to go, that is 400 ms."""
     at = replace(AT, queueing=queueing, events=10, waiting=2 * queueing)
     decided = Decider(Overload(BOUND)).decide(
-        at, SPEED, events=True, partial=True, split=lambda share: 0.1, harmless=lambda share: max(share, 0.9)
+        at, SPEED, events=True, partial=True, split=lambda share: 0.1, lossless=lambda share: max(share, 0.9)
     )
     assert decided == Decision(share), "and partial matches stay where that is enough"

@@ -34,7 +34,7 @@ class Droppable:
 
 
 @dataclass
-class Means:
+class Splits:
     """Divides what is to be saved between dropping events and dropping partial matches, at the fewest errors.
 
     A split is the part (0 to 1) of the saving that dropped events bring: 0 is partial matches only, 1 events only. Each

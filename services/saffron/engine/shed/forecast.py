@@ -24,7 +24,7 @@ follow them at all (covariance 0), it is 1/2 where their variance is `_TRUST` me
 
 
 @dataclass
-class Foresight:
+class Forecast:
     """Fading sums over pairs of what was known, and what came."""
 
     _ahead: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))

@@ -12,7 +12,7 @@ from saffron.engine.models.latency import LatencyFunction
 from saffron.engine.models.model import LatencyModel
 from saffron.engine.shed.detector import Detector
 from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.foresight import Foresight
+from saffron.engine.shed.forecast import Forecast
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
 from saffron.engine.shed.traits import Traits
@@ -26,30 +26,30 @@ TOOTH = 50
 
 
 def test_what_was_reported_is_believed_until_something_came_of_it() -> None:
-    foresight = Foresight()
-    assert foresight.expected(7) == 7
-    foresight.forwarded(100, 7)
-    foresight.reported(50, 3, 10.0)
-    assert foresight.expected(7) == 7
+    forecast = Forecast()
+    assert forecast.expected(7) == 7
+    forecast.forwarded(100, 7)
+    forecast.reported(50, 3, 10.0)
+    assert forecast.expected(7) == 7
 
 
 def test_of_partial_matches_that_come_and_go_the_mean_is_expected_and_little_of_what_is_known() -> None:
-    foresight, random = Foresight(), np.random.default_rng(0)
+    forecast, random = Forecast(), np.random.default_rng(0)
     for seq, (known, came) in enumerate(random.integers(0, 60, (400, 2)).tolist(), 1):
-        foresight.forwarded(seq, known)
-        foresight.reported(seq, came, 20.0)
-    assert 15 < foresight.expected(0) < 30
-    assert 30 < foresight.expected(60) < 45
+        forecast.forwarded(seq, known)
+        forecast.reported(seq, came, 20.0)
+    assert 15 < forecast.expected(0) < 30
+    assert 30 < forecast.expected(60) < 45
 
 
 @pytest.mark.parametrize("swing", [2.0, 400.0])
 def test_partial_matches_that_stay_are_expected_as_they_are(swing: float) -> None:
-    foresight = Foresight()
+    forecast = Forecast()
     for seq in range(1, 400):
         alive = round(1000 + swing * np.sin(seq / 30))
-        foresight.forwarded(seq, alive)
-        foresight.reported(seq, alive, 20.0)
-    assert foresight.expected(1300) == pytest.approx(1300, rel=0.05)
+        forecast.forwarded(seq, alive)
+        forecast.reported(seq, alive, 20.0)
+    assert forecast.expected(1300) == pytest.approx(1300, rel=0.05)
 
 
 class Pipeline:

@@ -19,7 +19,7 @@ _BY_TIME = {"pspice": True, "auto": True, "pspice--": False}
 
 
 @dataclass
-class Worths:
+class UtilityTables:
     """What orders say, kept as long as models and weights stay the same: tables are large."""
 
     seed: int

@@ -25,7 +25,7 @@ _STEPS = len(SHARES) - 1
 
 
 @dataclass
-class Harmless:
+class LosslessShares:
     """The greatest share at which no more is lost than at a given one, by steps of 1/64."""
 
     _known: dict[int, float] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Harmless:
         """Not below `share`; `queries`, those that may lose events, are asked for where it is not known yet."""
         place = floor(share * _STEPS)
         if place not in self._known:
-            self._known[place] = harmless(place / _STEPS, queries())
+            self._known[place] = lossless(place / _STEPS, queries())
         return max(share, self._known[place])
 
 
-def harmless(share: float, queries: Mapping[str, Candidate]) -> float:
+def lossless(share: float, queries: Mapping[str, Candidate]) -> float:
     """The greatest of `SHARES` at which no more than `LOST` is lost beyond what is at this one."""
 
     def lost(one: float) -> float:
