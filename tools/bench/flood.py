@@ -8,14 +8,12 @@ as fast. A row tells of the results whose last event came in half a second.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
-import zstandard
-from _stock import QUERY, QUOTES
+from _stock import QUERY, ndjson
 from _system import system
 from _table import arguments, median, report
 from numpy.typing import NDArray
@@ -50,9 +48,9 @@ def measured(rate: int, seconds: int, minutes: int) -> tuple[NDArray[np.int64], 
 def _cut(folder: Path, events: int) -> tuple[Path, Path]:
     """The first quotes in a file of their own, and so many behind them in another."""
     lead, rest = folder / "lead.ndjson", folder / "rest.ndjson"
-    with zstandard.open(QUOTES, "rt") as lines:
-        for path, count in ((lead, WARM_EVENTS), (rest, events)):
-            path.write_text("".join(islice(lines, count)), "utf-8")
+    lines = ndjson().splitlines(keepends=True)
+    lead.write_bytes(b"".join(lines[:WARM_EVENTS]))
+    rest.write_bytes(b"".join(lines[WARM_EVENTS : WARM_EVENTS + events]))
     return lead, rest
 
 

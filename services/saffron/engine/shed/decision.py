@@ -30,23 +30,23 @@ _MOST_BUFFER = 0.5
 
 @dataclass(frozen=True)
 class Situation:
-    """A block as it is taken. Times in ms.
+    """A block as it is taken, and as one reader will meet it. Times in ms.
 
-    `queueing`: l_q of its oldest event, and what its results will wait for their commit. `flying`: work forwarded and
-    not yet done. `events`: its own. `rate`: events a ms that come. `waiting`: events that wait, its own included.
+    `queueing`: l_q of its oldest event, and what its results will wait for their commit. `events`: its own. `rate`:
+    events a ms that come. `waiting`: events that wait, its own included. `flying`: work forwarded and not yet done.
     `alive`: n. `droppable`: the part of n whose time is saved where all partial matches go that may. `met`: how many
     partial matches its events are expected to meet, which is n where nothing is in flight. `reach`: the share of the
     time that is saved where all events go that may: other queries keep theirs.
     """
 
     queueing: float
-    flying: float
     events: int
     rate: float
     waiting: float
-    alive: int
-    droppable: int
-    met: float
+    flying: float = 0.0
+    alive: int = 0
+    droppable: int = 0
+    met: float = 0.0
     reach: float = 1.0
 
 

@@ -128,16 +128,7 @@ class Shedding:
         self.arrivals.taken(count)
         self._costs = self._costs_of(queries)
         done = block.first_seq - in_flight
-        at = Situation(
-            queueing=queueing,
-            flying=0.0,
-            events=count,
-            rate=self.arrivals.rate(now),
-            waiting=waiting,
-            alive=0,
-            droppable=0,
-            met=0.0,
-        )
+        at = Situation(queueing, events=count, rate=self.arrivals.rate(now), waiting=waiting)
         state = self._outage.taken(now, queueing) if count else KEEP
         here = self._met(READER, at, block.first_seq, done, queries)
         decisions: dict[str, Decision] = {}
