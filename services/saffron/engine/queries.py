@@ -183,7 +183,7 @@ class QueryOperator(ABC, Generic[S, R]):
         if body.get("schema") is not None:
             self._schema = schema_from_record(body["schema"])
         for record in body.get("queries", ()):
-            self._add({**record, "from": "now"})
+            self._add({**record, "version": record.get("added", record["version"]), "from": "now"})
         self._bind_waiting(None, position)
 
     def _add(self, record: Mapping[str, Any]) -> S:

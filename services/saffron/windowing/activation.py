@@ -113,7 +113,7 @@ class Activation:
 
     def _report(self, names: Iterable[str]) -> None:
         for name in names:
-            version = self._view.queries[name]
+            version = self._view.changed[name]
             self._say(name, version, "paused" if name in self._view.paused else "active", None, None)
 
     def _missing(self, wanted: Wanted) -> str | None:
@@ -121,7 +121,7 @@ class Activation:
         body = wanted.body
         if not body or not isinstance(body.get("text"), str):
             return None
-        if body.get("version") == self._view.queries.get(wanted.name):
+        if body.get("version") == self._view.changed.get(wanted.name):
             return None
         try:
             plan = self._operator.plan(wanted.name, body["text"], None)

@@ -44,12 +44,16 @@ class Credits:
     def in_flight(self, now_ms: int) -> int:
         """Events forwarded and not yet applied by the slowest reader that is waited for.
 
-        When none is (nobody has queries, is alive, or has spoken yet), counted from the furthest known position.
+        When none is, counted from the furthest of those that had queries when they fell silent: the queue stays in
+        front of them. Where none had any, from the furthest of all.
         """
-        waited_for = [reader.applied for reader in self._readers.values() if self._rules(reader, now_ms)]
-        furthest = max((reader.applied for reader in self._readers.values()), default=self._start)
-        base = min(waited_for) if waited_for else max(furthest, self._start)
-        return max(0, self._forwarded - base)
+        readers = self._readers.values()
+        waited_for = [reader.applied for reader in readers if self._rules(reader, now_ms)]
+        if waited_for:
+            return max(0, self._forwarded - min(waited_for))
+        with_queries = [reader.applied for reader in readers if reader.active]
+        known = with_queries or [reader.applied for reader in readers]
+        return max(0, self._forwarded - max((*known, self._start)))
 
     def admits(self, events: int, now_ms: int) -> bool:
         """Whether a block of `events` events may go now; one larger than the whole window goes when nothing flies."""

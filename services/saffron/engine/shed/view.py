@@ -14,7 +14,8 @@ from saffron.engine.shed.traits import Traits, traits_of
 
 @dataclass
 class View:
-    """`queries`: name -> version; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
+    """`queries`: name -> the version by which it was added; `changed`: name -> that of its last change, such as a pause;
+    `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
     `since`: name -> the position from which a version holds that came into force here; it is not in checkpoints.
 
@@ -23,6 +24,7 @@ class View:
     """
 
     queries: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
     paused: set[str] = field(default_factory=set)
     models: dict[str, Version] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class View:
 
     def _query(self, body: Mapping[str, Any], position: int) -> None:
         name, operation = str(body["name"]), body["op"]
+        self.changed[name] = int(body["version"])
         if operation == "add":
             self.queries[name] = int(body["version"])
             self.since[name] = position
@@ -75,6 +78,7 @@ class View:
             self.paused.discard(name)
         elif operation == "remove":
             self.queries.pop(name, None)
+            self.changed.pop(name, None)
             self.slots.pop(name, None)
             self.traits.pop(name, None)
             self.texts.pop(name, None)
@@ -90,7 +94,8 @@ class View:
         """A checkpoint says all that is in force; it replaces what was known, except what it does not speak of."""
         queries = body.get("queries", ())
         entries = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
-        self.queries = {str(entry["name"]): int(entry["version"]) for entry in entries}
+        self.queries = {str(entry["name"]): int(entry.get("added", entry["version"])) for entry in entries}
+        self.changed = {str(entry["name"]): int(entry["version"]) for entry in entries}
         self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
         self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)}
         self.traits = {str(entry["name"]): traits_of(entry) for entry in entries}

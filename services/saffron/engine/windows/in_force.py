@@ -17,8 +17,8 @@ Openings = list[tuple[int, int]]
 class InForce:
     """A fold over the own output.
 
-    `schema`: record of the schema or None. `queries`: name -> {"name", "version", "text", "slot", "from", "shed",
-    "since", "paused"}. `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they
+    `schema`: record of the schema or None. `queries`: name -> {"name", "version", "added", "text", "slot", "from",
+    "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is. `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they
     are known (texts are bound elsewhere).
     """
 
@@ -87,6 +87,7 @@ class InForce:
             self.queries[name] = {
                 "name": name,
                 "version": body["version"],
+                "added": body["version"],
                 "text": body["text"],
                 "slot": body["slot"],
                 "from": body["from"],

@@ -46,6 +46,16 @@ def test_with_no_reader_alive_the_queue_stays_in_front() -> None:
     assert book.in_flight(5000) == 50
 
 
+def test_a_reader_without_queries_does_not_stand_for_one_that_has_fallen_silent() -> None:
+    book = Credits(100, patience_ms=1000)
+    book.applied("matcher", 0, active=True, now_ms=0)
+    book.forwarded(100)
+    book.applied("greta", 100, active=False, now_ms=4900)
+    assert not book.admits(1, 5000), "its backlog would wait behind the shedder, out of reach"
+    book.applied("matcher", 90, active=False, now_ms=5000)
+    assert book.in_flight(9000) == 0, "it has none any more"
+
+
 def test_a_reader_that_came_back_from_its_snapshot_counts_from_there() -> None:
     book = Credits(100)
     book.forwarded(100)

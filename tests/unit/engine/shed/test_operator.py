@@ -14,6 +14,7 @@ from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.trainer import TransitionCounts, train_transitions
 from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.settings import Overload
+from saffron.engine.windows.in_force import InForce
 from saffron.errors import InputError
 from saffron.runtime.topics import schema_folder
 from tests.unit.engine.shed.blocks import (
@@ -84,6 +85,22 @@ def test_an_order_carries_the_utility_of_the_model_in_force() -> None:
     assert keep["utility"] == model.completion.tolist()
     assert (keep["bin"], keep["per_ms"]) == (model.bin_size, 0.0)
     assert dict(shedder.statistics())["models"] == {"q": [1, 4]}
+
+
+def test_a_query_that_was_paused_keeps_its_models_behind_the_next_checkpoint() -> None:
+    """Pausing and resuming give it new versions; its models stay those of the version by which it was added."""
+    shedder, first = with_query()
+    in_force = InForce()
+    in_force.apply(first)
+    switched = block(5, 3, 6, query(5, "pause", "q", 2), query(6, "resume", "q", 3))
+    in_force.apply(switched)
+    shedder.apply(switched, now_ms=0)
+    shedder.apply(block(8, 3, 11, Control(8, "checkpoint", in_force.checkpoint())), now_ms=0)
+    model = transition_model("q", (1, 4))
+    assert offer(shedder, model) is None
+    shedder.order("q", 3)
+    passed = shedder.apply(block(11, 3, 15), now_ms=0)
+    assert body(passed, "keep")["utility"] == model.completion.tolist()
 
 
 def test_an_order_for_nobody_or_below_zero_is_refused() -> None:

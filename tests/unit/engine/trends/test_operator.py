@@ -212,7 +212,16 @@ def test_a_checkpoint_starts_a_fresh_operator() -> None:
     record = schema_control().body["schema"]
     opening = "RETURN COUNT(*) PATTERN A+ WITHIN 10 ms OPEN ON B"
     queries = [
-        {"name": "q", "version": 4, "text": COUNT_A, "slot": 0, "from": "earliest", "since": 2, "paused": False},
+        {
+            "name": "q",
+            "version": 4,
+            "added": 2,
+            "text": COUNT_A,
+            "slot": 0,
+            "from": "earliest",
+            "since": 2,
+            "paused": False,
+        },
         {"name": "p", "version": 1, "text": COUNT_A, "slot": 1, "from": "now", "since": 2, "paused": True},
         {"name": "o", "version": 1, "text": opening, "slot": 2, "from": "now", "since": 2, "paused": False},
     ]
@@ -222,7 +231,7 @@ def test_a_checkpoint_starts_a_fresh_operator() -> None:
     block = block_of(a_stream(14), 12, 14, watermark=14, controls=(Control(12, "checkpoint", body),))
     assert windows(operator.apply(block)) == [("o", 3, 1), ("o", 4, 3)]
     assert {name: (s.version, s.state) for name, s in operator.statuses().items()} == {
-        "q": (4, "active"),
+        "q": (2, "active"),
         "p": (1, "paused"),
         "o": (1, "active"),
     }

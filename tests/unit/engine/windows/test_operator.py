@@ -316,7 +316,8 @@ def test_a_checkpoint_holds_what_is_in_force() -> None:
     assert checkpoint.body["windows"] == {"q": [[2, 14], [3, 16]]}  # those of 5 and 6 are closed
     queries = {query["name"]: query for query in checkpoint.body["queries"]}
     assert queries["q"] == {
-        "name": "q", "version": 1, "text": OPENING, "slot": 0, "from": "now", "shed": "auto", "since": 0,
+        "name": "q", "version": 1, "added": 1, "text": OPENING, "slot": 0, "from": "now", "shed": "auto",
+            "since": 0,
         "paused": False,
     }  # fmt: skip
     assert queries["p"]["paused"] is True
