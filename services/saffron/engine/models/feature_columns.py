@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,23 +15,24 @@ Floats = NDArray[np.float64]
 
 
 class KindCodes:
-    """Codes of kinds: the values of each column are numbered, and a table tells the code of their combination."""
+    """Codes of kinds: the values of each column are numbered, and tables walked column by column tell the code of their
+    combination. Of what the first columns have, only what some known kind begins with is told apart, so that tables are
+    no larger than kinds are many, however many columns there are."""
 
     def __init__(self, spec: FeatureSpec) -> None:
         self._columns = spec.kinds
         self._places = [_places(spec, index) for index in range(len(spec.kinds))]
-        self._table = np.full([len(places) + 1 for places in self._places], len(spec.known), dtype=np.int32)
-        for code, values in enumerate(spec.known):
-            self._table[tuple(places.get(value, -1) for places, value in zip(self._places, values, strict=True))] = code
+        self._tables = _tables(spec, self._places)
         self._recent: list[tuple[tuple[str, ...], NDArray[np.int32]] | None] = [None] * len(spec.kinds)
 
     def of(self, columns: Columns) -> NDArray[np.int32]:
         """int32 [n]: the code of each event's kind."""
-        where = []
-        for index, name in enumerate(self._columns):
+        codes: NDArray[np.int32] | None = None
+        for index, (name, table) in enumerate(zip(self._columns, self._tables, strict=True)):
             column = columns.type if name == "type" else _attribute(columns, name)
-            where.append(self._strings(index, column) if column.kind is Kind.STRING else self._numbers(index, column))
-        codes: NDArray[np.int32] = self._table[tuple(where)]
+            where = self._strings(index, column) if column.kind is Kind.STRING else self._numbers(index, column)
+            codes = table.reshape(-1)[where if codes is None else codes * table.shape[1] + where]
+        assert codes is not None, "a specification has a column at least"
         return codes
 
     def _strings(self, index: int, column: Column) -> NDArray[np.int32]:
@@ -89,6 +92,22 @@ def _attribute(columns: Columns, name: str) -> Column:
     if column is None:
         raise FeatureError(f"the stream's events have no attribute {name!r}, which their features are made of")
     return column
+
+
+def _tables(spec: FeatureSpec, places: Sequence[Mapping[Value, int]]) -> list[NDArray[np.int32]]:
+    """For each column what its value makes of what the columns before it had, int32 [beginnings + 1, places + 1]; the
+    last of each: no known kind begins so. What the last column makes is the code of the kind."""
+    tables: list[NDArray[np.int32]] = []
+    before: dict[tuple[Value, ...], int] = {(): 0}
+    for index, own in enumerate(places):
+        begun = dict.fromkeys(values[: index + 1] for values in spec.known)  # in the end the kinds, by their codes
+        number = {values: place for place, values in enumerate(begun)}
+        table = np.full((len(before) + 1, len(own) + 1), len(number), dtype=np.int32)
+        for values, place in number.items():
+            table[before[values[:-1]], own.get(values[-1], -1)] = place
+        tables.append(table)
+        before = number
+    return tables
 
 
 def _places(spec: FeatureSpec, index: int) -> dict[Value, int]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import orjson
 import pytest
 
+from saffron.engine.events.columns import Column
+from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.models.event_conditions import Comparison, Computed
+from saffron.engine.models.feature_columns import KindCodes
 from saffron.engine.models.feature_keys import MOST_KEYS, FeatureKeys, content_keys
 from saffron.engine.models.features import Binned, FeatureError, FeatureSpec, Pane
 from tests.reference import features as twin
@@ -130,3 +134,13 @@ def test_what_is_no_condition_is_not_read(body: Any) -> None:
 def test_events_without_what_features_are_made_of_are_an_error(spec: FeatureSpec, message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         FeatureKeys(spec).apply(as_columns(random_events(random.Random(9), 3)))
+
+
+def test_kinds_of_many_columns_take_no_more_room_than_there_are_kinds() -> None:
+    rng = random.Random(7)
+    values = [tuple(rng.choice((None, 0, 1, 2)) for _ in range(30)) for _ in range(40)]
+    spec = FeatureSpec(kinds=tuple(f"a{i}" for i in range(30)), known=tuple(dict.fromkeys(values[:20])))
+    numbers = np.array([[NULL_INT if one is None else one for one in row] for row in values], dtype=np.int64)
+    attributes = {name: Column(Kind.INT, numbers[:, index]) for index, name in enumerate(spec.kinds)}
+    columns = replace(as_columns(random_events(rng, 40)), attributes=attributes)
+    assert KindCodes(spec).of(columns).tolist() == [*range(20), *[20] * 20]
