@@ -24,6 +24,9 @@ _MOST_OF_BUFFER = 0.4
 """The time that is left of the safety buffer is not spent on one block."""
 _NOTHING_MS = 1e-6
 """Where events are to save all that must be, rounding leaves no part of it to partial matches."""
+_WORTHWHILE = 0.5
+"""Of what a block must save: where all partial matches together save less, they stay if events may go. Hardly any time
+depends on them, and they would be lost to the rest of their windows."""
 _MOST_BUFFER = 0.5
 """Of the bound."""
 
@@ -89,7 +92,8 @@ class Decider:
         The plan for an interval says which share of the time must be saved. A late block may need more, which is
         divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
         to the rest of its window, for the sake of one block. More events than the split says go only if that loses
-        nothing, or if the block does not fit its budget even without the partial matches that may go.
+        nothing, or if the block does not fit its budget even without the partial matches that may go; these stay where
+        all of them would save less than half of what must be.
         """
         settings = self.settings
         each = speed.processing(at.met)
@@ -111,7 +115,7 @@ class Decider:
         share = min(at.reach, wanted * split(planned) if partial and planned > 0 else wanted)
         if share > 0 or (events and latency > threshold / 2):
             share = lossless(share)
-        keep = self._keep(at, speed, share, budget) if partial else None
+        keep = self._keep(at, speed, share, budget, events=events) if partial else None
         if events:
             alive = at.met if keep is None else at.alive - at.droppable + keep
             share = min(at.reach, max(share, _to_fit(at, speed.processing(alive), budget)))
@@ -140,12 +144,14 @@ class Decider:
         span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
         return max(bound - buffer - waited, span * left)
 
-    def _keep(self, at: Situation, speed: Speed, share: float, budget: float) -> int | None:
-        staying = at.events * (1 - share)
-        if staying * speed.processing(at.met) <= budget + _NOTHING_MS:
+    def _keep(self, at: Situation, speed: Speed, share: float, budget: float, *, events: bool) -> int | None:
+        staying, each = at.events * (1 - share), speed.processing(at.met)
+        if staying * each <= budget + _NOTHING_MS:
             return None
-        kept = speed.affordable((budget - speed.shedding(at.alive)) / staying, at.alive)
-        keep = max(0, kept - (at.alive - at.droppable))
+        wanted, others = (budget - speed.shedding(at.alive)) / staying, at.alive - at.droppable
+        if events and each - speed.processing(others) < _WORTHWHILE * (each - wanted):
+            return None
+        keep = max(0, speed.affordable(wanted, at.alive) - others)
         return keep if keep < at.droppable else None
 
 

@@ -55,3 +55,13 @@ def test_events_that_are_worth_nothing_go_once_there_is_a_queue(queueing: float,
         at, SPEED, events=True, partial=True, split=lambda share: 0.1, lossless=lambda share: max(share, 0.9)
     )
     assert decided == Decision(share), "and partial matches stay where that is enough"
+
+
+@pytest.mark.parametrize("slope", [0.0, 1e-3])
+def test_partial_matches_stay_where_hardly_any_time_depends_on_them(slope: float) -> None:
+    flat = Speed(LatencyFunction("linear", 1e6, slope * 1e6, 0.0))
+    decided = Decider(Overload(BOUND)).decide(
+        AT, flat, events=True, partial=True, split=lambda share: 0.5, lossless=same
+    )
+    assert decided.keep is None
+    assert AT.events * (1 - decided.share) * flat.processing(AT.met) < AT.events / AT.rate, "events save it all"
