@@ -217,6 +217,7 @@ class ShedderOperator:
         """The block with what was decided of its events, and their keys."""
         columns, watched = block.columns, self._events.watched()
         if mask is not None:
+            mask = _of_queries_before(mask, block)
             columns = replace(columns, dropped=mask if columns.dropped is None else columns.dropped | mask)
         if watched is None:
             return block if mask is None else replace(block, columns=columns)
@@ -269,3 +270,14 @@ class ShedderOperator:
         if isinstance(model, TransitionModel) and self._view.misfit(model):
             return False
         return self._view.queries.get(model.query) == model.query_version
+
+
+def _of_queries_before(mask: NDArray[np.uint64], block: Block) -> NDArray[np.uint64]:
+    """The mask without what it says of a query that is added within the block: it was decided for those in force at its
+    beginning, of which one may have had the slot."""
+    added = [control for control in block.controls if control.kind == "query" and control.body["op"] == "add"]
+    mask = mask.copy() if added else mask
+    for control in added:
+        if (slot := int(control.body.get("slot", -1))) >= 0:
+            mask[block.columns.seq >= control.position] &= ~np.uint64(1 << slot)
+    return mask

@@ -86,3 +86,12 @@ def test_a_paused_query_is_the_same_one_behind() -> None:
     shedder = operator()
     changed(shedder, 100, query(110, "pause", "q"), query(120, "resume", "q"))
     assert shedder.statistics()["missed"]["q"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("position", [100, 150])
+def test_what_was_decided_for_a_query_does_not_reach_the_one_that_has_its_slot_now(position: int) -> None:
+    shedder = operator()
+    controls = query(position, "remove", "q", 1), query(position, "add", "r", 2)
+    passed = shedder.apply(block(100, 100, 102, *controls), now_ms=20_000, appended_ms=0)
+    assert passed.columns.dropped is not None, "an outage leaves nothing to those in force before"
+    assert passed.columns.seq[passed.columns.dropped != 0].tolist() == list(range(100, position))
