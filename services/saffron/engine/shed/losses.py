@@ -25,12 +25,14 @@ _MOST_RATIO = 8.0
 
 @dataclass
 class Losses:
-    """By query."""
+    """By query. `_results`: matches found, and lost with partial matches, as the reader counts; `_found`: found in all;
+    `_lost_before`: lost as it had counted before it began again."""
 
     _queries: dict[str, EventLosses] = field(default_factory=dict)
     _too_many: dict[str, tuple[float, float]] = field(default_factory=dict)
     _results: dict[str, tuple[float, float]] = field(default_factory=dict)
     _found: dict[str, float] = field(default_factory=dict)
+    _lost_before: dict[str, float] = field(default_factory=dict)
     _measured: dict[str, Measured] = field(default_factory=dict)
     _ratios: dict[str, float] = field(default_factory=dict)
 
@@ -60,7 +62,9 @@ class Losses:
 
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone."""
-        for known in (self._queries, self._too_many, self._results, self._found, self._measured, self._ratios):
+        for known in (
+            self._queries, self._too_many, self._results, self._found, self._lost_before, self._measured, self._ratios
+        ):  # fmt: skip
             known.pop(query, None)
 
     def share(self, query: str) -> float:
@@ -81,8 +85,10 @@ class Losses:
             return
         for query, count in found.items():
             name = str(query)
-            before, _ = self._results.get(name, (0.0, 0.0))
-            self._found[name] = self._found.get(name, 0.0) + (count - before if count >= before else count)
+            before, lost = self._results.get(name, (0.0, 0.0))
+            begins_again = count < before
+            self._found[name] = self._found.get(name, 0.0) + (count if begins_again else count - before)
+            self._lost_before[name] = self._lost_before.get(name, 0.0) + (lost if begins_again else 0.0)
             self._results[name] = float(count), float(loss.get(query, 0.0))
             if name in self._queries and type(position) is int:
                 self._queries[name].heard(position, float(count))
@@ -117,8 +123,9 @@ class Losses:
 
     def _kept(self, query: str) -> float:
         """The share of its matches that dropped partial matches left."""
-        found, loss = self._results.get(query, (0.0, 0.0))
-        return found / (found + loss) if loss > 0 else 1.0
+        _, now = self._results.get(query, (0.0, 0.0))
+        found, lost = self._found.get(query, 0.0), self._lost_before.get(query, 0.0) + now
+        return found / (found + lost) if lost > 0 else 1.0
 
 
 def _steps(ratio: float) -> float:

@@ -14,8 +14,8 @@ from saffron.engine.shed.traits import Traits, traits_of
 
 @dataclass
 class View:
-    """`queries`: name -> the version by which it was added; `changed`: name -> that of its last change, such as a pause;
-    `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
+    """`queries`: name -> the version by which it was added; `changed`: name -> that of its last change, such as a
+    pause; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
     `since`: name -> the position from which a version holds that came into force here; it is not in checkpoints.
 

@@ -18,8 +18,9 @@ class InForce:
     """A fold over the own output.
 
     `schema`: record of the schema or None. `queries`: name -> {"name", "version", "added", "text", "slot", "from",
-    "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is. `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they
-    are known (texts are bound elsewhere).
+    "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is. `open`:
+    name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known (texts are bound
+    elsewhere).
     """
 
     def __init__(self) -> None:

@@ -43,6 +43,14 @@ def test_how_far_small_losses_are_off_cannot_be_told() -> None:
     assert losses.ratios("q")[0] < 2.0
 
 
+def test_what_was_lost_before_a_reader_began_again_stays_lost() -> None:
+    losses = Losses()
+    losses.heard({"found": {"q": 1000}, "loss": {"q": 500.0}, "position": 10})
+    losses.heard({"found": {"q": 200}, "loss": {"q": 100.0}, "position": 20})
+    assert losses.missed("q") == pytest.approx(1 / 3)
+    assert losses.expected("q").lost == pytest.approx(600, rel=0.01)
+
+
 def false_beside(promised: float, told: dict[str, float]) -> float:
     """The share of 900 that were found that is none, where so many are promised for each true one."""
     losses = Losses()

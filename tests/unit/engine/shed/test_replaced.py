@@ -78,7 +78,15 @@ def test_names_that_are_gone_leave_nothing() -> None:
         shedder.observe(load(position + 200, 5, 1.0, name))
         position += 200
     losses = shedder._losses
-    held = (losses._queries, losses._too_many, losses._results, losses._found, losses._measured, losses._ratios)
+    held = (
+        losses._queries,
+        losses._too_many,
+        losses._results,
+        losses._found,
+        losses._lost_before,
+        losses._measured,
+        losses._ratios,
+    )
     assert not any((*held, shedder._detector._taken._by_query, shedder._shed._counts, shedder._view.since))
 
 
