@@ -112,7 +112,7 @@ class ShedderHop:
         """A load message of a reader of this chain. It has active queries if it counts partial matches of any."""
         active = bool(load["partial_matches"])
         self.credits.applied(load["service"], int(load["position"]), active=active, now_ms=now_ms)
-        self.operator.observe(load)
+        self.operator.observe(load, now_ms)
 
     def force(self, query: str, keep: object) -> str | None:
         """An order from outside; returns why it was refused, or None."""

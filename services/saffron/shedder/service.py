@@ -137,7 +137,7 @@ class ShedderService:
         """A load report, or an order from outside; anybody may write here, so what makes no sense is passed over."""
         try:
             self._take_advice(orjson.loads(record.value or b""), now_ms)
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             _LOG.warning("load/%d passed over: %r", record.offset, error)
 
     def _take_advice(self, body: Mapping[str, Any], now_ms: int) -> None:

@@ -46,14 +46,13 @@ class Detector:
     _paces: dict[str, Pace] = field(default_factory=dict)
     _forecasts: dict[str, Forecast] = field(default_factory=dict)
     _works: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _heard: dict[str, int] = field(default_factory=dict)
+    _heard: dict[str, float] = field(default_factory=dict)
 
-    def observe(self, load: Mapping[str, Any]) -> None:
-        """A load message (schemas/load.yaml); it is advice, so that one without counts changes nothing."""
+    def observe(self, load: Mapping[str, Any], now_ms: float = 0.0) -> None:
+        """A load message (schemas/load.yaml) is heard; it is advice, so that one without counts changes nothing."""
         counts, by_query = load.get("partial_matches"), load.get("nanoseconds")
-        service, at = str(load.get("service", "")), load.get("at")
-        if type(at) is int:
-            self._heard[service] = at
+        service = str(load.get("service", ""))
+        self._heard[service] = now_ms
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[service] = whole
@@ -63,7 +62,7 @@ class Detector:
         if not works:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
         position, nanoseconds, events = load.get("position"), load.get("processing_ns"), load.get("events")
-        if type(nanoseconds) is not int or type(events) is not int or events <= 0:
+        if type(nanoseconds) is not int or nanoseconds < 0 or type(events) is not int or events <= 0:
             return
         seen: Mapping[str, float] = {}
         if works and type(position) is int:
@@ -72,7 +71,7 @@ class Detector:
             kept = math.exp(-nanoseconds / 1e6 / _MEMORY_MS)
             unknown = 0.0 if seen else float(events)  # a query that is paused sees nothing
             for query, own in by_query.items():
-                self._taken.measured(str(query), float(own), seen.get(str(query), unknown), events, kept)
+                self._taken.measured(str(query), max(0.0, float(own)), seen.get(str(query), unknown), events, kept)
 
     def _measured(
         self, service: str, load: Mapping[str, Any], position: int, milliseconds: float, events: int
@@ -83,7 +82,7 @@ class Detector:
         seen = pace.measured(position, milliseconds, events, alive, corrects=corrects)
         self._forecasts.setdefault(service, Forecast()).reported(position, alive, milliseconds)
         elapsed, other = load.get("elapsed_ns"), load.get("other_ns")
-        if type(elapsed) is int and type(other) is int:
+        if type(elapsed) is int and type(other) is int and min(elapsed, other) >= 0:
             commit = load.get("commit_ms", 0.0)
             late = float(commit) if isinstance(commit, int | float) else 0.0
             pace.lived(elapsed / 1e6, milliseconds, other / 1e6, late)

@@ -38,6 +38,9 @@ _UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0]
 _UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
 """By how much the log-likelihood of other powers must be greater. It is high, since matches come many at once: a few
 dozen of them tell no more than one."""
+_MOST_MARKS = 8_192
+"""Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
+matches were due."""
 _DUE, _LOST = 0, 1
 """Rows of the sums of matches."""
 
@@ -99,6 +102,8 @@ class EventLosses:
         self._marks.append(_Mark(end, whole, gone, last.matches + np.array([[1.0], [lost]]) * due))
         if self._counted is None:
             self._forget(begin)
+        if len(self._marks) > _MOST_MARKS:
+            del self._marks[: _MOST_MARKS // 2]
 
     def heard(self, position: int, count: float) -> None:
         """All events before `position` have been applied, and so many matches found by now."""

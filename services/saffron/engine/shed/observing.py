@@ -82,7 +82,7 @@ class Observing:
         if versions != self._models:
             self._models = versions
             self._adopt([models[name].spec for name, _ in versions])
-        if wanted and wanted != self._chosen_for and len(block.columns):
+        if wanted and wanted != self._chosen_for and len(block.columns) and view.schema is not None:
             missing = SAMPLE_EVENTS - sum(map(len, self._sample))
             self._sample.append(slice_columns(block.columns, 0, min(missing, len(block.columns))))
             if len(block.columns) >= missing:
@@ -112,10 +112,11 @@ class Observing:
     def _found(self, view: View) -> FeatureSpec | None:
         """Features for the queries wanted, None where nothing can be known of them."""
         try:
-            schema = None if view.schema is None else schema_from_record(view.schema)
-            plans = [] if schema is None else [_plan(view.texts[name], schema, name) for name in self._wanted]
+            assert view.schema is not None
+            schema = schema_from_record(view.schema)
+            plans = [_plan(view.texts[name], schema, name) for name in self._wanted]
             asked = [plan for plan in plans if plan is not None]
-            if schema is None or self._pane is None or not asked:
+            if self._pane is None or not asked:
                 return None
             return choose_features(asked, schema, concat_columns(self._sample), pane=self._pane, seed=self._seed)
         except (FeatureError, SaffronError):

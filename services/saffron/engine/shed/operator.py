@@ -128,10 +128,10 @@ class ShedderOperator:
         """Blocks carry the keys of these features from the next one on, for models of events to learn from."""
         self._observing.watch(spec)
 
-    def observe(self, load: Mapping[str, Any]) -> None:
-        """A reader's message on `load` for this chain: advice to the detector."""
+    def observe(self, load: Mapping[str, Any], now_ms: float = 0.0) -> None:
+        """A reader's message on `load` for this chain, heard now: advice to the detector."""
         present = load_of_now(load, self._view)
-        self._detector.observe(present)
+        self._detector.observe(present, now_ms)
         self._losses.heard(present)
 
     def offer(self, key: bytes | None, value: bytes | None, offset: int) -> str | None:

@@ -121,10 +121,10 @@ def test_more_events_go_of_a_query_where_others_lose_none() -> None:
     assert 0.9 * gone(one, 0) == pytest.approx(saved, abs=0.1)
 
 
-def beside(sums: float, service: str = "greta", at: int = 0) -> dict[str, object]:
+def beside(sums: float, service: str = "greta") -> dict[str, object]:
     """A report of another reader, whose query takes so many ns of an event."""
     own = int(10_000 * sums)
-    numbers = {"position": 10_000, "events": 10_000, "processing_ns": own, "nanoseconds": {"sum": own}, "at": at}
+    numbers = {"position": 10_000, "events": 10_000, "processing_ns": own, "nanoseconds": {"sum": own}}
     return {"service": service, "partial_matches": {"sum": 7}, **numbers}
 
 
@@ -153,11 +153,19 @@ def test_a_slow_reader_that_may_lose_nothing_leaves_the_other_as_it_is() -> None
 
 def test_a_reader_that_is_silent_decides_nothing() -> None:
     detector = Detector()
-    detector.observe({**told(10_000, 10_000), "at": 1_000})
-    detector.observe(beside(10_000, at=3_000))
+    detector.observe(told(10_000, 10_000), 1_000)
+    detector.observe(beside(10_000), 3_000)
     assert detector.readers == ["matcher", "greta"]
-    detector.observe(beside(10_000, at=4_001))
+    detector.observe(beside(10_000), 4_001)
     assert detector.readers == ["greta"]
+
+
+@pytest.mark.parametrize("wrong", [{"processing_ns": -(10**18)}, {"elapsed_ns": -(10**18), "other_ns": 0}])
+def test_times_below_zero_are_no_times(wrong: dict[str, int]) -> None:
+    detector = known()
+    before = detector.speed("matcher").processing(2000)
+    detector.observe({**told(20_000, 10_000), **wrong})
+    assert detector.speed("matcher").processing(2000) == pytest.approx(before, rel=0.01)
 
 
 def test_a_report_without_news_forgets_nothing() -> None:

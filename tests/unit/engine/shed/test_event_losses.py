@@ -138,3 +138,15 @@ def test_a_reader_that_begins_again_further_back_finds_the_same_again() -> None:
     for position, found in ((2_000, 0), (3_000, 300), (4_000, 600), (4_000, 600)):
         losses.heard(position, found)
     assert losses.share == pytest.approx(0.25)
+
+
+def test_a_reader_that_does_not_report_any_more_takes_no_more_room() -> None:
+    losses = EventLosses()
+    losses.add((0, 10), 10.0, 0, 0.0)
+    losses.heard(10, 1.0)
+    for begin in range(10, 200_000, 10):
+        losses.add((begin, begin + 10), 10.0, 0, 0.5)
+    assert len(losses._marks) <= 8_192
+    losses.heard(200_000, 2.0)
+    assert losses.share == pytest.approx(1 - 0.5**3, abs=0.01)
+    assert len(losses._marks) < 10

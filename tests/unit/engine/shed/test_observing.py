@@ -51,6 +51,21 @@ def applied(shedder: ShedderOperator, given: list[Block]) -> list[Block]:
     return [shedder.apply(block, now_ms=0) for block in given]
 
 
+def test_features_are_chosen_where_the_schema_comes_with_more_than_a_sample() -> None:
+    """The first events wait for a schema that is inferred from them, and come in one block."""
+    shedder, size = ShedderOperator(0, "events", observes=PANE), 2 * SAMPLE_EVENTS
+    made = columns(0, size)
+    rng = np.random.default_rng(3)
+    kind = Column(Kind.STRING, rng.integers(0, 2, size).astype(np.int32), ("A", "B"))
+    made = replace(made, type=kind, attributes={"x": Column(Kind.FLOAT, rng.random(size) * 9)})
+    given = [
+        Block(columns(0, 0), 0, 0, 0, 0, 0, controls=(add(0, "q"),)),
+        Block(made, 0, size, size, 0, 1, controls=(STARTED,)),
+        *blocks(ENOUGH, size // SIZE),
+    ]
+    assert announced(applied(shedder, given))
+
+
 def announced(given: list[Block]) -> list[tuple[int, str]]:
     return [
         (one.first_seq, control.body["spec"]) for one in given for control in one.controls if control.kind == "features"
