@@ -40,7 +40,7 @@ def choose_features(
     their places as edges; one that is compared otherwise has quantiles of the sample.
     """
     asked, sample = asked_of(plans), slice_columns(sample, 0, SAMPLE)
-    kinds = ("type", *(name for name in asked.named if name in schema.kinds))
+    kinds = _kinds(asked, schema)
     known = _known(asked, kinds, sample)
     conditions = tuple(asked.comparisons)
     chosen = FeatureSpec()
@@ -58,6 +58,26 @@ def choose_features(
         if 0 < distinct * EVENTS_PER_KEY <= len(sample):
             break
     return chosen
+
+
+def covers(spec: FeatureSpec, plans: Sequence[Plan], schema: Schema) -> bool:
+    """Whether features that were chosen by another sample of the stream have all that these queries name, compare and
+    ask of an event; only quantiles, and what else is told apart, come from the sample."""
+    asked = asked_of(plans)
+    kinds = _kinds(asked, schema)
+    if spec.kinds != kinds or set(spec.conditions) != set(asked.comparisons):
+        return False
+    values = [{values[index] for values in spec.known} for index in range(len(kinds))]
+    named = [set(asked.types if name == "type" else asked.named[name]) for name in kinds]
+    edges = {one.name: set(one.edges) for one in spec.attributes}
+    cuts = {name: _cuts(asked, name) for name in asked.cuts if schema.kinds.get(name, Kind.STRING) is not Kind.STRING}
+    return all(one <= known for one, known in zip(named, values, strict=True)) and all(
+        cut <= edges.get(name, set()) for name, cut in cuts.items()
+    )
+
+
+def _kinds(asked: Asked, schema: Schema) -> tuple[str, ...]:
+    return ("type", *(name for name in asked.named if name in schema.kinds))
 
 
 def _known(asked: Asked, kinds: Sequence[str], sample: Columns) -> tuple[tuple[Value, ...], ...]:
@@ -97,12 +117,17 @@ def _attributes(asked: Asked, schema: Schema, sample: Columns, quantiles: int) -
         kind = schema.kinds.get(name)
         if kind is None or kind is Kind.STRING or number >= MOST_ATTRIBUTES:
             continue
-        edges = {edge for operator, constant in asked.cuts.get(name, {}) for edge in _edges_at(operator, constant)}
+        edges = _cuts(asked, name)
         if name in asked.free:
             edges |= {1.0} if kind is Kind.BOOL else _quantiles(as_floats(sample.attributes[name]), quantiles)
         if edges:
             number += 1
             yield Binned(name, tuple(sorted(edges)[: MOST_BINS - 1]))
+
+
+def _cuts(asked: Asked, name: str) -> set[float]:
+    """Where the truth of what is asked of a number by constants changes."""
+    return {edge for operator, constant in asked.cuts.get(name, {}) for edge in _edges_at(operator, constant)}
 
 
 def _edges_at(operator: str, constant: float) -> set[float]:

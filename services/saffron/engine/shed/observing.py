@@ -1,8 +1,8 @@
 """Of which features blocks carry keys (G1): chosen from what queries ask and the first events under them, or given.
 
-A choice holds until queries that may lose events come or go, or models of all of them know other features: samples
-differ by partition, and models bring them together. It stands in the stream (the record "features", and every
-checkpoint), so that a successor goes on with it.
+A choice holds until queries that may lose events come or go, or models of theirs know other features that do for all of
+them: samples differ by partition, and models bring them together. It stands in the stream (the record "features", and
+every checkpoint), so that a successor goes on with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import concat_columns, slice_columns
-from saffron.engine.models.choosing import choose_features
+from saffron.engine.models.choosing import choose_features, covers
 from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.features import FeatureError, FeatureSpec, Pane
@@ -81,7 +81,7 @@ class Observing:
             self._wanted, self._sample, self._models = wanted, [], ()
         if versions != self._models:
             self._models = versions
-            self._adopt([models[name].spec for name, _ in versions])
+            self._adopt([models[name].spec for name, _ in versions], view)
         if wanted and wanted != self._chosen_for and len(block.columns) and view.schema is not None:
             missing = SAMPLE_EVENTS - sum(map(len, self._sample))
             self._sample.append(slice_columns(block.columns, 0, min(missing, len(block.columns))))
@@ -98,10 +98,12 @@ class Observing:
 
     # ------------------------------------------------------------ inside
 
-    def _adopt(self, specs: Sequence[FeatureSpec]) -> None:
-        """Models of all queries say which features they know: so all partitions come to the same ones."""
-        known = {one.identity: one for one in specs}
-        if len(known) == 1 and len(specs) == len(self._wanted) and specs[0].pane == self._pane:
+    def _adopt(self, specs: Sequence[FeatureSpec], view: View) -> None:
+        """Models of queries say which features they know: so all partitions come to the same ones. Some queries may
+        never have a model (too few matches): then those of the others are taken if they do for all."""
+        if len({one.identity for one in specs}) != 1 or specs[0].pane != self._pane:
+            return
+        if len(specs) == len(self._wanted) or self._covers(specs[0], view):
             self._choose(specs[0])
 
     def _choose(self, spec: FeatureSpec | None) -> None:
@@ -112,15 +114,27 @@ class Observing:
     def _found(self, view: View) -> FeatureSpec | None:
         """Features for the queries wanted, None where nothing can be known of them."""
         try:
-            assert view.schema is not None
-            schema = schema_from_record(view.schema)
-            plans = [_plan(view.texts[name], schema, name) for name in self._wanted]
-            asked = [plan for plan in plans if plan is not None]
+            asked, schema = self._asked(view)
             if self._pane is None or not asked:
                 return None
             return choose_features(asked, schema, concat_columns(self._sample), pane=self._pane, seed=self._seed)
         except (FeatureError, SaffronError):
             return None
+
+    def _covers(self, spec: FeatureSpec, view: View) -> bool:
+        if view.schema is None:
+            return False
+        try:
+            return covers(spec, *self._asked(view))
+        except SaffronError:
+            return False
+
+    def _asked(self, view: View) -> tuple[list[MatchPlan], Schema]:
+        """What the queries wanted read; the schema is in force."""
+        assert view.schema is not None
+        schema = schema_from_record(view.schema)
+        plans = [_plan(view.texts[name], schema, name) for name in self._wanted]
+        return [plan for plan in plans if plan is not None], schema
 
 
 def _observed(view: View) -> dict[str, int]:

@@ -134,6 +134,21 @@ def test_the_features_of_a_model_in_force_are_preferred() -> None:
     assert kinds(more[1]) == []
 
 
+@pytest.mark.parametrize(("text", "brought_together"), [(TEXT, True), (TEXT.replace("3", "4"), False)])
+def test_features_of_a_model_do_for_a_query_that_has_none_and_asks_no_more(text: str, brought_together: bool) -> None:
+    """Too few matches of it come for a model of its own."""
+    other = Control(0, "query", {**add(0, "r").body, "text": text, "slot": 1})
+    one, two = (ShedderOperator(0, "events", observes=PANE) for _ in range(2))
+    chosen = specification(applied(one, blocks(ENOUGH, 0, STARTED, add(0, "q"))))
+    other_chosen = specification(applied(two, blocks(ENOUGH, 7, STARTED, add(0, "q"), other)))
+    assert chosen.identity != other_chosen.identity, "samples differ"
+    model = train_events(FeatureCounts("q", 1, chosen.identity), chosen, (1, 1), {}, trees=False)
+    for offset, (key, value) in enumerate(records(model)):
+        assert two.offer(key, value, offset) is None
+    told = [identity for _, identity in announced(applied(two, blocks(2, 7 + ENOUGH)))]
+    assert told == ([chosen.identity] if brought_together else [])
+
+
 def test_another_pane_is_taken_at_the_next_start_and_not_from_a_record_or_model_before_it() -> None:
     before, heir = (ShedderOperator(0, "events", observes=pane) for pane in (PANE, Pane(50)))
     out = applied(before, blocks(ENOUGH, 0, STARTED, add(0, "q")))
