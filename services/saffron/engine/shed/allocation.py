@@ -12,8 +12,8 @@ from saffron.engine.shed.loss_curve import LossCurve
 class Candidate:
     """A query that may lose events. `worth`: its weight times its matches an event. `cost`: processing time that it
     takes of an event, above 0, comparable between queries. `length`: events a match. `ratio`: matches that dropping
-    events has lost, as measured, for each that the curve said. `errors` of each match lost: 1, the missed match, or 2
-    if another match may be found in its stead, which is false (G10)."""
+    events has lost, as measured, for each that the curve said, where it was less. `errors` of each match lost: 1, the
+    missed match, or 2 if another match may be found in its stead, which is false (G10)."""
 
     curve: LossCurve
     worth: float

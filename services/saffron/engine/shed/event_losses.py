@@ -8,7 +8,8 @@ How many were due is not observed once events are missing. A block of n events w
 events) beside `alive` partial matches is modelled as due W = n (c / n)^b (1 + alive)^a. Under skip-till-next-match a
 share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. a, b and r are chosen from a fixed
 grid by maximum likelihood (Poisson) of the counts that readers report, and a and b near their usual values (1/2 and 1)
-are preferred. Estimate: sum(L W) / sum(W).
+are preferred. Estimate: sum(L W) / sum(W). Beside it stands what as many events would lose if each were as good as any
+other: L of the masked share of that stretch in place of p.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ dozen of them tell no more than one."""
 _MOST_MARKS = 8_192
 """Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
 matches were due."""
-_DUE, _LOST = 0, 1
+_DUE, _LOST, _AT_RANDOM = 0, 1, 2
 """Rows of the sums of matches."""
 
 
@@ -55,17 +56,18 @@ class Extent:
 
 @dataclass(frozen=True)
 class _Mark:
-    """The end of a block, and sums up to there: what its events contribute, the part of it that `gone` is, and the
-    `matches` that were due and those lost (2 x powers, all pairs)."""
+    """The end of a block, and sums up to there: what its events contribute, the part of it that `gone` is, events that
+    are `masked`, and the `matches` that were due, those lost, and those lost if at random (3 x powers, all pairs)."""
 
     end: float
     contributed: float
     gone: float
+    masked: float
     matches: Floats
 
 
 def _no_matches() -> Floats:
-    return np.zeros((2, len(_OF_ALIVE)))
+    return np.zeros((3, len(_OF_ALIVE)))
 
 
 @dataclass
@@ -84,22 +86,28 @@ class EventLosses:
     _logs: Floats = field(default_factory=lambda: np.zeros((len(_OF_ALIVE), len(_INSTEAD))))
     _powers: int = _UNKNOWN
 
-    def add(self, block: tuple[int, int], contributed: float, alive: int, part: float) -> None:
+    def add(self, block: tuple[int, int], contributed: float, alive: int, part: float, masked: float = 0.0) -> None:
         """A block of events [begin, end): what they contribute, in means of all events, the partial matches that wait,
-        the part of it that goes."""
+        the part of it that goes, the share of events that is `masked`."""
         begin, end = block
         if not self._marks:
-            self._marks.append(_Mark(begin, 0.0, 0.0, _no_matches()))
+            self._marks.append(_Mark(begin, 0.0, 0.0, 0.0, _no_matches()))
         last = self._marks[-1]
         whole, gone = last.contributed + contributed, last.gone + contributed * part
+        dropped = last.masked + (end - begin) * masked
         one, other, between = self._around(min(end - self.extent.reach, begin))
         lost = self._lost(
             whole - one.contributed - between * (other.contributed - one.contributed),
             gone - one.gone - between * (other.gone - one.gone),
         )
+        at_random = self._lost(
+            end - one.end - between * (other.end - one.end),
+            dropped - one.masked - between * (other.masked - one.masked),
+        )
         each = max(_LEAST, contributed / (end - begin))
         due = (end - begin) * np.exp(log(each) * _OF_CONTRIBUTION + log1p(alive) * _OF_ALIVE)
-        self._marks.append(_Mark(end, whole, gone, last.matches + np.array([[1.0], [lost]]) * due))
+        matches = last.matches + np.array([[1.0], [lost], [at_random]]) * due
+        self._marks.append(_Mark(end, whole, gone, dropped, matches))
         if self._counted is None:
             self._forget(begin)
         if len(self._marks) > _MOST_MARKS:
@@ -119,9 +127,17 @@ class EventLosses:
     @property
     def share(self) -> float:
         """Of the matches so far, the share that is expected to be lost; 0 before any event."""
-        if self._found > 0:
-            return _ratio(self._matches[:, self._powers])
-        return _ratio(self._marks[-1].matches[:, self._powers]) if self._marks else 0.0
+        return self._share_of(_LOST)
+
+    @property
+    def at_random(self) -> float:
+        """The same if each event were as good as any other."""
+        return self._share_of(_AT_RANDOM)
+
+    def _share_of(self, row: int) -> float:
+        sums = self._matches if self._found > 0 else self._marks[-1].matches if self._marks else _no_matches()
+        due = sums[_DUE, self._powers]
+        return float(sums[row, self._powers] / due) if due > 0 else 0.0
 
     def _take(self, matches: Floats, found: float) -> None:
         """Of so many matches some were found; of none or less where a reader has begun again, further back."""
@@ -164,8 +180,3 @@ def _end(mark: _Mark) -> float:
 def _to_be_found(matches: Floats) -> Floats:
     """Matches in proportion to which some are found: powers x instead."""
     return np.asarray(matches[_DUE, :, None] - matches[_LOST, :, None] * (1.0 - _INSTEAD))
-
-
-def _ratio(matches: Floats) -> float:
-    """Of what is due, what is lost."""
-    return float(matches[_LOST] / matches[_DUE]) if matches[_DUE] > 0 else 0.0

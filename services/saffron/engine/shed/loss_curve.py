@@ -26,6 +26,13 @@ class LossCurve:
         """The curve of a function."""
         return cls(np.maximum.accumulate([lost(share) for share in SHARES.tolist()]))
 
+    def towards_random(self, part: float, length: float) -> LossCurve:
+        """So far between this curve (0) and that where any event is as good as any other (1), of a match of so many."""
+        if part == 0:
+            return self
+        at_random = np.maximum(self.lost, 1.0 - (1.0 - SHARES) ** length)
+        return LossCurve(self.lost + part * (at_random - self.lost))
+
     def at(self, share: float) -> float:
         """Linear between points."""
         return float(np.interp(share, SHARES, self.lost))

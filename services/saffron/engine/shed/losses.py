@@ -21,6 +21,20 @@ was lost nothing is promised."""
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
+_GRAIN = 16
+"""`Correction.at_random` is rounded to 1/16: less than half of that is not told from chance."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What was measured of promised losses. `events`, `partial`: matches lost to dropped events, and with dropped
+    partial matches, for each one promised. More than promised is not a matter of scale where events are concerned: of
+    those that are promised to be worth nothing any multiple is nothing. `at_random`: how far (0 to 1) what was lost to
+    them lies between the promise and what would be lost if any event were as good as any other."""
+
+    events: float = 1.0
+    partial: float = 1.0
+    at_random: float = 0.0
 
 
 @dataclass
@@ -43,15 +57,16 @@ class Losses:
         alive: Mapping[str, int],
         gone: Mapping[str, float],
         extents: Mapping[str, Extent],
+        masked: Mapping[str, float],
     ) -> None:
         """A block of events [begin, end); `contributed`: what they contribute to each query's matches, in means of all
-        events; `gone`: the part that goes, none where a query is not named; `extents`: of a query's matches, where they
-        are known."""
+        events; `gone`: the part that goes, `masked`: the share of events, none where a query is not named; `extents`:
+        of a query's matches, where they are known."""
         begin, end = block
         for query in contributed if end > begin else ():
             own = self._queries.setdefault(query, EventLosses())
             own.extent = extents.get(query, own.extent)
-            own.add(block, contributed[query], alive.get(query, 0), gone.get(query, 0.0))
+            own.add(block, contributed[query], alive.get(query, 0), gone.get(query, 0.0), masked.get(query, 0.0))
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:
         """Of the same block: by query the matches too many that models expect for each true one, none where a query is
@@ -112,14 +127,14 @@ class Losses:
         """The matches behind both shares: since the first event, or the query's version."""
         return Expected.of(self._found.get(query, 0.0), self.missed(query), self.false(query))
 
-    def ratios(self, query: str) -> tuple[float, float]:
-        """Matches that dropping lost for each one that models promised: of events, and of partial matches."""
+    def correction(self, query: str) -> Correction:
+        """What was measured beside what models promised."""
         share, kept = self.share(query), self._kept(query)
-        by_events = 1.0
-        if kept > 0:
-            lost = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept)
-            by_events = (lost + _BESIDE) / (share + _BESIDE)
-        return _steps(by_events), _steps(self._ratios.get(query, 1.0))
+        lost = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept) if kept > 0 else share
+        by_events = _steps(min(1.0, (lost + _BESIDE) / (share + _BESIDE)))
+        most = self._queries[query].at_random - share if query in self._queries else 0.0
+        at_random = min(1.0, max(0.0, lost - share) / most) if most > 0 else 0.0
+        return Correction(by_events, _steps(self._ratios.get(query, 1.0)), round(_GRAIN * at_random) / _GRAIN)
 
     def _kept(self, query: str) -> float:
         """The share of its matches that dropped partial matches left."""

@@ -203,13 +203,13 @@ class ShedderOperator:
             {name: traits for name, (traits, _) in running.items()},
             {name: slot for name, (_, slot) in running.items()},
             models,
-            {name: self._losses.ratios(name) for name in running},
+            {name: self._losses.correction(name) for name in running},
         )
         decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
         extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
-        self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents)
+        self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents, decided.masked)
         self._losses.let_on(contributed, decided.false)
         return decided
 

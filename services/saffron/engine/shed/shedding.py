@@ -19,6 +19,8 @@ from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
 from saffron.engine.shed.detector import READER, Detector
 from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
+from saffron.engine.shed.loss_curve import LossCurve
+from saffron.engine.shed.losses import Correction
 from saffron.engine.shed.lossless import ENOUGH, LosslessShares
 from saffron.engine.shed.outage import DROP, KEEP, Outage
 from saffron.engine.shed.settings import Overload
@@ -31,8 +33,8 @@ Bits = NDArray[np.uint64]
 _SPAN = 65_536
 """Events of a span that is exempt as a whole, where windows are not known."""
 _LEAST_SPAN, _WINDOWS_A_SPAN = 256, 4
-_AS_PROMISED = (1.0, 1.0)
-"""Ratios of queries of which nothing was measured."""
+_AS_PROMISED = Correction()
+"""Of queries of which nothing was measured."""
 _LEAST_SHARE = 0.1
 """Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
 of them tell the means apart."""
@@ -44,13 +46,13 @@ _MOST_COMMIT = 0.5
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries in force and not paused: traits, slots in `Columns.dropped` (-1: none), transition models; `ratios`:
-    measured loss for what models promise, of events and of partial matches, where it is known."""
+    """The queries in force and not paused: traits, slots in `Columns.dropped` (-1: none), transition models;
+    `corrections`: what was measured of the losses that models promise, where it is known."""
 
     traits: Mapping[str, Traits]
     slots: Mapping[str, int]
     models: Mapping[str, TransitionModel]
-    ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
 
     @property
     def by_events(self) -> list[str]:
@@ -72,13 +74,14 @@ class Queries:
 class Shed:
     """What was decided of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of
     "keep" records. `share`: of the work, planned to be saved by dropping events. `gone`: of what each query's
-    matches need of the block, the part that goes; `false`: matches too many for each true one, as models expect. `why`:
-    for statistics."""
+    matches need of the block, the part that goes; `masked`: the share of its events that does; `false`: matches too
+    many for each true one, as models expect. `why`: for statistics."""
 
     mask: Bits | None = None
     orders: tuple[Mapping[str, Any], ...] = ()
     share: float = 0.0
     gone: Mapping[str, float] = field(default_factory=dict)
+    masked: Mapping[str, float] = field(default_factory=dict)
     false: Mapping[str, float] = field(default_factory=dict)
     why: str = "pass"
 
@@ -112,6 +115,7 @@ class Shedding:
         self._plans: dict[str, _Plan] = {}
         self._by: tuple[object, ...] = ()
         self._costs: Mapping[str, Mapping[str, float]] = {}
+        self._curves: dict[str, LossCurve] = {}
         self._ordered: deque[tuple[int, int]] = deque()
 
     def may_follow(self, done: int) -> bool:
@@ -196,7 +200,7 @@ class Shedding:
                 self._tables.curve(name, queries.traits[name].by),
                 self._worth(name, queries),
                 self._costs[READER][name],
-                queries.ratios.get(name, _AS_PROMISED)[1],
+                queries.corrections.get(name, _AS_PROMISED).partial,
             )
             for name in self._droppable_of(queries)
         }
@@ -242,9 +246,10 @@ class Shedding:
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
         events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
         costs = [round(_COARSE * cost) for own in self._costs.values() for cost in own.values()]
-        known = (*partial, None, *events, *queries.ratios.items(), *queries.traits.items(), *costs)
+        known = (*partial, None, *events, *queries.corrections.items(), *queries.traits.items(), *costs)
         if known != self._by:
             self._by = known
+            self._curves.clear()
             for plan in self._plans.values():
                 plan.splits.forget()
                 plan.lossless.forget()
@@ -294,15 +299,24 @@ class Shedding:
     def _candidates(self, reader: str, queries: Queries) -> dict[str, Candidate]:
         return {
             name: Candidate(
-                self.events.curve(name, queries.traits[name].by),
+                self._curve(name, queries),
                 self._worth(name, queries),
                 self._costs[reader][name],
                 _length(name, queries),
-                queries.ratios.get(name, _AS_PROMISED)[0],
+                queries.corrections.get(name, _AS_PROMISED).events,
                 queries.traits[name].errors,
             )
             for name in self._of(reader, queries.by_events)
         }
+
+    def _curve(self, name: str, queries: Queries) -> LossCurve:
+        """What dropping its events loses, with what was measured of such promises."""
+        by, at_random = queries.traits[name].by, queries.corrections.get(name, _AS_PROMISED).at_random
+        known = self._curves.get(name)
+        if known is None:
+            promised = self.events.curve(name, by)
+            known = self._curves[name] = promised.towards_random(at_random, _length(name, queries))
+        return known
 
     def _shed(self, block: Block, decisions: Mapping[str, Decision], queries: Queries, queueing: float) -> Shed:
         keep = decisions[READER].keep
@@ -315,18 +329,20 @@ class Shedding:
         # Spans are exempt until the wait is halfway from where dropping begins to the bound: then time is too short.
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
-        mask, gone, false, left = np.zeros(len(seq), np.uint64), {}, {}, float(1 - kept.mean())
+        mask, gone, hidden, false, left = np.zeros(len(seq), np.uint64), {}, {}, {}, float(1 - kept.mean())
         for name, share in self._shares(saved, queries).items():
             traits = queries.traits[name]
             marks = self.events.marks(block.columns, name, traits, share)
             mask[marks & ~kept] |= np.uint64(1 << queries.slots[name])
+            hidden[name] = float((marks & ~kept).mean())
             parts = self.events.parts(name, traits.by, share, marks, _length(name, queries))
             gone[name] = parts * left
             false[name] = self.events.false(name, traits.by, share) * left
-        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, false, "shed")
+        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, hidden, false, "shed")
 
     def _shares(self, saved: Mapping[str, float], queries: Queries) -> dict[str, float]:
         """By query the share of its events to drop, so that each reader saves this share of its time."""
+        self._use(queries)
         shares: dict[str, float] = {}
         for reader, share in saved.items():
             candidates = self._candidates(reader, queries)
@@ -336,7 +352,8 @@ class Shedding:
     def _drop_all(self, block: Block, queries: Queries) -> Shed:
         bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
         mask = np.full(len(block.columns), bits, np.uint64) if bits else None
-        return Shed(mask, share=float(bits > 0), gone=dict.fromkeys(queries.at_all, 1.0), why="outage")
+        all_of = dict.fromkeys(queries.at_all, 1.0)
+        return Shed(mask, share=float(bits > 0), gone=all_of, masked=all_of, why="outage")
 
 
 def _length(name: str, queries: Queries) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saffron.engine.shed.expected import Expected
-from saffron.engine.shed.losses import Losses
+from saffron.engine.shed.losses import Correction, Losses
 
 
 def heard(found: int, promised_lost: int, *, true: float, missed: float, firsts: float, covered: float = 1.0) -> float:
@@ -34,13 +34,13 @@ def test_a_sample_that_chance_may_have_drawn_leaves_the_promise() -> None:
 
 def test_how_far_small_losses_are_off_cannot_be_told() -> None:
     losses = Losses()
-    losses.add((0, 1000), {"q": 1000.0}, {}, {"q": 0.001 / 3}, {})
+    losses.add((0, 1000), {"q": 1000.0}, {}, {"q": 0.001 / 3}, {}, {})
     losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
     sampled = [1000.0, 10.0, 1e6, 1e6]
     told = {"sampled": {"q": sampled}, "compared": {"q": 990}}
     losses.heard({**told, "found": {"q": 990}, "loss": {"q": 0.0}, "position": 1000})
     assert losses.missed("q") == pytest.approx(0.01, abs=0.001), "ten times as much as was promised"
-    assert losses.ratios("q")[0] < 2.0
+    assert losses.correction("q") == Correction()
 
 
 def test_what_was_lost_before_a_reader_began_again_stays_lost() -> None:
@@ -49,6 +49,21 @@ def test_what_was_lost_before_a_reader_began_again_stays_lost() -> None:
     losses.heard({"found": {"q": 200}, "loss": {"q": 100.0}, "position": 20})
     assert losses.missed("q") == pytest.approx(1 / 3)
     assert losses.expected("q").lost == pytest.approx(600, rel=0.01)
+
+
+@pytest.mark.parametrize(("missed", "at_random"), [(0.0, 0.0), (0.01, 0.0), (0.3, 0.5), (0.9, 1.0)])
+def test_where_nothing_was_promised_to_be_lost_what_was_is_told_by_what_chance_would_lose(
+    missed: float, at_random: float
+) -> None:
+    losses = Losses()
+    for begin in range(0, 10_000, 100):
+        losses.add((begin, begin + 100), {"q": 100.0}, {}, {}, {}, {"q": 0.3})
+    losses.heard({"sampled": {"q": [0.0, 0.0, 0.0, 0.0]}})
+    told = {"sampled": {"q": [1e6, 1e6 * missed, 1e6, 1e6]}, "compared": {"q": 1000}}
+    losses.heard({**told, "found": {"q": 1000}, "loss": {"q": 0.0}, "position": 10_000})
+    correction = losses.correction("q")
+    assert (correction.events, correction.partial) == (1.0, 1.0)
+    assert correction.at_random == pytest.approx(at_random, abs=0.07), "a third of events is 0.66 of matches of three"
 
 
 def false_beside(promised: float, told: dict[str, float]) -> float:

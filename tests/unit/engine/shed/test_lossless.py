@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.shed.allocation import allocate
+from saffron.engine.shed.allocation import Candidate, allocate
+from saffron.engine.shed.loss_curve import LossCurve
 from saffron.engine.shed.lossless import LOST, LosslessShares
 from tests.unit.engine.shed.candidates import candidate
 
@@ -39,3 +41,11 @@ def test_what_is_lossless_follows_what_is_known_now() -> None:
     assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.5, "nothing new is known"
     known.forget()
     assert known.share(0.1, lambda: {"q": candidate(1.0)}) == 0.1
+
+
+def test_what_was_promised_to_be_lossless_and_was_not_is_no_longer() -> None:
+    promised = LossCurve(np.zeros(65))
+    one = Candidate(promised.towards_random(0.25, 3.0), 1.0, 1.0)
+    assert one.lost(0.5) == pytest.approx(0.25 * (1 - 0.5**3))
+    assert LosslessShares().share(0.1, lambda: {"q": one}) == 0.1
+    assert LosslessShares().share(0.1, lambda: {"q": Candidate(promised, 1.0, 1.0)}) == 1.0

@@ -8,6 +8,7 @@ import pytest
 
 from saffron.engine.events.block import Control
 from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.losses import Correction
 from saffron.engine.shed.settings import Overload
 from tests.unit.engine.shed.blocks import block, query
 
@@ -51,7 +52,7 @@ def replaced() -> ShedderOperator:
 def test_a_new_version_begins_with_no_losses() -> None:
     shedder = replaced()
     assert shedder.statistics()["missed"] == {"q": 0.0}
-    assert shedder._losses.ratios("q") == (1.0, 1.0)
+    assert shedder._losses.correction("q") == Correction()
     assert shedder._detector._taken.of("q") == 1.0, "nobody has told how long it takes"
 
 
@@ -60,11 +61,11 @@ def test_what_a_reader_says_late_of_the_version_before_is_not_taken_for_the_new_
     shedder = replaced()
     shedder.observe(load(position, 60, 60.0))
     assert shedder.statistics()["missed"] == {"q": 0.0}
-    assert shedder._losses.ratios("q") == (1.0, 1.0)
+    assert shedder._losses.correction("q") == Correction()
     assert shedder._detector._taken.of("q") == 1.0
     shedder.observe(load(200, 30, 10.0))
     assert shedder.statistics()["missed"]["q"] == pytest.approx(0.25)
-    assert shedder._losses.ratios("q")[1] == 4.0
+    assert shedder._losses.correction("q").partial == 4.0
     assert shedder._detector._taken.of("q") == 10.0
 
 
