@@ -133,7 +133,11 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _moment(ts: int) -> str:
-    return f"{datetime.fromtimestamp(ts / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    """A number where it is in no year from 1 to 9999."""
+    try:
+        return f"{datetime.fromtimestamp(ts / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return str(ts)
 
 
 def _row(letter: DeadLetter) -> dict[str, Any]:

@@ -116,22 +116,22 @@ class FeatureBooks:
     held: dict[str, FeatureBook] = field(default_factory=dict)
 
     def add(self, batch: int, rows: Iterable[FeatureRow], most: int) -> int:
-        """Apply the rows of a batch; how many were no good. At most `most` queries are remembered."""
+        """Apply the rows of a batch; how many were no good. At most `most` queries are remembered: another one takes
+        the place of one of which nothing has come for long, or has none."""
         named = [row for row in rows if row.kind != MESSAGE]
         refused = 0
         for identity, group in groupby(sorted(named, key=_order), key=_identity):
             own = list(group)
-            book = self._book(identity, own, batch)
+            book = self._book(identity, own, batch, most)
             if book is None:
                 refused += len(own)
             else:
                 book.add(batch, own)
-        extra = len(self.held) - most
-        for name in sorted(self.held, key=lambda name: (self.held[name].touched, name))[: max(0, extra)]:
-            del self.held[name]
         return refused
 
-    def _book(self, identity: tuple[str, int, str], rows: Sequence[FeatureRow], batch: int) -> FeatureBook | None:
+    def _book(
+        self, identity: tuple[str, int, str], rows: Sequence[FeatureRow], batch: int, most: int
+    ) -> FeatureBook | None:
         query, version, spec = identity
         known = self.held.get(query)
         if known is not None:
@@ -143,8 +143,20 @@ class FeatureBooks:
         found = next((parsed for row in rows if row.kind == SPECIFICATION and (parsed := _parsed(row.text))), None)
         if found is None or found.identity != spec:
             return None
+        if known is None and not self._has_room(batch, most):
+            return None
         made = self.held[query] = FeatureBook(FeatureCounts(query, version, spec), found, batch)
         return made
+
+    def _has_room(self, batch: int, most: int) -> bool:
+        """Whether one more is remembered; the one of which nothing has come for longest makes room if that is long."""
+        if len(self.held) < most:
+            return True
+        oldest = min(self.held, key=lambda name: (self.held[name].touched, name))
+        if batch - self.held[oldest].touched < STALE_BATCHES:
+            return False
+        del self.held[oldest]
+        return True
 
 
 def _basis_body(basis: Basis) -> dict[str, Any]:

@@ -18,11 +18,12 @@ _FLUSH_SECONDS = 5.0
 
 
 class Withdrawals:
-    """Follows both topics. `removed`: names of queries that were removed and not added again, safe to read at any time
-    from any thread."""
+    """Follows both topics. `removed`: names of queries that were removed and not added again, none before `queries` has
+    been read to its end; safe to read at any time from any thread."""
 
     def __init__(self, log: Log, topics: Topics) -> None:
         self.removed: frozenset[str] = frozenset()
+        self._removed: set[str] = set()
         self._writer = Writer(log, topics.models, client_id="model-builder-withdrawals", seconds=_FLUSH_SECONDS)
         self._queries = Follower(log, topics.queries)
         self._models = Follower(log, topics.models)
@@ -33,7 +34,7 @@ class Withdrawals:
         LogError: some may not have been written, and will be in a later step."""
         gone = self._follow()
         due = sorted(key for key in self._standing if _query_of(key) in self.removed)
-        if due and self._queries.caught_up:
+        if due:
             self._writer.write((self._standing[key], key, None) for key in due)
             for key in due:
                 del self._standing[key]
@@ -54,8 +55,10 @@ class Withdrawals:
             else:
                 self._standing[key] = record.partition
         for record in self._queries.step():
-            name = {(record.key or b"").decode(errors="replace")}
-            self.removed = self.removed | name if record.value is None else self.removed - name
+            name = (record.key or b"").decode(errors="replace")
+            (self._removed.add if record.value is None else self._removed.discard)(name)
+        if self._queries.caught_up:
+            self.removed = frozenset(self._removed)
         return gone
 
 

@@ -10,6 +10,7 @@ in doubt:   whatever happens to a transaction, state that is ahead of the log is
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -31,6 +32,8 @@ from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tally import Tally
 from saffron.runtime.traces import Headers, trace_headers
+
+_LOG = logging.getLogger(__name__)
 
 _FEW, _GROWTH = 16, 8
 """Results are rendered so many at a time, or so many times as many as the last time, as long as they are small."""
@@ -158,6 +161,12 @@ class ResultChain:
         committed = self._consumer.committed(plan.where)
         low, _ = self._consumer.watermarks(plan.where)
         self._place = Place(low, 0, low) if committed is None else Place.of(committed)
+        if self._place.offset < low:
+            _LOG.error(
+                "%s: retention removed records %d to %d before they were read; their results are missing, and those up "
+                "to the next checkpoint record. Keep the topic for longer than its readers may be away",
+                plan.where, self._place.offset, low - 1,
+            )  # fmt: skip
         self.operator, self._observer = plan.operator(), plan.observer()
         self.position, self.next_seq, self.watermark, self.schema = low, 0, None, None
         state = ReaderState(counter=0 if low == 0 else None)

@@ -17,7 +17,7 @@ from saffron.engine.models.features import FeatureSpec
 from saffron.engine.models.reader import AnyModel, ModelReader, records
 from saffron.model_builder.batch import Batches
 from saffron.model_builder.books import Books
-from saffron.model_builder.feature_book import STALE_BATCHES
+from saffron.model_builder.feature_book import STALE_BATCHES, FeatureBooks
 from saffron.model_builder.feature_rows import (
     BEGUN,
     MATCH,
@@ -97,6 +97,18 @@ def test_the_books_hold_what_counting_each_message_gives() -> None:
         counts = books.features.held["q"].counts
         assert (counts.halves, counts.vectors) == (wanted.halves, wanted.vectors)
         assert books.offsets == {"f": {"0": max(cut, 12 - cut)}}
+
+
+def test_no_query_is_forgotten_for_another_while_events_of_it_come() -> None:
+    rng = random.Random(3)
+    first = rows_of([(0, message(rng, [1, 2]))])
+    second = [replace(one, query="a") for one in rows_of([(0, message(rng, [3, 4]))])]
+    books = FeatureBooks()
+    for batch in range(3):
+        books.add(batch, [*first, *second] if batch else first, most=1)
+    assert list(books.held) == ["q"]
+    books.add(2 + STALE_BATCHES, second, most=1)
+    assert list(books.held) == ["a"]
 
 
 def test_what_was_counted_under_other_features_or_for_an_older_query_is_left_out() -> None:

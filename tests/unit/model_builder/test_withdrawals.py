@@ -76,6 +76,17 @@ def test_a_query_that_was_added_again_or_is_not_known_keeps_its_models(world: Wo
     assert world.withdrawals.removed == frozenset()
 
 
+def test_nothing_counts_as_removed_before_all_queries_have_been_read(world: World) -> None:
+    world.put(TOPICS.queries, b"q", None)
+    for number in range(2_000):
+        world.put(TOPICS.queries, b"other", b"%d" % number)
+    world.put(TOPICS.queries, b"q", b"again")
+    world.withdrawals.step()
+    assert world.withdrawals.removed == frozenset(), "it may yet be added again"
+    world.step()
+    assert world.withdrawals.removed == frozenset()
+
+
 def test_what_could_not_be_written_is_withdrawn_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.put(TOPICS.queries, b"q", None)
     with monkeypatch.context() as patch:

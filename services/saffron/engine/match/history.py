@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,12 +32,13 @@ class Written:
 def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
     """Take all events before `position`; the results, in the order in which they would have fired, stand there.
 
-    They are rendered block by block, so that the past need not fit in memory.
+    They are rendered block by block, so that the past need not fit in memory. What was dropped of it was dropped for
+    whoever had the query's slot then, and is seen.
     """
     texts: list[bytes] = []
     times: list[Ints] = []
     for block in blocks:
-        columns = block.columns
+        columns = replace(block.columns, dropped=None)
         stop = int(np.searchsorted(columns.seq, position))
         if stop:
             runs.begin_block(int(columns.seq[0] if runs.plan.window.events else columns.ts[0]))

@@ -214,7 +214,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 self._fired.append(part)
                 found.append(part.results)
         matches = [one for one in found if isinstance(one, Matches)]
-        self._shadows.end_block(standing.name, runs, self.partition, self._block, matches)
+        if self._composition is None:
+            self._shadows.end_block(standing.name, runs, self.partition, self._block, matches)
         if isinstance(runs, QueryRuns):
             self._drops.passed(standing.name, runs)
 
@@ -258,8 +259,10 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return {name: runs for name, runs in active if isinstance(runs, QueryRuns)}
 
     def _compose(self) -> None:
-        """Queries have come, gone, or been bound: who reads whose results now."""
-        self._composition = composed(self._standing, self.partition)
+        """Queries have come, gone, or been bound: who reads whose results now. While any does there are no shadows."""
+        before, self._composition = self._composition, composed(self._standing, self.partition)
+        if before is not None or self._composition is not None:
+            self._shadows.suspend(self._standing)
 
     def _compile(self, standing: Standing) -> Plan:
         """A query is bound to the stream's types and those that others make; which of these it reads is kept."""

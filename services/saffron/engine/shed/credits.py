@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_GONE = 20
+"""Times the patience (a minute): a reader that has been silent for so long is taken to stay away."""
+
 
 @dataclass(frozen=True)
 class _Reader:
@@ -45,13 +48,15 @@ class Credits:
         """Events forwarded and not yet applied by the slowest reader that is waited for.
 
         When none is, counted from the furthest of those that had queries when they fell silent: the queue stays in
-        front of them. Where none had any, from the furthest of all.
+        front of them. Not for ever, since queries that are added for others stand in it, too: after `_GONE` times the
+        patience, and where none had any, from the furthest of all.
         """
         readers = self._readers.values()
         waited_for = [reader.applied for reader in readers if self._rules(reader, now_ms)]
         if waited_for:
             return max(0, self._forwarded - min(waited_for))
-        with_queries = [reader.applied for reader in readers if reader.active]
+        awaited = now_ms - _GONE * self._patience
+        with_queries = [reader.applied for reader in readers if reader.active and reader.heard_ms >= awaited]
         known = with_queries or [reader.applied for reader in readers]
         return max(0, self._forwarded - max((*known, self._start)))
 

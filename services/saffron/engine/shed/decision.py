@@ -25,8 +25,8 @@ _MOST_OF_BUFFER = 0.4
 _NOTHING_MS = 1e-6
 """Where events are to save all that must be, rounding leaves no part of it to partial matches."""
 _WORTHWHILE = 0.5
-"""Of what a block must save: where all partial matches together save less, they stay if events may go. Hardly any time
-depends on them, and they would be lost to the rest of their windows."""
+"""Of what a block must save: where all partial matches together save less, they stay if events can save it all. Hardly
+any time depends on them, and they would be lost to the rest of their windows."""
 _MOST_BUFFER = 0.5
 """Of the bound."""
 
@@ -93,7 +93,7 @@ class Decider:
         divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
         to the rest of its window, for the sake of one block. More events than the split says go only if that loses
         nothing, or if the block does not fit its budget even without the partial matches that may go; these stay where
-        all of them would save less than half of what must be.
+        all of them would save less than half of what must be, and events can save all of it.
         """
         settings = self.settings
         each = speed.processing(at.met)
@@ -149,7 +149,8 @@ class Decider:
         if staying * each <= budget + _NOTHING_MS:
             return None
         wanted, others = (budget - speed.shedding(at.alive)) / staying, at.alive - at.droppable
-        if events and each - speed.processing(others) < _WORTHWHILE * (each - wanted):
+        worthwhile = each - speed.processing(others) >= _WORTHWHILE * (each - wanted)
+        if not worthwhile and events and _to_fit(at, each, budget) <= at.reach:
             return None
         keep = max(0, speed.affordable(wanted, at.alive) - others)
         return keep if keep < at.droppable else None

@@ -98,18 +98,21 @@ class ShedderOperator:
         waited = 0.0 if appended_ms is None else float(max(0, now_ms - appended_ms))
         self._estimate = self._detector.estimate()
         self._input["windows"] = self._input["windows"] + 1 if offset is None else offset
+        before = dict(self._view.queries)
         self._decided = self._decide(block, waited, now_ms, in_flight)
         admitted = replace(
             self._marked(block, self._decided.mask),
             claim=0,
             counter=self._counter,
-            controls=self._controls(block),
+            controls=self._controls(block, before),
             input=dict(self._input),
         )
         self._counter = admitted.next_counter
         self._next_seq = admitted.next_seq
         self._taken += len(block.columns)
-        self._shed.add(admitted, self._view.slots, OUTAGE if self._decided.why == OUTAGE else OVERLOAD)
+        self._shed.add(
+            admitted, self._view.slots, self._view.since, OUTAGE if self._decided.why == OUTAGE else OVERLOAD
+        )
         return admitted
 
     def may_go(self, in_flight: int) -> bool:
@@ -223,12 +226,13 @@ class ShedderOperator:
             return block if mask is None else replace(block, columns=columns)
         return replace(block, columns=replace(columns, key=watched[0]), features=watched[1])
 
-    def _controls(self, block: Block) -> tuple[Control, ...]:
-        """The block's controls with the own ones behind those at its first position."""
+    def _controls(self, block: Block, before: Mapping[str, int]) -> tuple[Control, ...]:
+        """The block's controls with the own ones behind those at its first position. `before`: the queries for which
+        the block was decided, with their versions."""
         head = sum(control.position == block.first_seq for control in block.controls)
         passed = [self._pass(control) for control in block.controls[:head]]
         first = block.first_seq
-        own = self._new_models(first) + self._new_orders(first) + self._observing.news(first)
+        own = self._new_models(first) + self._new_orders(first, before) + self._observing.news(first)
         return (*passed, *own, *(self._pass(control) for control in block.controls[head:]))
 
     def _pass(self, control: Control) -> Control:
@@ -256,9 +260,14 @@ class ShedderOperator:
             self._view.apply(control)
         return announced
 
-    def _new_orders(self, position: int) -> list[Control]:
+    def _new_orders(self, position: int, before: Mapping[str, int]) -> list[Control]:
         orders = self._forced.controls(position, self._view.queries, self._utility)
-        return orders + [Control(position, "keep", body) for body in self._decided.orders]
+        for body in self._decided.orders:
+            queries = body["queries"]
+            same = {name: one for name, one in queries.items() if self._view.queries.get(name) == before.get(name)}
+            if same:
+                orders.append(Control(position, "keep", {**body, "queries": same}))
+        return orders
 
     def _utility(self, query: str) -> Mapping[str, Any]:
         model = self._offered.transitions.get(query)

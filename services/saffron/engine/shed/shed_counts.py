@@ -20,14 +20,16 @@ class ShedCounts:
 
     _counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def add(self, block: Block, slots: Mapping[str, int], reason: str) -> None:
-        """A block as it goes out: its events that were dropped whole, or are masked in a query's slot."""
+    def add(self, block: Block, slots: Mapping[str, int], since: Mapping[str, int], reason: str) -> None:
+        """A block as it goes out: its events that were dropped whole, or are masked in a query's slot. `since`: from
+        which position on it is the query's, where it came into force here."""
         mask = block.columns.dropped
         whole = block.next_seq - block.first_seq - len(block.columns)
         if mask is None and not whole:
             return
         for query, slot in slots.items():
-            some = 0 if mask is None or slot < 0 else int(np.count_nonzero(masked(mask, slot)))
+            first = int(np.searchsorted(block.columns.seq, since.get(query, 0)))
+            some = 0 if mask is None or slot < 0 else int(np.count_nonzero(masked(mask[first:], slot)))
             self._counts[query, reason] = self._counts.get((query, reason), 0) + whole + some
 
     def forget(self, query: str) -> None:

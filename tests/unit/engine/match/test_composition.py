@@ -12,6 +12,7 @@ import pytest
 from saffron.engine.composition import made_by, with_types
 from saffron.engine.events.block import Control
 from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.shedding import shadow
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 from tests.reference.match import generate
@@ -217,3 +218,22 @@ def test_a_reader_cannot_see_the_past() -> None:
     block = cases.blocks(numbered("A"), [], {}, controls)[0]
     operator.apply(block, lambda: iter([block]))
     assert "without --from earliest" in operator.statuses()["c"].reason
+
+
+def test_while_results_are_events_to_others_nothing_is_sampled_of_what_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A shadow that stands when such a query comes would be given no more events, and call all that is found false."""
+    monkeypatch.setattr(shadow, "SHARE", 1.0)
+    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    events = numbered("AB" * 40)
+    masks = [4 * (index % 10 == 0) for index in range(80)]
+    shed: dict[str, Any] = {"text": "PATTERN SEQ(A a, B b) WITHIN 4 ms", "slot": 2, "shed": "auto"}
+    started = cases.schema_control(), cases.query_control("add", **shed)
+    for controls in (started, (*started, add("p", P, 23))):
+        operator = MatchOperator(partition=3, compiled=False)
+        for block in cases.blocks(events, range(7, 80, 7), {}, controls, masks):
+            operator.apply(block)
+        sampled = operator.statistics()["sampled"]["q"]
+        assert sampled.missed > 0
+        assert sampled.false <= sampled.missed, "a later A in the stead of one"

@@ -151,7 +151,8 @@ def test_from_earliest_sees_the_past_at_its_own_position() -> None:
         whole = cases.results(now, cases.blocks(stream, cuts, opened, START))
         position = stream[9]["seq"] if len(stream) > 9 else 0
         late = (cases.schema_control(), cases.query_control("add", position=position, **{"from": "earliest"}))
-        blocks = cases.blocks(stream, cuts, opened, late)
+        masks = [int(event["seq"] < position) for event in stream]  # for whoever had the slot before
+        blocks = cases.blocks(stream, cuts, opened, late, masks)
         operator, texts, fired = cases.operator({"q": plan}), [], []
         for index, block in enumerate(blocks):
             past = blocks[: index + 1]

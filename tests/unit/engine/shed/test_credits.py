@@ -56,6 +56,15 @@ def test_a_reader_without_queries_does_not_stand_for_one_that_has_fallen_silent(
     assert book.in_flight(9000) == 0, "it has none any more"
 
 
+def test_a_reader_that_stays_away_does_not_hold_back_what_comes_for_others() -> None:
+    book = Credits(100, patience_ms=1000)
+    book.applied("matcher", 0, active=True, now_ms=0)
+    book.forwarded(100)
+    book.applied("greta", 100, active=False, now_ms=20_000)
+    assert not book.admits(1, 20_000)
+    assert book.admits(1, 20_001), "a query for greta may stand in the queue"
+
+
 def test_a_reader_that_came_back_from_its_snapshot_counts_from_there() -> None:
     book = Credits(100)
     book.forwarded(100)

@@ -57,6 +57,15 @@ def test_events_that_are_worth_nothing_go_once_there_is_a_queue(queueing: float,
     assert decided == Decision(share), "and partial matches stay where that is enough"
 
 
+def test_partial_matches_go_where_events_do_not_reach_far_enough() -> None:
+    flat, at = Speed(LatencyFunction("linear", 0.8e6, 2e3, 0.0)), replace(AT, reach=0.4)
+    decided = Decider(Overload(BOUND)).decide(
+        at, flat, events=True, partial=True, split=lambda share: 0.5, lossless=same
+    )
+    assert decided.share <= at.reach
+    assert decided.keep == 0, "what little they save is all there is besides"
+
+
 @pytest.mark.parametrize("slope", [0.0, 1e-3])
 def test_partial_matches_stay_where_hardly_any_time_depends_on_them(slope: float) -> None:
     flat = Speed(LatencyFunction("linear", 1e6, slope * 1e6, 0.0))

@@ -244,8 +244,9 @@ def test_latency_functions_give_the_detectors_inputs() -> None:
 # ------------------------------------------------------------ under a bound
 
 
-def overloaded(shed: str = "auto", *before: Control, model: bool = True) -> list[Block]:
-    """Blocks that wait for longer and longer, in front of many partial matches of queries q and r."""
+def overloaded(shed: str = "auto", *before: Control, model: bool = True, last: tuple[Control, ...] = ()) -> list[Block]:
+    """Blocks that wait for longer and longer, in front of many partial matches of queries q and r; `last`: controls of
+    the last one."""
     shedder = ShedderOperator(0, "events", Overload(1000.0))
     controls = [replace(one, body={**one.body, "shed": shed}) for one in (query(0, "add", "q"), query(0, "add", "r"))]
     controls[1] = replace(controls[1], body={**controls[1].body, "slot": 1})
@@ -255,7 +256,7 @@ def overloaded(shed: str = "auto", *before: Control, model: bool = True) -> list
     offer(shedder, latency_model((1, 1), slope=20_000.0))
     for number in range(1, 40):
         shedder.observe({"service": "matcher", "partial_matches": {"q": 900, "r": 100}})
-        given = block(10 * number, 10, blocks[-1].next_counter)
+        given = block(10 * number, 10, blocks[-1].next_counter, *(last if number == 39 else ()))
         blocks.append(shedder.apply(given, now_ms=60.0 * number, appended_ms=35.0 * number))
     return blocks
 
@@ -274,6 +275,13 @@ def test_partial_matches_are_kept_by_what_they_are_worth_and_drawn_without_a_mod
     together = [c.body for passed in overloaded("pspice", model=False) for c in passed.controls if c.kind == "keep"]
     assert {tuple(order["queries"]) for order in together} == {("q", "r")}
     assert all(0 <= order["n"] < 1000 for order in together)
+
+
+def test_an_order_does_not_reach_a_query_that_takes_the_place_of_one_at_its_position() -> None:
+    replaced = query(390, "remove", "q"), query(390, "add", "q", 2)
+    passed = overloaded("pspice", model=False, last=replaced)[-1]
+    assert [kind for _, kind in kinds(passed)] == ["query", "query", "keep"]
+    assert body(passed, "keep")["queries"].keys() == {"r"}
 
 
 def test_events_are_dropped_for_their_queries_only() -> None:

@@ -104,3 +104,4 @@ def test_what_was_decided_for_a_query_does_not_reach_the_one_that_has_its_slot_n
     passed = shedder.apply(block(100, 100, 102, *controls), now_ms=20_000, appended_ms=0)
     assert passed.columns.dropped is not None, "an outage leaves nothing to those in force before"
     assert passed.columns.seq[passed.columns.dropped != 0].tolist() == list(range(100, position))
+    assert shedder.statistics()["shed_events"] == {"r": 0}

@@ -14,7 +14,7 @@ without regard to each other can be sampled so (see `can_shadow`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -265,6 +265,12 @@ class Shadows:
             self._ended.discard(name)
         else:
             self._ended.add(name)
+
+    def suspend(self, names: Iterable[str]) -> None:
+        """End all shadows; what is dropped of these queries now goes by unseen."""
+        for name in list(self._of):
+            self._end(name)
+        self._unclean.update(names)
 
     def forget_all(self) -> None:
         """End all shadows and their sums: a schema comes into force, by which what they hold is read otherwise."""
