@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 from bench._system import System, system
 from experiments.found import Found, true_results
-from experiments.run import BOUND_MS, TRAIN, Load, Outcome, outcome_of, replayed, shed_events, stated
+from experiments.run import BOUND_MS, TRAIN, Load, Outcome, asked, outcome_of, replayed, shed_events, stated
 from numpy.typing import NDArray
 
 from saffron.cli.scrape import page, scrape
@@ -50,7 +50,7 @@ def both(load: Load, shedder: str, seed: int, seconds: float, folder: Path) -> t
     """The outcomes on the virtual clock and in real time. `seconds`: the engine's work behind the training share."""
     load = replace(load, seconds=load.seconds or seconds)
     costs = stated(load)
-    virtual = replayed(load, shedder, seed, costs)
+    virtual = replayed(load, asked(load, shedder, seed, costs))
     figures = virtual.figures()
     leading = LEADING * figures["capacity"]  # as the training share says: of its own events
     rate = replace(load.rate, value=load.rate.value * _capacity(load, costs, leading, folder), relative=False)

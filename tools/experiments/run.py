@@ -81,15 +81,15 @@ class Runs:
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
         self._costs = stated(load)
-        first = _replay(load, _asked(load, AUTO, seed, self._costs))
+        first = _replay(load, asked(load, AUTO, seed, self._costs))
         next(_results(load, first), None)  # which is behind both
         assert first.truth is not None
         self._models, self._truth = first.models(), first.truth
 
     def outcome(self, shedder: str) -> Outcome:
         """The figures of one run."""
-        run = replayed(self._load, shedder, self._seed, self._costs, truth=self._truth, models=self._models)
-        return outcome_of(run.figures())
+        run = asked(self._load, shedder, self._seed, self._costs, truth=self._truth, models=self._models)
+        return outcome_of(replayed(self._load, run).figures())
 
 
 def outcome_of(figures: Mapping[str, Any]) -> Outcome:
@@ -128,7 +128,7 @@ def _calibrated(load: Load) -> tuple[float, int]:
 
 def _alone(load: Load, costs: Mapping[str, float]) -> Mapping[str, Any]:
     """The figures of a run without shedding, at about the capacity."""
-    return _over(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, TRAIN, stated=costs)).figures()
+    return replayed(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, TRAIN, stated=costs)).figures()
 
 
 def stated(load: Load) -> Mapping[str, float]:
@@ -150,7 +150,7 @@ def paced(load: Load) -> Rate:
     return replace(load.rate, value=load.rate.value * capacity, relative=False)
 
 
-def replayed(
+def asked(
     load: Load,
     shedder: str,
     seed: int,
@@ -158,25 +158,15 @@ def replayed(
     *,
     truth: bool | Found = True,
     models: Records | None = None,
-) -> VirtualReplay:
-    """A replay that is over."""
-    return _over(load, _asked(load, shedder, seed, costs, truth, models))
-
-
-def _asked(
-    load: Load,
-    shedder: str,
-    seed: int,
-    costs: Mapping[str, float],
-    truth: bool | Found = True,
-    models: Records | None = None,
 ) -> VirtualRun:
+    """A run of the load at its rate."""
     return VirtualRun(
         _overload(seed), paced(load), shedder, TRAIN, truth, stated=costs, models=models, pane=Pane(load.pane)
     )
 
 
-def _over(load: Load, run: VirtualRun) -> VirtualReplay:
+def replayed(load: Load, run: VirtualRun) -> VirtualReplay:
+    """A replay that is over."""
     replay = _replay(load, run)
     deque(_results(load, replay), maxlen=0)
     return replay

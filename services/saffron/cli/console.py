@@ -50,8 +50,11 @@ def print_json(value: Any) -> None:
 
 
 def moment(ms: int) -> str:
-    """A time in UTC, to the second; `ms` since 1970."""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    """A time in UTC, to the second; `ms` since 1970, which stay a number where they are in no year from 1 to 9999."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return str(ms)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

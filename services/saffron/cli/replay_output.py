@@ -6,7 +6,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
@@ -116,7 +115,7 @@ class DeadLetterFile:
 def _line(result: dict[str, Any]) -> str:
     """One result on one line: what was asked for (RETURN), else how many events each variable has."""
     low, high = result["window"] or (result["start"], result["end"])
-    span = f"{_moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
+    span = f"{console.moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
     key = " ".join(f"{value}" for value in (result.get("key") or result.get("group") or {}).values())
     told = ", ".join(f"{name} = {value}" for name, value in _told(result).items())
     return f"{result['query']:<16} {span:<36} {key:<20} {told}"
@@ -130,14 +129,6 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
     if result.get("timeout"):
         return {**bound, "waiting for": " or ".join(result["waiting"])}
     return result["return"] or bound
-
-
-def _moment(ts: int) -> str:
-    """A number where it is in no year from 1 to 9999."""
-    try:
-        return f"{datetime.fromtimestamp(ts / 1000, UTC):%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError, OSError):
-        return str(ts)
 
 
 def _row(letter: DeadLetter) -> dict[str, Any]:

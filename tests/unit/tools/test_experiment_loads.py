@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from experiments.run import TRAIN, Load, paced, replayed, stated
+from experiments.run import TRAIN, Load, asked, paced, replayed, stated
 
 from saffron.language.shedding import NONE
 from saffron.runtime.virtual_pace import Rate
@@ -31,7 +31,7 @@ def load(path: Path, early: float, late: float) -> Load:
 def test_the_engine_is_busy_for_as_long_as_the_load_lasts(tmp_path: Path, early: float, late: float) -> None:
     """However many partial matches the training share has; and a fifth more comes than it takes."""
     made = load(tmp_path / "events.ndjson", early, late)
-    figures = replayed(made, NONE, 0, stated(made), truth=False).figures()
+    figures = replayed(made, asked(made, NONE, 0, stated(made), truth=False)).figures()
     assert figures["busy_seconds"] == pytest.approx(20.0, rel=0.05)
     assert paced(made).value == pytest.approx(1.2 * (1 - TRAIN) * EVENTS / 20.0)
     late_s = figures["event_latency_ms"]["max"] / 1000

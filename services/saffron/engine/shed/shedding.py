@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.columns import masked
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
@@ -329,16 +328,17 @@ class Shedding:
         # Spans are exempt until the wait is halfway from where dropping begins to the bound: then time is too short.
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
-        mask, gone, hidden, false, left = np.zeros(len(seq), np.uint64), {}, {}, {}, float(1 - kept.mean())
+        mask, gone, masked, false, left = np.zeros(len(seq), np.uint64), {}, {}, {}, float(1 - kept.mean())
         for name, share in self._shares(saved, queries).items():
             traits = queries.traits[name]
             marks = self.events.marks(block.columns, name, traits, share)
-            mask[marks & ~kept] |= np.uint64(1 << queries.slots[name])
-            hidden[name] = float((marks & ~kept).mean())
+            going = marks & ~kept
+            mask[going] |= np.uint64(1 << queries.slots[name])
+            masked[name] = float(going.mean())
             parts = self.events.parts(name, traits.by, share, marks, _length(name, queries))
             gone[name] = parts * left
             false[name] = self.events.false(name, traits.by, share) * left
-        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, hidden, false, "shed")
+        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, masked, false, "shed")
 
     def _shares(self, saved: Mapping[str, float], queries: Queries) -> dict[str, float]:
         """By query the share of its events to drop, so that each reader saves this share of its time."""
@@ -368,11 +368,7 @@ def _share(costs: Mapping[str, float], names: Sequence[str]) -> float:
 
 def _seen(shed: Shed, queries: Queries) -> dict[str, float]:
     """By query, the share of events that are not masked."""
-    mask = shed.mask
-    return {
-        name: 1.0 if mask is None or slot < 0 else float(1 - masked(mask, slot).mean())
-        for name, slot in queries.slots.items()
-    }
+    return {name: 1.0 - shed.masked.get(name, 0.0) for name in queries.slots}
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:
