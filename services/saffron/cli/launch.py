@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from saffron.cli import console
+from saffron.distribution import install, lacking
 from saffron.errors import SaffronError, SettingsError
 from saffron.runtime import jars, jvm
 from saffron.runtime.config import Settings, environment_of
@@ -21,6 +22,13 @@ from saffron.runtime.service_process import log_tail
 from saffron.runtime.state import SERVICES, SystemState, read_state
 from saffron.runtime.supervisor import claim, end_leftovers, require_broker
 
+_EXTRAS = {"control": "control", "model_builder": "model-builder"}
+"""Service -> the extra that it needs."""
+_PURPOSES = {
+    "control": "the API and the live page (control)",
+    "model-builder": "learning on Spark (model-builder)",
+    "local": "the embedded broker",
+}
 _LOOK = 0.05
 _DOWN_SECONDS = 90.0
 
@@ -33,9 +41,26 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in SERVICES if name not in left_out)
 
 
+def require_extras(services: Collection[str], *, embedded: bool) -> None:
+    """SettingsError where packages of these services, or of the embedded broker, are not installed: it names all."""
+    wanted = [extra for service, extra in _EXTRAS.items() if service in services]
+    if embedded and jars.missing(jars.KAFKA):
+        wanted.append("local")
+    if not (extras := lacking(wanted)):
+        return
+    without = [f"--without {extra}" for extra in extras if extra != "local"]
+    if "local" in extras:
+        without.append("--brokers HOST:PORT (your own broker)")
+    raise SettingsError(
+        f"packages are missing for {', '.join(_PURPOSES[extra] for extra in extras)}: {install(*extras)}."
+        f" Or go without: {' '.join(without)}"
+    )
+
+
 def prepare(settings: Settings, services: Sequence[str]) -> None:
     """What can take long or fail before anything is started: leftovers, how results are written, Java, the jars, the
     broker that was named."""
+    require_extras(services, embedded=not settings.bootstrap)
     require_writable(settings)
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")

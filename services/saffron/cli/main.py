@@ -81,9 +81,9 @@ app = typer.Typer(
 def saffron(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
     """Saffron finds patterns in event streams on Kafka, and keeps its answers on time."""
     if version:
-        from importlib.metadata import version as installed
+        from saffron import __version__
 
-        print(f"saffron {installed('saffron')}")
+        print(f"saffron {__version__}")
         raise typer.Exit
 
 

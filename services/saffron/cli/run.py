@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from saffron.cli import console, options
+from saffron.cli.launch import require_extras
 from saffron.runtime import baked
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.state import SERVICES
@@ -32,6 +33,7 @@ def run(
     name = service.replace("-", "_")
     if name not in SERVICES:
         raise typer.BadParameter(f"there is no service {service!r}; there are {', '.join(SERVICES)}")
+    require_extras([name], embedded=False)
     settings = system.connected()
     console.log_to_stderr(settings.log_level)
     baked.unpack(baked.directory(), user_cache_directory())

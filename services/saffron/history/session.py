@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from saffron.distribution import install
 from saffron.errors import SaffronError
 from saffron.history.plainly import plainly
 from saffron.runtime.fused import BLOCK_EVENTS
@@ -42,7 +43,7 @@ def opened(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
 
         gateway.class_path([])
     except ImportError as error:
-        raise SaffronError("PySpark is not installed, which backfill runs on: pip install 'saffron[spark]'") from error
+        raise SaffronError(f"PySpark is not installed, which backfill runs on: {install('spark')}") from error
     if (active := SparkSession.getActiveSession()) is not None:
         yield active
         return

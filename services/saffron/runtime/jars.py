@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
+from saffron.distribution import install
 from saffron.errors import SaffronError
 from saffron.runtime.config import user_cache_directory
 
@@ -61,16 +62,25 @@ def ensure(name: str, progress: Progress = lambda line: None, cache: Path | None
     a download that is killed, or two at once, leave nothing half done.
     JarError: no registry answers, or a checksum is wrong (after one fresh attempt for a damaged cache).
     """
-    root = (cache or user_cache_directory()) / "jars"
+    root = folder(cache)
     jars = read_lock(name)
     damaged = [jar for jar in jars if (root / jar.path).exists() and not intact(root, jar)]
     for jar in damaged:
         progress(f"{jar.path.name} in {root} is damaged: fetching it again")
         (root / jar.path).unlink(missing_ok=True)
-    missing = [jar for jar in jars if not (root / jar.path).exists()]
-    if missing:
-        _fetch_all(missing, root, name, progress)
+    if lacking := missing(name, cache):
+        _fetch_all(lacking, root, name, progress)
     return [root / jar.path for jar in jars]
+
+
+def folder(cache: Path | None = None) -> Path:
+    """Where jars are kept, by their paths in a Maven repository."""
+    return (cache or user_cache_directory()) / "jars"
+
+
+def missing(name: str, cache: Path | None = None) -> list[Jar]:
+    """The jars of lock `name` that are not in the cache."""
+    return [jar for jar in read_lock(name) if not (folder(cache) / jar.path).exists()]
 
 
 def intact(root: Path, jar: Jar) -> bool:
@@ -116,7 +126,7 @@ def _downloader(folder: Path) -> Callable[[Jar], Path]:
         from jgo.constants import MAVEN_CENTRAL_URL
         from jgo.maven import MavenContext
     except ImportError as error:
-        raise JarError("jgo is not installed, which fetches jars: pip install 'saffron[local]'") from error
+        raise JarError(f"jgo is not installed, which fetches jars: {install('local')}") from error
     repositories = {**GlobalSettings.load().repositories, "central": MAVEN_CENTRAL_URL}
     context = MavenContext(repo_cache=folder, local_repos=[], remote_repos=repositories, timeout=60)
 

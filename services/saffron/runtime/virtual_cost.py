@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.distribution import install
 from saffron.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -103,7 +104,7 @@ def _solve(table: Floats, measured: Floats) -> Floats:
     try:
         from scipy.optimize import nnls
     except ImportError as error:
-        message = "costs are fitted with scipy: install saffron[model-builder], or state a cost (--cost NS)"
+        message = f"costs are fitted with scipy: {install('model-builder')}, or state a cost (--cost NS)"
         raise InputError(message) from error
     scale = np.maximum(np.sqrt((table**2).mean(axis=0)), 1e-12)
     ridge = 1e-3 * np.sqrt(len(table)) * np.eye(table.shape[1])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from saffron.distribution import install
 from saffron.engine.models.event_model import BY_FOREST, BY_TREE, EventModel
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
@@ -47,4 +48,4 @@ def _trained(counts: FeatureCounts, spec: FeatureSpec, learning: Learning) -> Ev
     except ImportError as error:
         if learning.shedder == AUTO:
             return train_events(counts, spec, VERSION, {}, trees=False)
-        raise InputError(f"{learning.shedder} is trained with scikit-learn: install saffron[model-builder]") from error
+        raise InputError(f"{learning.shedder} is trained with scikit-learn: {install('model-builder')}") from error

@@ -6,6 +6,8 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
+from saffron.distribution import NAME
+
 _NOTE = "warm"
 
 
@@ -24,7 +26,7 @@ def is_warm(kernels: Path) -> bool:
 
 
 def _version() -> str:
-    packages = " ".join(f"{name} {_installed(name)}" for name in ("saffron", "numba"))
+    packages = " ".join(f"{name} {_installed(name)}" for name in (NAME, "numba"))
     return f"{packages} python {platform.python_version()}\n"
 
 

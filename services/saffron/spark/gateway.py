@@ -21,6 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
+from saffron.distribution import install
 from saffron.errors import SaffronError
 from saffron.runtime import jvm
 from saffron.runtime.config import user_cache_directory
@@ -97,7 +98,7 @@ def class_path(connector: Sequence[Path]) -> list[Path]:
 
     own = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     if not own:
-        raise GatewayError("PySpark has no jars: install it again (pip install 'saffron[spark]')")
+        raise GatewayError(f"PySpark has no jars: install it again ({install('spark')})")
     return [*own, *connector]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saffron.distribution import install
 from saffron.engine.events.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError
@@ -98,7 +99,7 @@ class _Readers:
             try:
                 self._made[one] = _reader(one, schema)
             except ImportError as error:
-                self._lacking = f"schema {one} is {schema.kind}, and {error.name} is missing: install saffron[registry]"
+                self._lacking = f"schema {one} is {schema.kind}, and {error.name} is missing: {install('registry')}"
                 return None
         return {**self._made, **unknown}
 

@@ -55,7 +55,7 @@ def test_an_old_python_and_packages_that_do_not_fit_are_named() -> None:
     old, lost, extra = bad(packages.check_packages(wanted, {"numpy": "1.26.4"}))
     assert (old.state, old.what, old.fix) == (ERROR, "numpy is 1.26.4, but >=2.0 is needed", "pip install 'numpy>=2.0'")
     assert (lost.state, lost.what) == (ERROR, "orjson is not installed")
-    assert (extra.state, extra.fix) == (WARNING, "pip install 'saffron[model-builder]'")
+    assert (extra.state, extra.fix) == (WARNING, "pip install 'saffron-cep[model-builder]'")
 
 
 def test_the_packages_at_hand_fit() -> None:

@@ -57,5 +57,5 @@ def test_what_the_user_sets_counts_most(tmp_path: Path) -> None:
 
 def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(SaffronError, match=r"pip install 'saffron\[spark\]'"), opened("local[1]", {}):
+    with pytest.raises(SaffronError, match=r"pip install 'saffron-cep\[spark\]'"), opened("local[1]", {}):
         raise AssertionError("there is no Spark")

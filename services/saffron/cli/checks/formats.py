@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from saffron.cli.checks.finding import Finding, error, ok
 from saffron.cli.checks.look import Look
+from saffron.distribution import install
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.registry import Get, over_http
 
@@ -36,4 +37,4 @@ def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec
             yield error("formats", str(refused), where, f"is it up, and SAFFRON_REGISTRY_AUTH right? {another}")
 
 
-_INSTALL = "pip install 'saffron[registry]'"
+_INSTALL = install("registry")

@@ -12,8 +12,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from saffron.cli.checks.finding import Finding, error, ok, warning
+from saffron.distribution import NAME, install
 
-_PACKAGE = "saffron"
 _EXTRAS = {
     "control": "the live page and the API (`saffron run control`)",
     "model-builder": "learning on Spark (`saffron run model-builder`)",
@@ -39,8 +39,8 @@ class Wanted:
 def required() -> tuple[str, list[Wanted]]:
     """What the installed package asks for: versions of Python, and packages. Nothing where it is not installed."""
     try:
-        asked = metadata.requires(_PACKAGE) or []
-        python = metadata.metadata(_PACKAGE)["Requires-Python"] or ""
+        asked = metadata.requires(NAME) or []
+        python = metadata.metadata(NAME)["Requires-Python"] or ""
     except metadata.PackageNotFoundError:
         return "", []
     return python, [one for text in asked for one in _wanted(Requirement(text))]
@@ -48,7 +48,7 @@ def required() -> tuple[str, list[Wanted]]:
 
 def _wanted(one: Requirement) -> Iterator[Wanted]:
     """What is asked for by everybody, or by an extra that the services have; the first extra that names it."""
-    if one.name == _PACKAGE:
+    if one.name == NAME:
         return
     if one.marker is None or one.marker.evaluate({"extra": ""}):
         yield Wanted(one.name, str(one.specifier))
@@ -85,7 +85,7 @@ def check_packages(requirements: Iterable[Wanted], versions: Mapping[str, str]) 
         wanted = f"'{one.name}{one.versions}'"
         if have is None and one.extra:
             what = f"{one.name} is not installed; without it there is no {_EXTRAS[one.extra]}"
-            yield warning("packages", what, f"extra {one.extra}", f"pip install 'saffron[{one.extra}]'")
+            yield warning("packages", what, f"extra {one.extra}", install(one.extra))
         elif have is None:
             yield error("packages", f"{one.name} is not installed", sys.prefix, f"pip install {wanted}")
         elif not one.fits(have):

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import orjson
 
+from saffron.distribution import install
 from saffron.errors import SettingsError
 from saffron.runtime.config import AVRO, PROTOBUF
 from saffron.runtime.result_formats.shapes import SHAPES, Fields
@@ -88,6 +89,4 @@ def _records(form: str) -> Callable[[str], _Records]:
 
         return ProtobufMessages
     except ImportError as error:
-        raise SettingsError(
-            f"results are {form}, and {error.name} is missing: pip install 'saffron[registry]'"
-        ) from error
+        raise SettingsError(f"results are {form}, and {error.name} is missing: {install('registry')}") from error
