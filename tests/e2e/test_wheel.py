@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment in which the wheel alone was installed, without extras."""
     folder = tmp_path_factory.mktemp("fresh")
     _done([Path(sys.executable).with_name("hatchling"), "build", "-t", "wheel", "-d", folder], cwd=ROOT)
@@ -27,9 +26,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert wheel.name.startswith("saffron_cep-")
     _done([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"])
     python = folder / "venv" / "bin" / "python"
-    pinned = ["--constraint", ROOT / "requirements.lock"]
+    pinned: list[str | Path] = ["--constraint", ROOT / "requirements.lock"]
     _done([UV, "pip", "install", "--quiet", "--python", python, *pinned, wheel])
-    yield python.parent
+    return python.parent
 
 
 def _done(command: list[str | Path], **more: object) -> str:

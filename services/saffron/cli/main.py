@@ -81,9 +81,11 @@ app = typer.Typer(
 def saffron(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
     """Saffron finds patterns in event streams on Kafka, and keeps its answers on time."""
     if version:
-        from saffron import __version__
+        from importlib.metadata import version as installed
 
-        print(f"saffron {__version__}")
+        from saffron.distribution import NAME
+
+        print(f"saffron {installed(NAME)}")
         raise typer.Exit
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from saffron.language.cursor import Cursor
 from saffron.language.durations import UNITS, scaled
-from saffron.language.errors import suggestion
+from saffron.language.errors import quoted, suggestion
 from saffron.language.expressions import parse_expression, parse_key_attribute
 from saffron.language.tokens import Token
 from saffron.language.tree import (
@@ -45,6 +45,7 @@ NAME_LIMIT = 200
 
 _NAME = re.compile(r"[A-Za-z_](?:(?!--)[A-Za-z0-9_.-])*")
 _UNTIL_SPACE = re.compile(r"\S*")
+_MISSPELT = re.compile(r"(?P<name>[A-Za-z]\w*(?:[-_\u2010\u2011]\w+)*)\s*(?:\([^(){}]*\)\s*)?\{")
 
 
 def is_clause(cursor: Cursor) -> bool:
@@ -68,6 +69,9 @@ def parse_name(cursor: Cursor, what: str) -> str:
     end = max(token.end, written.end() if found is None or written.end() != found.end() else found.end())
     if found is not None and cursor.text.startswith("--", found.end()):
         end = found.end()
+    if found is not None and what == "the stream" and cursor.text.startswith(",", found.end()):
+        hint = "Events of several topics become one stream outside of the query: a producer, or a router, writes them."
+        raise cursor.error("a query reads one stream", Span(found.end(), end), hint=hint)
     if found is None or found.end() != end:
         hint = "A name has letters, digits, '_', '.' and '-', and starts with a letter or '_'."
         raise cursor.error(f"the name of {what} is malformed", Span(token.start, end), hint=hint)
@@ -93,6 +97,8 @@ def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expressi
         if cursor.token.kind == "end" or is_clause(cursor):
             return tuple(strategies), ()
         cursor.accept("&") or cursor.accept_word("and")
+    else:
+        _refuse_unknown_strategy(cursor)
     brace = cursor.accept("{")
     if brace and strategies and cursor.accept("}"):
         return tuple(strategies), ()
@@ -102,6 +108,17 @@ def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expressi
     conjunction = isinstance(condition, Logic) and condition.operator == "and"
     conjuncts = condition.operands if conjunction and isinstance(condition, Logic) else (condition,)
     return tuple(strategies), tuple(_plain_key(cursor, conjunct) for conjunct in conjuncts)
+
+
+def _refuse_unknown_strategy(cursor: Cursor) -> None:
+    """A word with hyphens in front of a brace is a strategy that is misspelt."""
+    start = cursor.token.start
+    found = _MISSPELT.match(cursor.text, start)
+    if found is None:
+        return
+    written = found.group("name")
+    hint = suggestion(written, STRATEGIES) or f"Strategies: {', '.join(STRATEGIES)}."
+    raise cursor.error(f"unknown strategy {quoted(written)}", Span(start, found.end("name")), hint=hint)
 
 
 def _plain_key(cursor: Cursor, condition: Expression) -> Expression:

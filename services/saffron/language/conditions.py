@@ -76,7 +76,7 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
         raise scope.wrong("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
     assert isinstance(expression, tree.Name)
     hint = f"Write whose it is: a.{expression.name}; a string stands in quotes: '{expression.name}'."
-    raise scope.wrong(f"{expression.name[:40]} stands alone", expression.span, hint)
+    raise scope.alone(expression, hint)
 
 
 def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Typed:

@@ -109,7 +109,7 @@ class _Binder:
             message = f"{expression.function} runs over the events of one trend, which is never built"
             raise scope.refused(message, expression.span, hint)
         if isinstance(expression, tree.Name):
-            raise scope.wrong(f"{expression.name[:40]} stands alone", expression.span, "Write whose it is, as in A.x.")
+            raise scope.alone(expression, "Write whose it is, as in A.x.")
         assert isinstance(expression, tree.Reference)
         if expression.index not in ROLES or expression.attribute is None:
             hint = "Conditions on trends read A.x and NEXT(A).x."

@@ -65,12 +65,25 @@ def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
     operator = "and" if binding == AND else "or"
     operands: list[Expression] = [first]
     while _binding(cursor, cursor.token) == binding:
-        cursor.advance()
+        sign = cursor.advance()
         operands.append(parse_expression(cursor, binding + 1))
+        if cursor.text[sign.start] in "&|":
+            _refuse_bits(cursor, sign, operands)
     flat: list[Expression] = []
     for operand in operands:
         flat.extend(operand.operands if isinstance(operand, Logic) and operand.operator == operator else (operand,))
     return Logic(operator, tuple(flat), span=Span(first.span.start, operands[-1].span.end))
+
+
+def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> None:
+    """flags & 4 = 4 reads as flags AND (4 = 4), which is not what other languages mean by it."""
+    last = operands[-1]
+    if isinstance(last, Operation) and isinstance(last.left, Literal) and isinstance(last.right, Literal):
+        word = "AND" if sign.value == "&" else "OR"
+        span = Span(operands[-2].span.start, last.span.end)
+        raise cursor.error(
+            f"{sign.value} is {word}, which joins two conditions", span, hint="There are no bit operators."
+        )
 
 
 def _comparison(cursor: Cursor, left: Expression) -> Expression:

@@ -72,7 +72,8 @@ def _slots(layout: Layout) -> list[Slot]:
     slots = []
     for index, leaf in enumerate(layout.leaves):
         original = first.setdefault(id(leaf.event), index)
-        slots.append(Slot(leaf.event, bool(leaf.loops), None if original == index else original))
+        repeated = None if original == index else original
+        slots.append(Slot(leaf.event, bool(leaf.loops), repeated, leaf.absence is not None))
     return slots
 
 
@@ -197,7 +198,7 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
     hint = f"Write whose it is, as in {scope.places[0].variable}.{expression.name}."
     if expression.name in {place.variable for place in scope.places}:
         hint = "The events themselves are always in the result; RETURN names values computed from them."
-    raise scope.wrong(f"{expression.name[:40]} stands alone", expression.span, hint)
+    raise scope.alone(expression, hint)
 
 
 def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:

@@ -12,6 +12,7 @@ from saffron.language.cursor import Cursor
 from saffron.language.errors import suggestion
 from saffron.language.expressions import parse_expression
 from saffron.language.patterns import parse_pattern
+from saffron.language.sql import SQL_HINTS
 from saffron.language.tree import Query, Span
 
 _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
@@ -63,6 +64,7 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
         near = suggestion(token.value, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
+        near = SQL_HINTS.get(token.lower, near)
         hint = f"Clauses: {', '.join(name.upper() for name in _PARTS)}." if not found else near
         cursor.fail(
             "expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint

@@ -9,7 +9,8 @@ from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import QueryError
 from saffron.language.errors import known_names, quoted, render, suggestion
 from saffron.language.plan import Const
-from saffron.language.tree import Event, Span
+from saffron.language.sql import is_null, null_hint
+from saffron.language.tree import Event, Name, Span
 
 OWN: dict[str, tuple[str, Kind]] = {
     "ts": ("ts", Kind.INT),
@@ -37,11 +38,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Slot:
-    """A component to be declared. `original`: the component that this one repeats inside a NOT; no name means it."""
+    """A component to be declared. `original`: the component that this one repeats inside a NOT; no name means it.
+
+    `absent`: it stands in a NOT.
+    """
 
     event: Event
     closure: bool
     original: int | None = None
+    absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,13 @@ class Scope:
         """A name or a kind is wrong."""
         return QueryError(message, stage="schema", text=self.text, start=span.start, end=span.end, hint=hint)
 
+    def alone(self, name: Name, hint: str) -> QueryError:
+        """A name that is no attribute of anything. `hint`: what to write where it is no null."""
+        if is_null(name.name):
+            variable = self.places[0].variable if self.places else "a"
+            return self.wrong(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
+        return self.wrong(f"{name.name[:40]} stands alone", name.span, hint)
+
     def refused(self, message: str, span: Span, hint: str = "") -> QueryError:
         """The query is well formed, but cannot be run."""
         return QueryError(message, stage="plan", text=self.text, start=span.start, end=span.end, hint=hint)
@@ -93,13 +105,16 @@ class Scope:
 
     # -------------------------------------------------------- types and components
 
-    def check_type(self, name: str, start: int) -> None:
-        """The stream has events of this type (lenient: a warning), or may come to have."""
+    def check_type(self, name: str, start: int, *, absent: bool = False) -> None:
+        """The stream has events of this type, or may come to have.
+
+        A warning alone where names are lenient, and where the type must be absent and the schema was inferred.
+        """
         if self.schema is None or name in self.schema.types or self._open:
             return
         message, span = f"unknown event type {quoted(name)}", Span(start, start + len(name))
-        if self.lenient:
-            self.warn(message, span)
+        if self.lenient or (absent and not self.schema.given):
+            self.warn(message, span, "NOT of what never comes always holds." if absent else "")
             return
         raise self.wrong(message, span, known_names("The stream has", list(self.schema.types), name))
 
@@ -120,7 +135,7 @@ class Scope:
         count = dict.fromkeys((slot.event.type for slot in slots), 0)
         for slot in slots:
             event = slot.event
-            self.check_type(event.type, event.span.start)
+            self.check_type(event.type, event.span.start, absent=slot.absent)
             if event.brackets and not slot.closure:
                 hint = f"A closure has a plus: {event.type}+ {event.variable}[]."
                 raise self.wrong(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
@@ -167,7 +182,8 @@ class Scope:
         if name in OWN:
             return Found(*OWN[name])
         message = f"unknown attribute {quoted(name)} of type {type_name}"
-        if not self.lenient:
+        never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
+        if not (self.lenient or never):
             hint = known_names(f"{type_name} has", list(own), name)
             raise self.wrong(message, span, f"{hint}\n{_INFERRED}" if self._open else hint)
         if name in self.schema.kinds:

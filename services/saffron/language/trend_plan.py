@@ -38,7 +38,9 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     """An aggregate query as a plan; raises QueryError."""
     layout = build_trend_layout(query.pattern, scope)
     leaves = layout.layout.leaves
-    scope.declare([Slot(leaf.event, bool(leaf.loops)) for leaf in leaves], plan.MAX_STATES)
+    scope.declare(
+        [Slot(leaf.event, bool(leaf.loops), absent=leaf.absence is not None) for leaf in leaves], plan.MAX_STATES
+    )
     refuse_clauses(query, scope, aggregate=True)
     if scope.schema is not None and scope.schema.times:
         hint = "Ask for the matches: leave COUNT(*) and its like out of RETURN."

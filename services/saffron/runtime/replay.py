@@ -14,18 +14,25 @@ import numpy as np
 from saffron.engine import jit
 from saffron.engine.aggregates import registered
 from saffron.engine.composition import Binder, bind_together, makers_first
-from saffron.engine.events import RawBatch, Schema, infer_schema
+from saffron.engine.events import Decoder, RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.windows.operator import DeadLetter
-from saffron.errors import InputError
+from saffron.errors import InputError, QueryError, SaffronError
 from saffron.language import Bound, bind
 from saffron.language.plan import Plan
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.event_keys import keys_of
 from saffron.runtime.fused import Chain, Merged, Query
 from saffron.runtime.murmur2 import partition_of
+
+_INFERRED = (
+    "These are the names in the first {:,} records. --lenient (lenient=True) lets others through;"
+    " --schema FILE (schema=...) says which there are."
+)
+_SHOWN = 200
+"""Bytes of a bad record that an error shows."""
 
 
 class Replay:
@@ -79,7 +86,10 @@ class Replay:
         source = self._timed(batches)
         head = first_events(source) if self.schema is None else []
         schema = self.schema = self.schema or infer_schema(head)
-        queries = self._bound(schema)
+        try:
+            queries = self._bound(schema)
+        except QueryError as error:
+            raise _explained(error, schema, head) from error
         self._chains = [
             Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder, one_in=self._one_in)
             for partition in range(self.partitions)
@@ -156,6 +166,29 @@ class Replay:
             engines = live["matcher"], live["greta"]
             self._peak = max(self._peak, *(sum(one["partial_matches"].values()) for one in engines))
             yield one
+
+
+def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
+    """The same error with what is to be known of an inferred schema, or what is wrong with all of the events.
+
+    `head`: the batches that the schema was inferred from; none where it was given.
+    """
+    if error.stage != "schema" or not head:
+        return error
+    records = sum(map(len, head))
+    if not schema.types and (bad := next(_bad_records(head), None)) is not None:
+        return InputError(f"none of the first {records:,} records is an event. The first: {bad}")
+    hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
+    return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
+
+
+def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
+    """What is wrong with each record that is no event, and the record."""
+    decoder = Decoder(Schema({}, {}, {}))
+    for batch in head:
+        for bad in decoder.decode(batch).bad:
+            shown = batch.value(bad.row)[:_SHOWN].decode("utf-8", "replace")
+            yield f"{bad.reason}: {bad.detail}\n{shown}"
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,9 @@ SCHEMA_ERRORS = {
     PATTERN + "WHERE a.x IN (1, 'p')": (
         "IN mixes a number with a string", "'p'", "All choices are of one kind."),
     PATTERN + "WHERE a.k = p": ("p stands alone", "p", "Write whose it is: a.p; a string stands in quotes: 'p'."),
+    PATTERN + "WHERE a.k = null": (
+        "null is no value to compare with", "null",
+        "A comparison with null is false. That an attribute is there: a.x = a.x."),
     PATTERN + "WHERE a.x < NEXT(c).x": (
         "NEXT belongs to aggregate queries (COUNT(*) in RETURN)", "NEXT(c).x",
         "In a match query write c[i-1] and c[i]."),

@@ -80,7 +80,6 @@ NAMES = {
     "PATTERN ANY(2, A a) WHERE a.x > 1": ("a is a closure, a list of events", "a.x"),
     "PATTERN ANY(2, A a, D d) DISTINCT k": ("unknown attribute 'k' of type D", "ANY(2, A a, D d) DISTINCT k"),
     "PATTERN (A a OR B a)": ("two components are called 'a'", "B a"),
-    "PATTERN SEQ(A a, NOT E e, B b)": ("unknown event type 'E'", "E"),
     "PATTERN SEQ(A a, NOT B b, C c) WHERE b.z = 1": ("unknown attribute 'z' of type B", "b.z"),
     "PATTERN SEQ(A a, NOT D d, C c) WHERE [k]": ("unknown attribute 'k' of type D", "k"),
     "PATTERN SEQ(A a, B b) CONSUME c": ("unknown variable 'c'", "c"),

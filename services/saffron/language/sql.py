@@ -1,0 +1,31 @@
+"""Hints for readers of SQL: words of SQL that the language lacks, and null."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_NULL_HINT = "A comparison with null is false. That an attribute is there: {name} = {name}."
+_NULLS = frozenset({"null", "none", "nil", "undefined"})
+
+SQL_HINTS: Mapping[str, str] = {
+    "like": "There is no LIKE: compare strings by =, != or IN ('a', 'b').",
+    "ilike": "There is no ILIKE: compare strings by =, != or IN ('a', 'b').",
+    "regexp": "There is no REGEXP: compare strings by =, != or IN ('a', 'b').",
+    "between": "There is no BETWEEN: write a.x >= 1 AND a.x <= 5.",
+    "is": f"There is no IS NULL. {_NULL_HINT.format(name='a.x')}",
+    "limit": "There is no LIMIT: OUTPUT FIRST gives the first match of each window.",
+    "order": "There is no ORDER BY: results come in the order of the events that complete them.",
+    "join": "There is no JOIN: a pattern relates events of one stream, as in SEQ(A a, B b) WHERE a.x = b.x.",
+    "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
+}
+"""Word of SQL, in lower case -> what to write instead."""
+
+
+def is_null(name: str) -> bool:
+    """Whether a name that stands alone is meant as the null of SQL or of a programming language."""
+    return name.lower() in _NULLS
+
+
+def null_hint(read: str) -> str:
+    """What to write instead of a comparison with null. `read`: an attribute as the query may write it, such as a.x."""
+    return _NULL_HINT.format(name=read)

@@ -1,0 +1,39 @@
+"""What `replay` says of names that the events do not have, and of events that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from saffron.engine.events import batch_of_lines
+from saffron.errors import InputError, QueryError
+from saffron.runtime.fused import Query
+from saffron.runtime.replay import Replay
+
+EVENTS = [b'{"type":"A","ts":1,"x":1}', b'{"type":"B","ts":2,"x":2}']
+
+
+def _replayed(text: str, lines: Iterable[bytes], warnings: list[str]) -> int:
+    run = Replay([Query("q", text)], warn=warnings.append)
+    return sum(len(merged) for merged in run.results([batch_of_lines(b"\n".join(lines) + b"\n")]))
+
+
+@pytest.mark.parametrize("text", ["PATTERN SEQ(A a, Bb b) WITHIN 1 s", "PATTERN A a WHERE a.y = 1 WITHIN 1 s"])
+def test_an_unknown_name_says_where_the_known_ones_are_from_and_the_ways_out(text: str) -> None:
+    with pytest.raises(QueryError, match=r"first 2 records\. --lenient \(lenient=True\).*--schema FILE"):
+        _replayed(text, EVENTS, [])
+
+
+@pytest.mark.parametrize("condition", ["", "WHERE c.x > 1 ", "WHERE a.x < c.x "])
+def test_a_type_that_never_comes_may_stand_in_a_not(condition: str) -> None:
+    warnings: list[str] = []
+    assert _replayed(f"PATTERN SEQ(A a, NOT C c, B b) {condition}WITHIN 1 s", EVENTS, warnings) == 1
+    assert len(warnings) == 1
+    assert "unknown event type 'C'" in warnings[0]
+    assert "always holds" in warnings[0]
+
+
+def test_records_of_which_none_is_an_event_are_told_with_the_first_reason() -> None:
+    with pytest.raises(InputError, match=r"none of the first 2 records is an event.*no-type.*\n.*kind"):
+        _replayed("PATTERN A a WITHIN 1 s", [b'{"kind":"A","ts":1}', b'{"kind":"A","ts":2}'], [])
