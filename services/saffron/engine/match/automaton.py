@@ -7,7 +7,7 @@ single event waits for the begin of c + 1. A match that ends with a single event
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from saffron.engine.aggregates import BUILT_IN
@@ -46,7 +46,11 @@ class What(Enum):
 
 @dataclass(frozen=True)
 class Feature:
-    """One value of vector V. `back` is k of PREVIOUS; `name` is "" for LENGTH; `function` is the aggregate of FOLD."""
+    """One value of vector V.
+
+    `back`: k of PREVIOUS; of all others 1 for the value before the last event was taken. `name`: "" for LENGTH.
+    `function`: the aggregate of FOLD.
+    """
 
     component: int
     what: What
@@ -207,7 +211,9 @@ def support(feature: Feature) -> Iterator[Feature]:
     def beside(what: What, back: int = 0) -> Feature:
         return Feature(feature.component, what, feature.name, feature.kind, back)
 
-    if feature.what is What.PREVIOUS:
+    if feature.back and feature.what is not What.PREVIOUS:
+        yield replace(feature, back=0)
+    elif feature.what is What.PREVIOUS:
         yield beside(What.LAST)
         yield from (beside(What.PREVIOUS, k) for k in range(2, feature.back))
     elif feature.what in (What.SPREAD, What.MEAN):

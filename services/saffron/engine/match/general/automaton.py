@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from saffron.engine.match.automaton import Feature, State, What, aggregate_features, leaves, support
-from saffron.engine.match.general.checks import Asked
+from saffron.engine.match.general.checks import Asked, due, due_at_end, joint
 from saffron.engine.match.general.table import Builder, Table
-from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Strategy, Which
+from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan, Scope, Strategy, Which
 from saffron.language.positions import Gap
 
 _OWN = -1
@@ -123,7 +123,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     checks = tuple(Asked(check) for check in plan.checks)
     table = Builder(plan, checks, derived).build()
     absent = tuple(Asked(check) for absence in plan.absences for check in absence.checks)
-    needed = set(_needed(plan, (*checks, *absent)))
+    needed = {*_read(plan, (*checks, *absent)), *_looked_back(plan, table, checks)}
     while extra := {more for feature in needed for more in support(feature)} - needed:
         needed |= extra
     carried = _carried(plan, table, (*checks, *absent))
@@ -159,16 +159,37 @@ def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[F
     return carried
 
 
-def _needed(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
+def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
+    """What the expressions of checks read of a run."""
     for asked in checks:
-        if asked.is_local:
-            continue
-        for leaf in leaves(asked.expr):
-            if leaf.component < plan.positive:
-                yield from features_of(leaf, plan)
-        for component in asked.taking:
-            if asked.back(component) > 1:
-                yield Feature(component, What.LENGTH)
+        if not asked.is_local:
+            for leaf in leaves(asked.expr):
+                if leaf.component < plan.positive:
+                    yield from features_of(leaf, plan)
+
+
+def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[Feature]:
+    """What else a run must have wherever a check is asked that looks back at a list: its length, to know whether there
+    is something, and its aggregates so far without the event that the check calls the current one."""
+    for taken, asked in _moments(plan, table, checks):
+        for one in asked:
+            yield from (Feature(c, What.LENGTH) for c in one.taking if one.needed(c, taken) > 1)
+            for leaf in leaves(one.expr):
+                if isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE and leaf.component != taken:
+                    yield from so_far(leaf)
+
+
+def _moments(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[tuple[int | None, Iterable[Asked]]]:
+    """Where a kernel asks which checks: the component whose event is being taken (None: of a whole match)."""
+    for kind in table.kinds:
+        yield kind.component, due(checks, kind.component, kind.over, kind.newly)
+        for number in (number for gap in kind.gaps for number in gap.absences):
+            later = not any(gap.left for gap in kind.gaps if number in gap.absences) or number in kind.later
+            yield None if later else kind.component, joint(plan.absences[number])
+    for ending in table.endings:
+        yield None, due_at_end(checks, ending.over)
+        for number in (number for gap in ending.trailing for number in gap.absences):
+            yield None, joint(plan.absences[number])
 
 
 def features_of(leaf: Attribute | Aggregate | Length, plan: MatchPlan) -> Iterator[Feature]:
@@ -184,6 +205,12 @@ def features_of(leaf: Attribute | Aggregate | Length, plan: MatchPlan) -> Iterat
         if leaf.which is Which.PREVIOUS:
             # Of another component than the one being taken, the event being taken is the last one already.
             yield from (held(leaf, What.PREVIOUS, back) for back in (leaf.back, leaf.back + 1) if back > 1)
+
+
+def so_far(leaf: Aggregate) -> tuple[Feature, ...]:
+    """Where a run keeps f(b[..i-1]) when b[i] is among the events that it has."""
+    features = aggregate_features(leaf)
+    return tuple(one if one.what in (What.FIRST, What.LENGTH) else replace(one, back=1) for one in features)
 
 
 def held(leaf: Attribute, what: What, back: int = 0) -> Feature:

@@ -33,6 +33,15 @@ class Asked:
     def finished(self) -> Components:
         return frozenset(leaf.component for leaf in leaves(self.expr) if _is_finished(leaf))
 
+    def needed(self, component: int, taken: int | None) -> int:
+        """How many events of a component a run has when there is something to look back at; 0: nothing looks back.
+
+        `taken`: the component whose event is being taken (None: the run is complete as it is). The event that the
+        check calls the current one is, of any other component, among those that the run has.
+        """
+        back = self.back(component)
+        return back + 1 if back and component != taken else back
+
     def back(self, component: int) -> int:
         """How many events of a component must come before the one being taken; else the check holds."""
         own = [leaf for leaf in leaves(self.expr) if leaf.component == component]

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Feature, State, What
+from saffron.engine.match.automaton import Feature, State, What, aggregate_features
 from saffron.engine.match.expressions import Term, Writer
-from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held
+from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held, so_far
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.match.general.table import CLEARS
 from saffron.engine.match.general.user_functions import final_name
 from saffron.engine.match.layout import Names, lane_array
-from saffron.language.plan import Aggregate, Attribute, Length, Which
-
-_WHATS = {
-    "count": What.NUMBER,
-    "sum": What.SUM,
-    "min": What.MIN,
-    "max": What.MAX,
-    "first": What.FIRST,
-    "last": What.LAST,
-}
+from saffron.language.plan import Aggregate, Attribute, Length, Scope, Which
 
 
 @dataclass(frozen=True)
@@ -72,23 +63,23 @@ class LaneReader:
         return f"x{self.names.attribute(leaf.name, leaf.kind)}"
 
     def aggregate(self, leaf: Aggregate) -> Term:
+        before = leaf.scope is Scope.BEFORE and leaf.component != self.taken  # the current event is in the list
         if leaf.name is None or leaf.kind is None:
-            return self.length(Length(leaf.component))
+            length = self.length(Length(leaf.component))
+            return replace(length, text=f"({length.text} - 1)") if before else length
+        kept = {feature.what: feature for feature in (so_far(leaf) if before else aggregate_features(leaf))}
 
         def value(what: What) -> str:
-            assert leaf.name is not None
-            assert leaf.kind is not None
-            return self.text(Feature(leaf.component, what, leaf.name, leaf.kind))
+            return self.text(kept[what])
 
         if leaf.function not in BUILT_IN:
-            fold = self.text(Feature(leaf.component, What.FOLD, leaf.name, leaf.kind, function=leaf.function))
-            ended = f"{final_name(leaf.function)}({fold}, np.int64({value(What.NUMBER)}))"
+            ended = f"{final_name(leaf.function)}({value(What.FOLD)}, np.int64({value(What.NUMBER)}))"
             return Term(f"(finite({ended}) if {value(What.NUMBER)} > 0.0 else math.nan)", Kind.FLOAT)
         if leaf.function == "avg":
             return Term(f"quotient({value(What.SUM)}, {value(What.NUMBER)})", Kind.FLOAT)
         if leaf.function == "stddev":
             return Term(f"deviation({value(What.SPREAD)}, {value(What.NUMBER)})", Kind.FLOAT)
-        what = _WHATS[leaf.function]
+        what = next(iter(kept))
         kind = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
         return Term(value(what), kind)
 
@@ -109,10 +100,9 @@ def condition(asked: Asked, read: LaneReader) -> str:
         under_way = f"{read.text(FRESH)} & ~edges[e, {CLEARS}]" if read.taken is not None else read.text(FRESH)
         text = f"({under_way} & {fresh} != {fresh}) or {text}"
     for component in sorted(asked.taking):
-        back = asked.back(component)
-        if back == 1 and component == read.taken:
+        needed = asked.needed(component, read.taken)
+        if needed == 1:
             text = f"({read.text(BOUND)} & {1 << component} == 0) or {text}"
-        elif back:
-            needed = back if component == read.taken else back + 1
+        elif needed:
             text = f"({read.text(Feature(component, What.LENGTH))} < {needed}) or {text}"
     return f"({text})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from saffron.engine.aggregates import require
 from saffron.engine.match.automaton import Feature, What
 from saffron.engine.match.general.automaton import BOUND
@@ -25,7 +27,9 @@ def write_updates(out: Lines, component: int, read: LaneReader) -> None:
     mine = [f for f in read.state.features if f.component == component]
     for feature in sorted(mine, key=lambda f: (f.what.value, -f.back)):
         lane = read.text(feature)
-        if feature.what is What.FIRST:
+        if feature.back and feature.what is not What.PREVIOUS:
+            out(f"{lane} = {read.text(replace(feature, back=0))}")
+        elif feature.what is What.FIRST:
             event = f"x{read.names.attribute(feature.name, feature.kind)}"
             out(f"if {read.text(BOUND)} & {1 << component} == 0:")
             out(f"    {lane} = {event}")
