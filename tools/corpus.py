@@ -56,7 +56,8 @@ QUERIES = {
     "downtrends": """QUERY downtrends FROM by_sector PATTERN Quote+ Q WHERE [symbol] AND Q.price > NEXT(Q).price
 GROUP BY sector WITHIN 10 minutes SLIDE 5 minutes RETURN sector, COUNT(*)""",
     "dips": """QUERY dips PATTERN SEQ(Quote a, Quote b)
-WHERE skip-till-next-match { [symbol] AND b.price < 0.995 * a.price } WITHIN 10 minutes RETURN a.symbol AS symbol, b.price AS price INTO Dip""",
+WHERE skip-till-next-match { [symbol] AND b.price < 0.995 * a.price }
+WITHIN 10 minutes RETURN a.symbol AS symbol, b.price AS price INTO Dip""",
     "two_dips": "QUERY two_dips PATTERN SEQ(Dip a, Dip b) WHERE [symbol] WITHIN 1 hour RETURN a.symbol AS symbol",
     "sectors": """QUERY sectors FROM by_sector PATTERN SEQ(Quote a, NOT Quote n, Quote b)
 WHERE skip-till-next-match { [sector] AND a.symbol != b.symbol AND n.price > 100 AND b.price > a.price }
