@@ -12,7 +12,7 @@ ALONE := tests/e2e/test_image.py tests/e2e/test_overload_broker.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test simulated check format unit nightly mutants patterns contracts e2e bench clean
+.PHONY: help setup demo test simulated check format unit nightly faults mutants patterns contracts e2e bench clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -51,6 +51,9 @@ unit: setup ## unit tests, and the engine against its slow twins
 
 nightly: setup ## random queries by the ten thousand, faults by the hundred
 	@$(PYTEST) -q -n 2 --nightly tests/unit/engine tests/e2e/test_recovery_simulated.py
+
+faults: setup ## services and broker killed, paused and restarted by ten seeds; every result beside `replay`
+	@cd tools && PYTHONPATH=.:../services ../$(BIN)/python -m faults --seeds 10 --partitions 3
 
 mutants: setup ## small changes to the match engine, which its tests must notice
 	@$(BIN)/python tools/mutate.py

@@ -1,0 +1,1 @@
+"""Faults on a running system: killed, paused and restarted by a seed, and every result compared with `replay`."""

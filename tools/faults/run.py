@@ -1,0 +1,121 @@
+"""One run: events are fed while faults come by a seed; then exactly the results of `replay` must stand there."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import zstandard
+
+from faults.client import Feeder, Reader
+from faults.plan import Fault, plan
+from faults.target import Target, running
+from faults.verdict import Results, Verdict, verdict
+
+_QUERIES = {
+    "rally.saf": resources.files("saffron.data").joinpath("rally.saf").read_text("utf-8"),
+    "falls.saf": """QUERY falls PATTERN Quote+ Q WHERE [symbol] AND Q.price > NEXT(Q).price
+GROUP BY symbol WITHIN 10 minutes SLIDE 5 minutes RETURN symbol, COUNT(*)""",
+    "quiet.saf": """QUERY quiet PATTERN SEQ(Quote a, NOT Quote c, Quote b)
+WHERE [symbol] AND b.price > 1.01 * a.price AND c.price < a.price WITHIN 30 minutes OUTPUT NON-OVERLAP""",
+}
+"""A flat pattern, a trend, and the general engine with NOT and a selection."""
+_TOPICS = {"rally": "complex-events", "quiet": "complex-events", "falls": "trends"}
+_PREFIX = "saffron."
+_KEY = "symbol"
+_MARK = b'{"type":"$watermark","ts":1700000000000,"end":true}'
+_LINE = 150
+_PATIENCE_S = 120.0
+_MORE_S = 2.0
+"""Seconds in which a result that is one too many would come."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run; `seconds`: from the first event sent to the last result seen."""
+
+    faults: Sequence[Fault]
+    verdict: Verdict
+    seconds: float
+
+
+def run(
+    seed: int, faults: int, events: int, partitions: int, say: Callable[[str], None] = lambda line: None
+) -> Outcome:
+    """Feed the first `events` stock quotes that Saffron ships; faults come between, none waits for the last one."""
+    lines = _quotes(events)
+    with (
+        tempfile.TemporaryDirectory(prefix="saffron-faults-") as folder,
+        running(Path(folder) / "data", partitions) as target,
+    ):
+        files = _write(Path(folder), lines)
+        say("replay")
+        wanted = _replayed(target, files, partitions)
+        target.command("stream", "add", "events", "--key", _KEY, "--schema", str(files["schema"]))
+        target.command("query", "add", *[str(files[name]) for name in _QUERIES])
+        planned = plan(seed, faults, events)
+        started = time.monotonic()
+        found = _disturbed(target, lines, planned, partitions, sum(map(len, wanted.values())), say)
+        return Outcome(planned, verdict(found, wanted), time.monotonic() - started)
+
+
+def _quotes(events: int) -> list[bytes]:
+    packed = resources.files("saffron.data").joinpath("stock_quotes.ndjson.zst").read_bytes()
+    return zstandard.ZstdDecompressor().stream_reader(packed).read(events * _LINE).split(b"\n")[:events]
+
+
+def _write(folder: Path, lines: Sequence[bytes]) -> dict[str, Path]:
+    files = {name: folder / name for name in (*_QUERIES, "schema", "quotes.ndjson")}
+    for name, text in _QUERIES.items():
+        files[name].write_text(text, "utf-8")
+    schema = resources.files("saffron.data").joinpath("quotes.schema.json").read_bytes()
+    files["schema"] = folder / "quotes.schema.json"
+    files["schema"].write_bytes(schema)
+    files["quotes.ndjson"].write_bytes(b"\n".join(lines) + b"\n")
+    return files
+
+
+def _replayed(target: Target, files: dict[str, Path], partitions: int) -> Results:
+    split = ("--partitions", str(partitions), "--key", _KEY) if partitions > 1 else ()
+    queries = [word for name in _QUERIES for word in ("-q", str(files[name]))]
+    printed = target.command("replay", *queries, "--schema", str(files["schema"]), *split, str(files["quotes.ndjson"]))
+    found: dict[tuple[str, int], list[bytes]] = {}
+    for line in printed.encode().splitlines():
+        result = json.loads(line)
+        place = _PREFIX + _TOPICS[result["query"]], int(result["partition"])
+        found.setdefault(place, []).append(line)
+    return found
+
+
+def _disturbed(
+    target: Target,
+    lines: Sequence[bytes],
+    planned: Sequence[Fault],
+    partitions: int,
+    wanted: int,
+    say: Callable[[str], None],
+) -> Results:
+    """What a reader sees in the end."""
+    bootstrap = target.bootstrap
+    feeder = Feeder(bootstrap, f"{_PREFIX}events")
+    reader = Reader(bootstrap, [_PREFIX + topic for topic in sorted(set(_TOPICS.values()))], partitions)
+    events = [(json.loads(line)[_KEY].encode(), line) for line in lines]
+    begin = 0
+    for number, fault in enumerate(planned, 1):
+        feeder.send(events[begin : fault.after])
+        begin = fault.after
+        say(f"{number}/{len(planned)}: {fault} behind {begin:,} events")
+        target.strike(fault)
+        target.wait_ready()
+    feeder.send(events[begin:])
+    feeder.end(partitions, _MARK)
+    say("reading")
+    reader.read(wanted, _PATIENCE_S)
+    reader.read(wanted + 1, _MORE_S)
+    reader.close()
+    return reader.found
