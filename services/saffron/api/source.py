@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 import numpy as np
-import orjson
 
-from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.rows import Rows, rows_of
 from saffron.engine.events.schema import Schema
 from saffron.errors import InputError
 
@@ -21,7 +19,6 @@ BATCH_EVENTS = 8192
 
 _INDEX = "__index_level_"
 """How pandas names the columns of an index when it hands a frame over as Arrow."""
-_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
 
 
 @dataclass(frozen=True)
@@ -65,12 +62,17 @@ def _files(names: list[str]) -> Source:
     return Source(", ".join(names), batches, again="-" not in names)
 
 
-def _tables(events: Any) -> Iterator[list[bytes]]:
+def _tables(events: Any) -> Iterator[Rows]:
     import pyarrow as pa
 
     from saffron.engine.events.tabular import table_events
 
-    reader = pa.RecordBatchReader.from_stream(events)
+    try:
+        reader = pa.RecordBatchReader.from_stream(events)
+    except (pa.ArrowException, ValueError) as error:  # of a data frame whose columns hold values of several kinds
+        if not hasattr(events, "notna"):
+            raise InputError(f"the {type(events).__name__} cannot be read as an Arrow table: {error}") from error
+        return _objects(events.astype(object).where(events.notna(), None).to_dict("records"))
     kept = [number for number, name in enumerate(reader.schema.names) if not name.startswith(_INDEX)]
     batches = (
         part.select(kept)
@@ -78,37 +80,18 @@ def _tables(events: Any) -> Iterator[list[bytes]]:
         for part in (batch.slice(start, BATCH_EVENTS) for start in range(0, len(batch), BATCH_EVENTS))
     )
     names = [reader.schema.names[number] for number in kept]
-    return (rows for rows, _ in table_events("the table", names, batches))
+    return table_events("the table", names, batches)
 
 
-def _objects(events: Iterable[Any]) -> Iterator[list[bytes]]:
-    count = 0
+def _objects(events: Iterable[Any]) -> Iterator[Rows]:
     source = iter(events)
     while some := list(islice(source, BATCH_EVENTS)):
-        yield [_json(event, count + place) for place, event in enumerate(some)]
-        count += len(some)
+        yield rows_of(some, 0)
 
 
-def _json(event: Any, number: int) -> bytes:
-    if not isinstance(event, Mapping):
-        raise InputError(f"event {number} is a {type(event).__name__}; each event is a dict with 'type' and 'ts'")
-    try:
-        return orjson.dumps(event if isinstance(event, dict) else dict(event), option=_JSON, default=_plain)
-    except TypeError as error:
-        raise InputError(f"event {number} cannot be written as JSON: {error}; attributes are plain values") from error
-
-
-def _plain(value: Any) -> Any:
-    """What orjson does not know: decimals, and the datetimes of pandas."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"a {type(value).__name__} is no attribute")
-
-
-def _numbered(batches: Iterable[list[bytes]]) -> Iterator[RawBatch]:
+def _numbered(batches: Iterable[Rows]) -> Iterator[RawBatch]:
     start = 0
-    for values in batches:
-        yield batch_of_values(values, np.arange(start, start + len(values), dtype=np.int64))
-        start += len(values)
+    for rows in batches:
+        stop = start + len(rows.events)
+        yield rows.batch(np.arange(start, stop, dtype=np.int64))
+        start = stop

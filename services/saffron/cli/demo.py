@@ -20,7 +20,7 @@ from saffron.cli import stream as streams
 from saffron.cli.client import Client, connection
 from saffron.cli.demo_screen import Screen
 from saffron.cli.launch import chosen_services, prepare, start_detached, stop
-from saffron.cli.lines import batches
+from saffron.cli.lines import LeftOut, batches
 from saffron.cli.scrape import Page, scrape
 from saffron.cli.settled import Readers
 from saffron.errors import SaffronError
@@ -141,7 +141,7 @@ class _Production:
 
     @staticmethod
     def _limited(quotes: Path, events: int) -> Iterator[list[bytes]]:
-        for batch in batches([str(quotes)]):
+        for batch in batches([str(quotes)], LeftOut()):
             yield batch[:events]
             events -= len(batch[:events])
             if events <= 0:

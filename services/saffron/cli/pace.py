@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import orjson
 
+from saffron.engine.events.times import parse_iso
 from saffron.errors import InputError
 
 _TICK = 0.01
@@ -43,35 +43,36 @@ def _at_rate(batches: Iterator[list[bytes]], rate: float) -> Iterator[list[bytes
 
 
 def _by_time(batches: Iterator[list[bytes]], speedup: float) -> Iterator[list[bytes]]:
+    """What has no time that can be read goes with what is before it: the stream makes a dead letter of it."""
     begun = time.monotonic()
     first: float | None = None
     for batch in batches:
         waiting: list[bytes] = []
         for line in batch:
             moment = _moment(line)
-            first = moment if first is None else first
-            ahead = (moment - first) / 1000 / speedup - (time.monotonic() - begun)
-            if ahead > _TICK:
-                if waiting:
-                    yield waiting
-                    waiting = []
-                time.sleep(ahead)
+            if moment is not None:
+                first = moment if first is None else first
+                ahead = (moment - first) / 1000 / speedup - (time.monotonic() - begun)
+                if ahead > _TICK:
+                    if waiting:
+                        yield waiting
+                        waiting = []
+                    time.sleep(ahead)
             waiting.append(line)
+        if first is None and batch:
+            text = batch[0][:80].decode("utf-8", "replace")
+            raise InputError(f"--speedup needs events with a `ts`; the first {len(batch)} have none, such as {text}")
         yield waiting
 
 
-def _moment(line: bytes) -> float:
-    """An event's ts in ms."""
+def _moment(line: bytes) -> float | None:
+    """An event's ts in ms; None: it has none that can be read."""
     try:
         value: Any = orjson.loads(line)["ts"]
-        if isinstance(value, str):
-            return datetime.fromisoformat(value).timestamp() * 1000
-        return float(value[0] if isinstance(value, list) else value)
-    except (ValueError, KeyError, TypeError) as error:
-        text = line[:80].decode("utf-8", "replace")
-        raise InputError(
-            f"--speedup needs a `ts` in every event; this one has none that can be read: {text}"
-        ) from error
+        value = value[0] if isinstance(value, list) else value
+        return parse_iso(value) if isinstance(value, str) else float(value)
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
 
 
 class Latest:
@@ -90,7 +91,5 @@ class Latest:
     def _ts(line: bytes) -> int:
         if plain := _PLAIN_TS.search(line):
             return int(plain[1])
-        try:
-            return int(_moment(line))
-        except InputError:
-            return time.time_ns() // 1_000_000
+        moment = _moment(line)
+        return time.time_ns() // 1_000_000 if moment is None else int(moment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Annotated
 
 import orjson
@@ -12,7 +11,7 @@ import typer
 
 from saffron.cli import console, options, pace
 from saffron.cli.client import connection
-from saffron.cli.lines import batches
+from saffron.cli.lines import LeftOut, batches
 from saffron.cli.standing import Row, stream_row
 from saffron.errors import InputError
 from saffron.runtime.event_keys import keys_of
@@ -60,12 +59,15 @@ def produce(
         _require_plain(row)
         count = client.partitions(row["topic"])
         latest = pace.Latest()
-        lines = _limited(batches(events), limit)
+        left_out = LeftOut()
+        lines = _limited(batches(events, left_out), limit)
         slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup)
         producer = EventProducer(client.settings, row["topic"], throughput=rate is None and speedup is None)
         sent, seconds = send(producer, slices, key or row["key"])
         if close:
             _close(producer, row["topic"], count, latest.ts)
+    if left_out.events:
+        console.say(left_out.told())
     if json:
         console.print_json({"events": sent, "seconds": round(seconds, 3), "events_per_second": round(sent / seconds)})
     else:
@@ -110,8 +112,9 @@ def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> Non
     for partition in range(partitions):
         producer.send([watermark], partition=partition)
     producer.flush(_FLUSH_SECONDS)
-    moment = datetime.fromtimestamp(ts / 1000, UTC).isoformat(sep=" ", timespec="milliseconds")
-    console.say(f"closed {topic} at {moment}: every window so far ends; events before that would now be late")
+    console.say(
+        f"closed {topic} at {console.moment(ts)}: every window so far ends; events before that would now be late"
+    )
 
 
 def _limited(lines: Iterator[list[bytes]], limit: int | None) -> Iterator[list[bytes]]:

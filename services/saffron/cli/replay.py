@@ -13,6 +13,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.durations import milliseconds
+from saffron.cli.places import Places
 from saffron.cli.progress import Reading
 from saffron.cli.queries import QueryText, read_schema, read_texts
 from saffron.cli.replay_output import Counts, DeadLetterFile, Lines, Sink, Table
@@ -114,14 +115,15 @@ def replay(
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
     run = Replay(texts, **settings) if virtual is None else VirtualReplay(texts, virtual, **settings)
-    with DeadLetterFile(dead_letters, strict) as letters:
-        _print_results(run, events, known, _sink(count), letters)
+    places = Places()
+    with DeadLetterFile(dead_letters, strict, places) as letters:
+        _print_results(run, events, known, _sink(count), letters, places)
     if isinstance(run, VirtualReplay):
         shedding.save(run.models())
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
-    elif letters.written and dead_letters is None:
-        console.say(f"{letters.written:,} events were bad or late: --dead-letters FILE keeps them, with the reason")
+    elif told := letters.told():
+        console.say(told)
 
 
 def _require_together(
@@ -142,11 +144,13 @@ def _require_together(
         raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
 
 
-def _print_results(run: Replay, events: list[str], schema: Schema | None, sink: Sink, letters: DeadLetterFile) -> None:
+def _print_results(
+    run: Replay, events: list[str], schema: Schema | None, sink: Sink, letters: DeadLetterFile, places: Places
+) -> None:
     """As the events bring them about."""
     from saffron.engine.events.files import read_events
 
-    chunks = read_events(events, schema=schema, stdin=sys.stdin.buffer)
+    chunks = places.watch(read_events(events, schema=schema, stdin=sys.stdin.buffer))
     silent = sys.stdout.isatty() and not isinstance(sink, Counts)  # results stand on the same terminal
     batches = (chunk.batch for chunk in chunks) if silent else Reading(events).watch(chunks)
     for merged in run.results(batches):

@@ -16,6 +16,7 @@ from saffron.cli import console
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
+    from saffron.cli.places import Places
     from saffron.engine.windows.operator import DeadLetter
     from saffron.runtime.fused import Merged
 
@@ -80,10 +81,12 @@ class Table:
 
 
 class DeadLetterFile:
-    """`--dead-letters FILE` and `--strict`; counts in any case."""
+    """`--dead-letters FILE` and `--strict`; counts in any case. `places`: where events stand."""
 
-    def __init__(self, path: Path | None, strict: bool) -> None:
+    def __init__(self, path: Path | None, strict: bool, places: Places) -> None:
         self.written = 0
+        self._places = places
+        self._first = ""
         self._path = path
         self._strict = strict
         self._file: IO[bytes] | None = None
@@ -106,10 +109,19 @@ class DeadLetterFile:
         """Write what has come since the last call; InputError at the first one when strict."""
         for letter in letters:
             self.written += 1
+            self._first = self._first or f"{self._places.of(letter.offset)}: {letter.reason}: {letter.detail}"
             if self._file is not None:
                 self._file.write(orjson.dumps(_row(letter)) + b"\n")
             if self._strict:
-                raise InputError(f"event {letter.offset}: {letter.reason}: {letter.detail}\n{_shown(letter.value)}")
+                raise InputError(f"{self._first}\n{_shown(letter.value)}")
+
+    def told(self) -> str:
+        """How many there were, the first one, and where to find them; empty: none."""
+        if not self.written:
+            return ""
+        kept = "--dead-letters FILE keeps them" if self._path is None else f"they are in {self._path}"
+        were = "1 event was" if self.written == 1 else f"{self.written:,} events were"
+        return f"{were} bad or late ({kept}, with the reason); the first: {self._first}"
 
 
 def _line(result: dict[str, Any]) -> str:

@@ -133,7 +133,9 @@ def first_schema(session: SparkSession, files: Sequence[File]) -> Schema:
 def _values(pieces: Pieces) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def values(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for piece in pieces(batches):
-            texts = [piece.records.value(row) for row in range(len(piece.records))]
+            refused = piece.records.refused
+            places = enumerate(piece.records.offsets.tolist())
+            texts = [b"" if offset in refused else piece.records.value(row) for row, offset in places]
             yield pa.RecordBatch.from_pydict({"value": pa.array(texts, pa.binary())})
 
     return values
@@ -181,8 +183,8 @@ def table_pieces(numbers: Mapping[str, int]) -> Pieces:
             plain = batch.drop_columns(["$row", "$file"])
             names = plain.schema.names
             for file, start, stop in _runs(batch, np.zeros_like(rows)):
-                ((events, _),) = table_events(_name(file), names, [plain.slice(start, stop - start)])
-                yield Piece(numbers[file], 0, batch_of_values(events, rows[start:stop].astype(np.int64)))
+                (made,) = table_events(_name(file), names, [plain.slice(start, stop - start)])
+                yield Piece(numbers[file], 0, made.batch(rows[start:stop].astype(np.int64)))
 
     return pieces
 

@@ -16,7 +16,6 @@ from saffron.engine.aggregates import registered
 from saffron.engine.composition import Binder, bind_together, makers_first
 from saffron.engine.events import Decoder, RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
-from saffron.engine.events.raw import batch_of_values
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
@@ -157,7 +156,7 @@ class Replay:
         for partition, chain in enumerate(self._chains):
             rows = np.flatnonzero(target == partition)
             if len(rows):
-                yield chain, batch_of_values([values[row] for row in rows.tolist()], batch.offsets[rows])
+                yield chain, batch.take(rows)
 
     def _counted(self, chain: Chain, merged: Iterable[Merged]) -> Iterator[Merged]:
         for one in merged:

@@ -100,8 +100,8 @@ class TestEventsFromAnywhere:
         [
             (7, "events are a int; give a path, an Arrow table, a data frame, or an iterable of dicts"),
             ({"type": "A"}, "events are a dict; give"),
-            ([{"type": "A", "ts": 1}, 5], "event 1 is a int; each event is a dict with 'type' and 'ts'"),
-            ([{"type": "A", "ts": 1, "x": object()}], "event 0 cannot be written as JSON"),
+            ([5], "not-json: a int; each event is a dict with 'type' and 'ts'"),
+            ([{"type": "A", "ts": 1, "x": object()}], "not-json: attribute 'x' cannot be written as JSON"),
             (pa.table({"ts": [1]}), "the table: has no column 'type'"),
             ("no/such.ndjson", "no/such.ndjson: no such file"),
         ],

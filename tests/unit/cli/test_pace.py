@@ -64,9 +64,25 @@ def test_iso_times_serve_too(clock: Clock) -> None:
     assert clock.now == pytest.approx(80.0)
 
 
-def test_speedup_without_a_time_is_an_error(clock: Clock) -> None:
-    with pytest.raises(InputError, match=r"--speedup needs a `ts` in every event; .*: \{\"x\":1\}"):
+def test_speedup_of_events_without_a_time_is_an_error(clock: Clock) -> None:
+    with pytest.raises(
+        InputError, match=r"--speedup needs events with a `ts`; the first 1 have none, such as \{\"x\":1"
+    ):
         list(pace.slices(iter([[b'{"x":1}']]), None, 1.0))
+
+
+def test_a_line_without_a_time_goes_with_the_one_before_it(clock: Clock) -> None:
+    lines = [
+        event(0),
+        b"no event",
+        b'{"ts":[]}',
+        event('"1970-01-01T00:00:10"'),
+        b'{"ts":"never"}',
+        event("[20000,20001]"),
+    ]
+    moments = [(len(part), clock.now - 50.0) for part in pace.slices(iter([lines]), None, 1.0)]
+    assert [count for count, _ in moments] == [3, 2, 1]
+    assert [at for _, at in moments] == pytest.approx([0.0, 10.0, 20.0])
 
 
 def test_the_latest_time_is_remembered(clock: Clock) -> None:

@@ -1,15 +1,127 @@
-"""Values of other formats as JSON can carry them."""
+"""Values of other formats as JSON has them: what every reader of tables, dicts, Avro and Protobuf writes.
+
+A value then means what the JSON of it would mean, whatever it came in, and the decoder alone judges it.
+
+| value | as JSON |
+|---|---|
+| integer, decimal | the number with all its digits |
+| NaN, infinity | the text "NaN", "Infinity" or "-Infinity", which is no number |
+| bytes | text where they are UTF-8, else `\\x` and hexadecimal digits |
+| date and time | ISO 8601 text |
+| duration | milliseconds |
+| missing (None, NaT, NA) | null |
+"""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import orjson
 
-def as_json(value: Any) -> Any:
-    """What orjson does not write by itself: a decimal is a number, bytes and all else are text."""
+NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity"))
+"""What is written for a number that JSON does not have."""
+
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+_HEX = b"\\x"
+_MISSING = frozenset(("NaTType", "NAType"))
+_MOST_BITS = 1024
+"""An integer of more bits is beyond every float64."""
+
+
+class NoJsonError(ValueError):
+    """The event holds what JSON cannot hold: the message says what, and where."""
+
+
+def event_as_json(event: Mapping[Any, Any]) -> bytes:
+    """An event of another format as a JSON object; NoJsonError: it holds an object that is no value."""
+    try:
+        text = orjson.dumps(event if isinstance(event, dict) else dict(event), option=_OPTIONS, default=value_as_json)
+    except TypeError:
+        return _written(event)  # an integer beyond 64 bits, half a character
+    if b"null" in text and not all(map(_is_finite, event.values())):
+        return _written(event)
+    return text
+
+
+def value_as_json(value: Any) -> Any:
+    """What orjson does not write by itself, in a form that it does."""
     if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)
+        return orjson.Fragment(str(value)) if value.is_finite() else number_as_text(_as_float(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes_as_text(bytes(value))
+    if type(value).__name__ in _MISSING:
+        return None
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return milliseconds(value // timedelta(microseconds=1) * 1000)
+    raise TypeError(f"a {type(value).__name__} is no value of JSON")
+
+
+def bytes_as_text(value: bytes) -> str:
+    r"""UTF-8 as text, other bytes as `\x8081`; those that begin with `\x` too, so that different ones stay so."""
+    if not value.startswith(_HEX):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            pass
+    return "\\x" + value.hex()
+
+
+def number_as_text(value: float) -> str:
+    """One of NO_NUMBERS."""
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _as_float(value: Decimal) -> float:
+    return math.nan if value.is_nan() else float(value)
+
+
+def milliseconds(nanoseconds: int) -> Any:
+    """A duration in milliseconds, exactly."""
+    whole, rest = divmod(nanoseconds, 1_000_000)
+    return orjson.Fragment(f"{Decimal(nanoseconds).scaleb(-6).normalize():f}") if rest else whole
+
+
+def _written(event: Mapping[Any, Any]) -> bytes:
+    """The slow way, which takes every value by itself."""
+    return b"{" + b",".join(_name(name) + b":" + _value(name, value) for name, value in event.items()) + b"}"
+
+
+def _name(name: Any) -> bytes:
+    if isinstance(name, str):
+        return json.dumps(name).encode()
+    try:
+        return orjson.dumps({name: None}, option=_OPTIONS)[1 : -len(":null}")]
+    except TypeError as error:
+        raise NoJsonError(f"{name!r} is no name of an attribute ({error})") from None
+
+
+def _value(name: Any, value: Any) -> bytes:
+    if isinstance(value, str):
+        return json.dumps(value).encode()  # escapes what is half of a character
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value.bit_length() > _MOST_BITS:
+            return _value(name, math.inf if value > 0 else -math.inf)
+        return str(int(value)).encode()
+    if not _is_finite(value):
+        return orjson.dumps(number_as_text(float(value)))
+    try:
+        return orjson.dumps(value, option=_OPTIONS, default=value_as_json)
+    except TypeError as error:
+        if isinstance(value, list | tuple | dict):
+            return b"[]"  # nested, so no attribute, whatever is in it
+        raise NoJsonError(
+            f"attribute {name!r} cannot be written as JSON: {error}; attributes are plain values"
+        ) from None
+
+
+def _is_finite(value: Any) -> bool:
+    """Also of all that is no float."""
+    return not isinstance(value, float | np.floating) or math.isfinite(value)

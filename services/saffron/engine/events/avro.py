@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import orjson
 
-from saffron.engine.events.as_json import as_json
+from saffron.engine.events.as_json import event_as_json
 from saffron.engine.events.framed import Reader
 from saffron.errors import SchemaError
 
@@ -52,4 +52,4 @@ def _json(kind: str, record: Mapping[str, Any]) -> bytes:
     when = event.get("ts")
     if isinstance(when, datetime):
         event["ts"] = (when.replace(tzinfo=when.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
-    return orjson.dumps(event, default=as_json)
+    return event_as_json(event)

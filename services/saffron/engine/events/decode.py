@@ -73,6 +73,8 @@ class Decoder:
     def decode(self, batch: RawBatch) -> Decoded:
         """Decode a batch; never raises for what a record holds (see `Decoded.bad`)."""
         cells, values = self._scan(batch)
+        if batch.refused:
+            cells.exact[np.isin(batch.offsets, list(batch.refused))] = 1
         draft = _Draft(self.schema, cells, values)
         for row in np.flatnonzero(cells.exact).tolist():
             draft.put(row, self._exactly(batch, row))

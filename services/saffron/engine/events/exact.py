@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import orjson
 
-from saffron.engine.events.scan import MAX_EVENT_BYTES
+from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
 from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS, Kind, Schema
 from saffron.engine.events.times import parse_iso
@@ -20,6 +20,7 @@ Scalar = int | float | str | bool | None
 Reason = Literal[
     "too-large",
     "not-json",
+    "not-csv",
     "not-an-object",
     "nested-value",
     "no-type",
@@ -129,7 +130,8 @@ def fit(value: Scalar, kind: Kind) -> Scalar:
 
 def _parse(value: bytes) -> dict[str, Any]:
     if len(value) > MAX_EVENT_BYTES:
-        raise _Refused("too-large", f"the event has {len(value)} bytes; at most {MAX_EVENT_BYTES} are read")
+        most = f"longer than {MAX_EVENT_BYTES} bytes, the most that are read"
+        raise _Refused("too-large", f"the event is {most}; is there one event on each line, or in each message?")
     if not value:
         raise _Refused("not-json", "the message is empty")
     try:

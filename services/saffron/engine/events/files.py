@@ -13,17 +13,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from saffron.engine.events.raw import RawBatch, batch_of_values, split_lines
+from saffron.engine.events.csv_files import csv_events
+from saffron.engine.events.raw import MAX_EVENT_BYTES, RawBatch, split_lines
+from saffron.engine.events.rows import Rows
 from saffron.engine.events.schema import Schema
-from saffron.engine.events.tabular import csv_events, parquet_events
+from saffron.engine.events.tabular import parquet_events
 from saffron.errors import InputError
 
 Codec = Literal["zstd", "gzip"]
 
 STANDARD_INPUT = "-"
 CHUNK_BYTES = 2 << 20
-MAX_LINE_BYTES = 64 << 20
-"""A line beyond this is not a line of events; reading it whole would only fill the memory."""
+_KEPT_BYTES = MAX_EVENT_BYTES + 1
+"""Of a line, at least: more than an event has."""
 
 _PACKED: dict[str, Codec] = {".zst": "zstd", ".gz": "gzip"}
 _FORMATS = (".ndjson", ".jsonl", ".csv", ".parquet")
@@ -71,9 +73,8 @@ def _counted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """With offsets that count the events of all of them."""
     position = 0
     for chunk in chunks:
-        batch = replace(chunk.batch, offsets=np.arange(position, position + len(chunk.batch), dtype=np.int64))
-        position += len(batch)
-        yield replace(chunk, batch=batch)
+        yield replace(chunk, batch=chunk.batch.numbered(position))
+        position += len(chunk.batch)
 
 
 def _check(name: str) -> None:
@@ -128,7 +129,8 @@ def _parsed(name: str, ending: str, stream: pa.NativeFile, schema: Schema | None
     if ending == ".parquet":
         yield from _rows(name, parquet_events(name, stream.read()))
     elif ending == ".csv":
-        yield from _rows(name, csv_events(name, _blocks(lambda: stream.read(chunk_bytes)), schema))
+        blocks = _whole_lines(_blocks(lambda: stream.read(chunk_bytes)), _behind_csv_line)
+        yield from _rows(name, csv_events(name, blocks, schema))
     else:
         yield from _lines(name, _blocks(lambda: stream.read(chunk_bytes)))
 
@@ -158,7 +160,7 @@ def _blocks(read: Callable[[], bytes]) -> Iterator[bytes]:
 def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
     """NDJSON: chunks that end at line ends."""
     line = 1
-    for data in _whole_lines(name, blocks):
+    for data in _whole_lines(blocks, _behind_line):
         buffer = np.frombuffer(data, dtype=np.uint8)
         starts, ends, numbers, count = split_lines(buffer)
         if len(starts):
@@ -166,30 +168,38 @@ def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
         line += count
 
 
-def _whole_lines(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    rest: list[bytes] = []
-    waiting = 0
+def _whole_lines(blocks: Iterable[bytes], cut: Callable[[bytes], int]) -> Iterator[bytes]:
+    """The same bytes in pieces that end at line ends (`cut`: behind the last one), without a byte order mark.
+
+    Of a line that no event can be as long as only the beginning is kept, so that it does not fill the memory.
+    """
+    rest = b""
     first = True
     for block in blocks:
-        if first and block.startswith(_BYTE_ORDER_MARK):
-            block = block[len(_BYTE_ORDER_MARK) :]
+        data = rest + (block.removeprefix(_BYTE_ORDER_MARK) if first else block)
         first = False
-        end = block.rfind(b"\n") + 1
+        end = cut(data)
         if end:
-            yield b"".join([*rest, block[:end]])
-            rest, waiting = [], 0
-        rest.append(block[end:])
-        waiting += len(block) - end
-        if waiting > MAX_LINE_BYTES:
-            raise InputError(
-                f"{name}: a line of more than {MAX_LINE_BYTES >> 20} MiB; is there one event on each line?"
-            )
-    if waiting:
-        yield b"".join(rest)
+            yield data[:end]
+        rest = data[end:]
+        if len(rest) > 2 * _KEPT_BYTES:
+            rest = rest[:_KEPT_BYTES]
+    if rest:
+        yield rest
 
 
-def _rows(name: str, batches: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Chunk]:
+def _behind_line(data: bytes) -> int:
+    return data.rfind(b"\n") + 1
+
+
+def _behind_csv_line(data: bytes) -> int:
+    """A carriage return ends a line too, but a last one may be half of a line's end."""
+    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+
+
+def _rows(name: str, batches: Iterable[Rows]) -> Iterator[Chunk]:
     """Rows that were made JSON, with their numbers."""
-    for events, lines in batches:
-        if events:
-            yield Chunk(name, batch_of_values(events), np.array(lines, dtype=np.int64))
+    for rows in batches:
+        if rows.events:
+            offsets = np.arange(len(rows.events), dtype=np.int64)
+            yield Chunk(name, rows.batch(offsets), np.array(rows.lines, dtype=np.int64))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from saffron.engine.events.as_json import NO_NUMBERS
 from saffron.engine.events.exact import parse_object
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
@@ -22,12 +23,15 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
 
     Types and attributes stand in the order of their first appearance. Integers and other numbers in one attribute
     make it FLOAT. Where kinds conflict, the majority wins, and of equals the one seen first. An attribute that was
-    only null is FLOAT: a number, should it ever come, is then kept. Types with a ts [lo, hi] have uniform times.
+    only null (or "NaN", "Infinity", which stand for no number) is FLOAT: a number, should it ever come, is then kept.
+    Types with a ts [lo, hi] have uniform times.
     """
     draft = _Draft()
     left = limit
     for batch in events:
         for row in range(min(left, len(batch))):
+            if batch.refused and int(batch.offsets[row]) in batch.refused:
+                continue
             event = parse_object(batch.value(row))
             if isinstance(event, dict) and event["type"] != WATERMARK_TYPE:
                 draft.add(event)
@@ -68,7 +72,7 @@ def _kind_of(value: Any) -> Kind | None:
         return Kind.INT
     if isinstance(value, int | float):
         return Kind.FLOAT
-    return Kind.STRING if isinstance(value, str) else None
+    return Kind.STRING if isinstance(value, str) and value not in NO_NUMBERS else None
 
 
 def _winner(counts: Counter[Kind]) -> Kind:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import orjson
 from google.protobuf import (
     descriptor_pb2,
     descriptor_pool,
@@ -21,8 +19,9 @@ from google.protobuf import (
 )
 from google.protobuf.message import DecodeError
 
-from saffron.engine.events.as_json import as_json
+from saffron.engine.events.as_json import event_as_json, milliseconds
 from saffron.engine.events.framed import Reader
+from saffron.engine.events.times import iso_text
 from saffron.errors import SchemaError
 
 _KNOWN = {
@@ -31,7 +30,7 @@ _KNOWN = {
 """Files that schemas import without a registry's having them."""
 _TIMESTAMP, _DURATION = timestamp_pb2.Timestamp.DESCRIPTOR.full_name, duration_pb2.Duration.DESCRIPTOR.full_name
 _WRAPPERS = frozenset(one.full_name for one in wrappers_pb2.DESCRIPTOR.message_types_by_name.values())
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NANOSECONDS = 1_000_000_000
 
 
 def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Reader:
@@ -63,9 +62,9 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
         message = made()
         try:
             message.ParseFromString(payload[start:])
-        except DecodeError as error:
-            raise ValueError(str(error)) from error
-        return _json(kind, message)
+            return _json(kind, message)
+        except Exception as error:  # what a field holds may be beyond what Python has for it
+            raise ValueError(f"{type(error).__name__} {error}".strip()) from error
 
     return read
 
@@ -125,7 +124,7 @@ def _json(kind: str, message: Any) -> bytes:
     for field in message.DESCRIPTOR.fields:
         if not field.has_presence or message.HasField(field.name):
             event[field.name] = _value(field, getattr(message, field.name))
-    return orjson.dumps(event, default=as_json)
+    return event_as_json(event)
 
 
 def _value(field: Any, value: Any) -> Any:
@@ -139,15 +138,10 @@ def _value(field: Any, value: Any) -> Any:
         return value
     kind = field.message_type.full_name
     if kind == _TIMESTAMP:
-        if field.name == "ts":
-            return _milliseconds(value)
-        return _EPOCH + timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
+        nanoseconds = value.seconds * _NANOSECONDS + value.nanos
+        return nanoseconds // 1_000_000 if field.name == "ts" else iso_text(nanoseconds // 1000, zone="+00:00")
     if kind == _DURATION:
-        return _milliseconds(value)
+        return milliseconds(value.seconds * _NANOSECONDS + value.nanos)
     if kind in _WRAPPERS:
         return value.value
     return json_format.MessageToDict(value)
-
-
-def _milliseconds(value: Any) -> int:
-    return int(value.seconds * 1000 + value.nanos // 1_000_000)

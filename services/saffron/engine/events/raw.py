@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 NEWLINE = 10
+MAX_EVENT_BYTES = 1 << 20
+"""The longest event that is read."""
+
+Refusal = tuple[str, str]
+"""Why a record is no event: the code of a dead letter, and a sentence."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,7 @@ class RawBatch:
     `times`: int64 [n] or None: the messages' own times in ms (negative: the message has none). None in a replay.
     `traces`: [n] trace context that each message's headers carry, or None; None where no message has any.
     `originals`: the same records as they came, where those here are a translation (`engine.events.framed`).
-    `refused`: offset of a record that could not be translated (it is empty here) -> (reason, sentence).
+    `refused`: offset of a record that could not be made JSON -> why; its bytes here mean nothing.
     """
 
     buffer: NDArray[np.uint8]
@@ -31,7 +36,7 @@ class RawBatch:
     times: NDArray[np.int64] | None = None
     traces: Sequence[str | None] | None = None
     originals: RawBatch | None = None
-    refused: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    refused: Mapping[int, Refusal] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -59,11 +64,35 @@ class RawBatch:
             self.refused,
         )
 
+    def take(self, rows: NDArray[np.int64]) -> RawBatch:
+        """These records, sharing the buffer."""
+        return RawBatch(
+            self.buffer,
+            self.starts[rows],
+            self.ends[rows],
+            self.offsets[rows],
+            None if self.times is None else self.times[rows],
+            None if self.traces is None else [self.traces[row] for row in rows.tolist()],
+            None if self.originals is None else self.originals.take(rows),
+            self.refused,
+        )
+
+    def numbered(self, first: int) -> RawBatch:
+        """The same records with offsets from `first` on."""
+        offsets = np.arange(first, first + len(self), dtype=np.int64)
+        refused = self.refused
+        if refused:
+            places = zip(self.offsets.tolist(), offsets.tolist(), strict=True)
+            refused = {new: refused[old] for old, new in places if old in refused}
+        return replace(self, offsets=offsets, refused=refused)
+
 
 def batch_of_values(
     values: Sequence[bytes | None],
     offsets: NDArray[np.int64] | None = None,
     times: NDArray[np.int64] | None = None,
+    *,
+    refused: Mapping[int, Refusal] | None = None,
 ) -> RawBatch:
     """A batch of Kafka values (None, a tombstone, becomes an empty value). `offsets` default to 0..n-1."""
     present = [value or b"" for value in values]
@@ -72,7 +101,7 @@ def batch_of_values(
     buffer = np.frombuffer(b"".join(present), dtype=np.uint8)
     if offsets is None:
         offsets = np.arange(len(present), dtype=np.int64)
-    return RawBatch(buffer, bounds[:-1], bounds[1:], offsets, times)
+    return RawBatch(buffer, bounds[:-1], bounds[1:], offsets, times, refused=refused or {})
 
 
 def split_lines(
@@ -105,8 +134,13 @@ def batch_of_lines(data: bytes | NDArray[np.uint8], first: int = 0) -> RawBatch:
 
 
 def trim_lines(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    r"""[n] whether a line holds anything; `ends` of lines that end in "\r" move before it, in place."""
+    r"""[n] whether a line holds anything; `ends` of lines that end in "\r" move before it, in place.
+
+    Of a line that is longer than an event may be only so much is kept that this shows: how it was read in blocks
+    then changes nothing.
+    """
     _trim_carriage_returns(buffer, starts, ends)
+    np.minimum(ends, starts + (MAX_EVENT_BYTES + 1), out=ends)
     return _filled(buffer, starts, ends)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.events.scan_numbers import scan_number, to_float
 from saffron.engine.events.scan_tables import (
     FIELD_BOOL,
@@ -25,8 +26,6 @@ from saffron.engine.events.scan_tables import (
 from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS
 from saffron.engine.events.utf8 import is_utf8
 from saffron.engine.jit import inlined, kernel
-
-MAX_EVENT_BYTES = 1 << 20
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOLLAR = 34, 92, 44, 58, 123, 125, 36
 _MINUS, _ZERO, _NINE = 45, 48, 57

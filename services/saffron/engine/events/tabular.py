@@ -1,59 +1,24 @@
-"""Tables as JSON events, row by row: CSV and Parquet."""
+"""Arrow and Parquet tables as JSON events, row by row."""
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from saffron.engine.events.as_json import as_json
-from saffron.engine.events.infer import INFER_EVENTS
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.as_json import bytes_as_text, milliseconds, number_as_text
+from saffron.engine.events.rows import Rows, rows_of
+from saffron.engine.events.times import iso_date, iso_text
 from saffron.errors import InputError
-
-Rows = tuple[list[bytes], list[int]]
-"""JSON events, and the 1-based number of the row or line of each."""
 
 BATCH_ROWS = 8192
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", flags=re.ASCII)
-_FLAGS = {"true": b"true", "false": b"false"}
-
-
-class _Cells(Enum):
-    """How the cells of a CSV column are written as JSON."""
-
-    NUMBERS = "numbers"
-    FLAGS = "flags"
-    STRINGS = "strings"
-    TIMES = "times"  # `ts`: numbers or text
-
-
-def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:
-    """The rows of a CSV file with a header line, UTF-8, commas, quotes doubled inside quotes.
-
-    Empty cells are null. A column whose cells in the first 10,000 rows are all numbers (all true or false) is one of
-    numbers (booleans), else of strings, unless a `schema` says what it is; `type` is always a string. A number is
-    written as it stands. A cell that does not fit its column becomes a string, a row with more cells than the header
-    an array: the rules for events then deal with them. Raises InputError for a file without a usable header.
-    """
-    reader = csv.reader(_text_lines(name, blocks))
-    header = _header(name, reader)
-    rows = ((row, reader.line_num) for row in _checked(name, reader) if row)
-    sample = list(islice(rows, INFER_EVENTS))
-    columns = [_cells_of(column, place, sample, schema) for place, column in enumerate(header)]
-    names = [orjson.dumps(column) + b":" for column in header]
-    everything = chain(sample, rows)
-    while batch := list(islice(everything, BATCH_ROWS)):
-        yield [_csv_event(row, names, columns) for row, _ in batch], [line for _, line in batch]
+_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
 def parquet_events(name: str, source: Path | bytes) -> Iterator[Rows]:
@@ -68,80 +33,65 @@ def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordB
         raise InputError(f"{name}: has no column 'type', which names the type of each event")
     row = 1
     for batch in batches:
-        plain = {column: _plain(column, array) for column, array in zip(batch.schema.names, batch.columns, strict=True)}
-        events = [orjson.dumps(event, default=as_json) for event in pa.RecordBatch.from_pydict(plain).to_pylist()]
-        yield events, list(range(row, row + len(events)))
-        row += len(events)
+        names = batch.schema.names
+        values = [_values(column, array) for column, array in zip(names, batch.columns, strict=True)]
+        yield rows_of((dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)), row)
+        row += batch.num_rows
 
 
-def _text_lines(name: str, blocks: Iterable[bytes]) -> Iterator[str]:
-    """Lines with their ends, so that quoted cells may hold line ends."""
-    rest = b""
-    number = 0
-    for block in chain(blocks, [b""]):
-        data = rest + block
-        end = len(data) if not block else data.rfind(b"\n") + 1
-        for line in data[:end].splitlines(keepends=True):  # of bytes: only at \n, \r and \r\n
-            number += 1
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{name}, line {number}: is not UTF-8 ({error.reason}); convert the file first"
-                ) from None
-        rest = data[end:]
+def _values(name: str, array: Any) -> list[Any]:
+    """The values of a column as Python has them, or as text where Python has none such."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _values(name, array.dictionary_decode())
+    if pa.types.is_timestamp(kind):
+        count = _NANOSECONDS[kind.unit]
+        return (
+            _each(array, lambda t: _ms(t * count))
+            if name == "ts"
+            else _moments(array, count, "+00:00" if kind.tz else "")
+        )
+    if pa.types.is_duration(kind):
+        count = _NANOSECONDS[kind.unit]
+        return _each(array, lambda t: milliseconds(t * count))
+    if pa.types.is_date(kind):
+        days = array.cast(pa.date32(), safe=False).cast(pa.int32())
+        return _each(days, iso_date)
+    if pa.types.is_interval(kind):
+        return [None if value is None else str(value) for value in array.to_pylist()]
+    values = _objects(array)
+    if pa.types.is_floating(kind) and not pc.all(pc.is_finite(array)).as_py():
+        return [value if value is None or np.isfinite(value) else number_as_text(value) for value in values]
+    return values
 
 
-def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
-    header = [column.strip() for column in next(_checked(name, reader), [])]
-    if "type" not in header:
-        raise InputError(f"{name}: the header line names no column 'type', but {', '.join(header) or 'nothing'}")
-    twice = {column for column in header if header.count(column) > 1}
-    if twice:
-        raise InputError(f"{name}: the header line names {', '.join(sorted(twice))} twice")
-    return header
+def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
+    """Each value of a column of integers, or of what is stored as such, put in words."""
+    whole = array if pa.types.is_integer(array.type) else array.cast(pa.int64())
+    return [None if value is None else said(value) for value in whole.to_pylist()]
 
 
-def _checked(name: str, reader: Iterator[list[str]]) -> Iterator[list[str]]:
+def _objects(array: Any) -> list[Any]:
+    """As Python has them; a file may hold text that is none, and nested times that no calendar has."""
     try:
-        yield from reader
-    except csv.Error as error:
-        raise InputError(f"{name}, line {getattr(reader, 'line_num', 0)}: is not CSV: {error}") from error
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        if not pa.types.is_nested(array.type):
+            return [None if one is None else bytes_as_text(one) for one in array.cast(pa.large_binary()).to_pylist()]
+    except (OverflowError, ValueError):
+        pass
+    return [[] if one.is_valid else None for one in array]
 
 
-def _cells_of(name: str, place: int, sample: list[tuple[list[str], int]], schema: Schema | None) -> _Cells:
-    if name in ("type", "ts"):
-        return _Cells.STRINGS if name == "type" else _Cells.TIMES
-    if schema is not None and name in schema.kinds:
-        kind = schema.kinds[name]
-        return _Cells.STRINGS if kind is Kind.STRING else _Cells.FLAGS if kind is Kind.BOOL else _Cells.NUMBERS
-    cells = [row[place] for row, _ in sample if place < len(row) and row[place]]
-    if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
-        return _Cells.NUMBERS
-    return _Cells.FLAGS if cells and all(cell.lower() in _FLAGS for cell in cells) else _Cells.STRINGS
+def _ms(nanoseconds: int) -> int:
+    """Cut off towards the past, before 1970 too."""
+    return nanoseconds // 1_000_000
 
 
-def _csv_event(row: list[str], names: list[bytes], columns: list[_Cells]) -> bytes:
-    if len(row) > len(names):
-        return orjson.dumps(row)
-    cells = [_json_cell(cell, kind) for cell, kind in zip(row, columns, strict=False)]
-    return b"{" + b",".join(name + cell for name, cell in zip(names, cells, strict=False)) + b"}"
-
-
-def _json_cell(cell: str, kind: _Cells) -> bytes:
-    if not cell:
-        return b"null"
-    if kind in (_Cells.NUMBERS, _Cells.TIMES) and _NUMBER.fullmatch(cell):
-        return cell.encode()
-    if kind is _Cells.FLAGS and cell.lower() in _FLAGS:
-        return _FLAGS[cell.lower()]
-    return orjson.dumps(cell)
-
-
-def _plain(name: str, array: Any) -> Any:
-    """The column with timestamps in a form that JSON can carry."""
-    if not pa.types.is_timestamp(array.type):
-        return array
-    if name == "ts":
-        return array.cast(pa.timestamp("ms", tz=array.type.tz), safe=False).cast(pa.int64())
-    return array.cast(pa.timestamp("us", tz=array.type.tz), safe=False)
+def _moments(array: Any, count: int, zone: str) -> list[Any]:
+    """Timestamps for orjson; as text where they are of years that Python's calendar does not have."""
+    try:
+        cut = pc.floor_temporal(array, unit="microsecond").cast(pa.timestamp("us", tz=array.type.tz))
+        return list(cut.to_pylist())
+    except (OverflowError, ValueError, pa.ArrowException):
+        return _each(array, lambda t: iso_text(t * count // 1000, zone))

@@ -1,0 +1,120 @@
+"""CSV as records: cells, or why the bytes that stand there are none.
+
+RFC 4180 with any line ends: cells apart by commas, a quote inside quotes doubled. As PostgreSQL reads it, an empty cell
+is null and a quoted empty one the empty string.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Self
+
+from saffron.engine.events.raw import MAX_EVENT_BYTES, Refusal
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:,|$)|[^,"][^,]*(?:,|$)|,|$')
+"""One cell with the comma behind it; group 1 is there where it is quoted."""
+
+_TOO_LARGE = ("too-large", f"the row is longer than {MAX_EVENT_BYTES} bytes, the most that are read")
+
+
+class Record(NamedTuple):
+    """`cells`: None for null. `line`: 1-based, where it begins. `wrong`: why it is no record; `text` is what it is."""
+
+    cells: list[str | None]
+    line: int
+    wrong: Refusal | None = None
+    text: bytes = b""
+
+
+def csv_records(blocks: Iterable[bytes]) -> Iterator[Record]:
+    """All records but blank lines. `blocks` are cut at line ends.
+
+    Where a quoted cell does not end (within the longest event, before the end of the file, or before what cannot stand
+    behind a quote), its first line is wrong, and reading goes on with the next line.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the process; nobody wants it smaller
+    lines = _Lines(blocks)
+    while not lines.over:
+        try:
+            for row in csv.reader(lines, strict=True):
+                yield from lines.record(row)
+        except csv.Error as error:
+            yield lines.wrong(str(error))
+
+
+class _Lines:
+    """The lines of a file, each once; those that the record at hand has taken can be put back but for the first."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._source = (line for block in blocks for line in block.splitlines(keepends=True))
+        self._waiting: deque[bytes] = deque()
+        self._taken: list[bytes] = []
+        self._size = 0
+        self._line = 1
+        self.over = False
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        if self._size > MAX_EVENT_BYTES:
+            raise csv.Error("unexpected end of data")
+        line = self._waiting.popleft() if self._waiting else next(self._source, None)
+        if line is None:
+            self.over = not self._taken
+            raise StopIteration
+        self._taken.append(line)
+        self._size += len(line)
+        return line.decode("utf-8", "surrogateescape")
+
+    def record(self, row: list[str]) -> Iterator[Record]:
+        """What the reader has made of the lines that it has taken; nothing of a blank line."""
+        raw, line = b"".join(self._taken), self._line
+        self._forget(len(self._taken))
+        cells: list[str | None] = [cell or None for cell in row]
+        if b'""' in raw:
+            for place in _quoted_empty(raw):
+                cells[place] = ""
+        if len(raw) > MAX_EVENT_BYTES:
+            yield _wrong(raw, line, _TOO_LARGE)
+        elif not raw.isascii() and (where := _not_utf8(raw)) is not None:
+            yield _wrong(raw, line, ("not-csv", f"line {line} is not UTF-8 (byte {where + 1}: {raw[where]:#04x})"))
+        elif row:
+            yield Record(cells, line)
+
+    def wrong(self, why: str) -> Record:
+        """The first line that the reader has taken is no record; the others are put back."""
+        first, line, several = self._taken[0], self._line, len(self._taken) > 1
+        self._waiting.extendleft(reversed(self._taken[1:]))
+        self._forget(1)
+        if len(first) > MAX_EVENT_BYTES:
+            return _wrong(first, line, _TOO_LARGE)
+        if several or why == "unexpected end of data":
+            why = "a quote is not closed"
+        return _wrong(first, line, ("not-csv", f"line {line} is no row of CSV: {why}"))
+
+    def _forget(self, lines: int) -> None:
+        self._line += lines
+        self._taken.clear()
+        self._size = 0
+
+
+def _wrong(raw: bytes, line: int, why: Refusal) -> Record:
+    return Record([], line, why, raw.rstrip(b"\r\n")[: MAX_EVENT_BYTES + 1])
+
+
+def _not_utf8(raw: bytes) -> int | None:
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _quoted_empty(raw: bytes) -> list[int]:
+    """Places of the cells of a record that are two quotes."""
+    text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return [place for place, cell in enumerate(_QUOTED.finditer(text)) if cell[1] == ""]

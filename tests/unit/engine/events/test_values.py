@@ -1,0 +1,282 @@
+"""A value means what the JSON of it means, whatever it comes in: dicts, tables, Parquet, Avro and Protobuf."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saffron.api.source import source_of
+from saffron.engine.events.avro import avro_reader
+from saffron.engine.events.decode import Decoder
+from saffron.engine.events.protobuf import protobuf_reader
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.tables import column_values
+from saffron.engine.events.tabular import parquet_events
+
+SCHEMAS = [
+    Schema({"x": kind}, {"A": ("x",)}, {"A": frozenset()}, given=given)
+    for kind in (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL)
+    for given in (False, True)
+]
+
+
+def as_text(value: Any) -> str:
+    """What JSON has for a value: written down once more, in words as plain as can be."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float | Decimal):
+        if value.is_nan() if isinstance(value, Decimal) else value != value:
+            return '"NaN"'
+        if abs(value) == math.inf:
+            return '"Infinity"' if value > 0 else '"-Infinity"'
+        return str(value) if isinstance(value, Decimal) else repr(value)
+    if isinstance(value, bytes):
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = "\\x"
+        return json.dumps("\\x" + value.hex() if text.startswith("\\x") else text)
+    if isinstance(value, datetime | date):
+        return json.dumps(value.isoformat())
+    if isinstance(value, timedelta):
+        return str(Decimal(value // timedelta(microseconds=1)) / 1000)
+    return json.dumps(value)
+
+
+def outcome(batch: RawBatch, schema: Schema) -> Any:
+    decoded = Decoder(schema).decode(batch)
+    return column_values(decoded.attributes["x"]), [(one.row, one.reason) for one in decoded.bad], decoded.mistyped
+
+
+def check(batch: RawBatch, values: Sequence[Any]) -> None:
+    """The batch holds what the JSON of the values does."""
+    lines = [f'{{"type":"A","ts":1,"x":{as_text(value)}}}'.encode() for value in values]
+    for schema in SCHEMAS:
+        assert outcome(batch, schema) == outcome(batch_of_values(lines), schema)
+
+
+def read(events: Any) -> RawBatch:
+    (batch,) = source_of(events).batches(None)
+    return batch
+
+
+WHOLE = st.integers() | st.integers(-(2**65), 2**65) | st.sampled_from([2**53 + 1, 2**63 - 1, 2**64 - 1, 10**400])
+DECIMALS = st.decimals(allow_nan=None, allow_infinity=True) | st.decimals(allow_nan=False, places=2)
+TEXT = st.text(st.characters(codec=None), max_size=5)
+MOMENTS = st.datetimes() | st.datetimes(timezones=st.just(UTC))
+VALUES = st.one_of(
+    st.none(), st.booleans(), WHOLE, st.floats(), DECIMALS, TEXT, st.binary(max_size=4), MOMENTS, st.timedeltas()
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.lists(VALUES, min_size=1, max_size=8))
+def test_dicts(values: list[Any]) -> None:
+    values = [math.inf if isinstance(one, int) and one > 10**300 else one for one in values]
+    values = [-math.inf if isinstance(one, int) and one < -(10**300) else one for one in values]
+    check(read([{"type": "A", "ts": 1, "x": value} for value in values]), values)
+
+
+COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "u64": (pa.uint64(), st.integers(0, 2**64 - 1)),
+    "i64": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "float": (pa.float64(), st.floats()),
+    "decimal": (pa.decimal128(38, 2), st.decimals(-(10**35), 10**35, places=2)),
+    "whole decimal": (pa.decimal128(20, 0), st.integers(-(10**19), 10**19).map(Decimal)),
+    "wide decimal": (pa.decimal256(76, 10), st.decimals(-(10**60), 10**60, places=10)),
+    "bytes": (pa.binary(), st.binary(max_size=4)),
+    "fixed bytes": (pa.binary(2), st.binary(min_size=2, max_size=2)),
+    "text": (pa.string(), st.text(max_size=4)),
+    "bool": (pa.bool_(), st.booleans()),
+    "moment": (pa.timestamp("us"), st.datetimes()),
+    "moment somewhere": (pa.timestamp("us", tz="UTC"), st.datetimes(timezones=st.just(UTC))),
+    "date": (pa.date32(), st.dates()),
+    "duration": (pa.duration("us"), st.timedeltas(timedelta(-(10**5)), timedelta(10**5))),
+    "dictionary": (pa.dictionary(pa.int32(), pa.string()), st.sampled_from(["a", "", "b"])),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_tables_and_parquet(name: str, data: st.DataObject) -> None:
+    kind, drawn = COLUMNS[name]
+    values = data.draw(st.lists(st.none() | drawn, min_size=1, max_size=6))
+    table = pa.table({"type": ["A"] * len(values), "ts": [1] * len(values), "x": pa.array(values, kind)})
+    check(read(table), values)
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    (rows,) = parquet_events("it", sink.getvalue())
+    check(rows.batch(np.arange(len(values))), values)
+
+
+AVRO: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "long": ("long", st.integers(-(2**63), 2**63 - 1)),
+    "double": ("double", st.floats()),
+    "decimal": (
+        {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 4},
+        st.decimals(-(10**25), 10**25, places=4),
+    ),
+    "bytes": ("bytes", st.binary(max_size=4)),
+    "string": ("string", st.text(max_size=4)),
+    "moment": (
+        {"type": "long", "logicalType": "timestamp-micros"},
+        st.datetimes(timezones=st.just(UTC)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AVRO)
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_avro(name: str, data: st.DataObject) -> None:
+    kind, drawn = AVRO[name]
+    fields = [{"name": "ts", "type": "long"}, {"name": "x", "type": kind}]
+    schema = {"type": "record", "name": "A", "fields": fields}
+    value = data.draw(drawn)
+    payload = io.BytesIO()
+    fastavro.schemaless_writer(payload, fastavro.parse_schema(schema), {"ts": 1, "x": value})
+    check(batch_of_values([avro_reader(json.dumps(schema))(payload.getvalue())]), [value])
+
+
+_FIELD = descriptor_pb2.FieldDescriptorProto
+PROTOBUF: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "int64": (_FIELD.TYPE_INT64, st.integers(-(2**63), 2**63 - 1)),
+    "uint64": (_FIELD.TYPE_UINT64, st.integers(0, 2**64 - 1)),
+    "double": (_FIELD.TYPE_DOUBLE, st.floats()),
+    "bytes": (_FIELD.TYPE_BYTES, st.binary(max_size=4)),
+    "string": (_FIELD.TYPE_STRING, st.text(max_size=4)),
+}
+
+
+def protobuf(kind: Any) -> tuple[Any, Any]:
+    """A { int64 ts = 1; KIND x = 2; google.protobuf.Timestamp at = 3 }: (its class, its reader)."""
+    file = descriptor_pb2.FileDescriptorProto(name="a.proto", package="p", syntax="proto3")
+    file.dependency.append("google/protobuf/timestamp.proto")
+    made = file.message_type.add(name="A")
+    made.field.add(name="ts", number=1, type=_FIELD.TYPE_INT64, label=1)
+    made.field.add(name="x", number=2, type=kind, label=1)
+    made.field.add(name="at", number=3, type=_FIELD.TYPE_MESSAGE, type_name=".google.protobuf.Timestamp", label=1)
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
+    pool.Add(file)
+    reader = protobuf_reader(base64.b64encode(file.SerializeToString()).decode())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("p.A")), reader
+
+
+@pytest.mark.parametrize("name", PROTOBUF)
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_protobuf(name: str, data: st.DataObject) -> None:
+    kind, drawn = PROTOBUF[name]
+    made, reader = protobuf(kind)
+    value = data.draw(drawn)
+    check(batch_of_values([reader(b"\0" + made(ts=1, x=value).SerializeToString())]), [value])
+
+
+def test_a_time_of_protobuf_that_no_calendar_has_ends_nothing() -> None:
+    made, reader = protobuf(_FIELD.TYPE_INT64)
+    message = made(ts=1, x=2)
+    message.at.seconds = 253_402_300_800
+    message.at.nanos = 5000
+    assert json.loads(reader(b"\0" + message.SerializeToString()))["at"] == "10000-01-01T00:00:00.000005+00:00"
+
+
+FAR: dict[str, tuple[Any, int, Any]] = {
+    "seconds": (pa.timestamp("s"), 253_402_300_800, "10000-01-01T00:00:00"),
+    "seconds somewhere": (pa.timestamp("s", tz="Asia/Tokyo"), 253_402_300_800, "10000-01-01T00:00:00+00:00"),
+    "microseconds": (pa.timestamp("us"), -62_135_596_800_000_001, "0000-12-31T23:59:59.999999"),
+    "beyond microseconds": (pa.timestamp("s"), 2**62, "146138514283-06-19T07:45:04"),
+    "days": (pa.date32(), 2_932_897, "10000-01-01"),
+    "duration": (pa.duration("s"), 2**60, 2**60 * 1000),
+    "nanoseconds before 1970": (pa.timestamp("ns"), -1, "1969-12-31T23:59:59.999999"),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_times_that_python_does_not_have_are_values_of_their_row_alone(name: str) -> None:
+    kind, stored, text = FAR[name]
+    storage = pa.int32() if kind == pa.date32() else pa.int64()
+    column = pa.array([stored, 0, None], storage).view(kind)
+    batch = read(pa.table({"type": ["A"] * 3, "ts": [1, 2, 3], "x": column}))
+    values = [json.loads(batch.value(row))["x"] for row in range(3)]
+    assert values[0] == text
+    assert values[1] == (0 if pa.types.is_duration(kind) else values[1])
+    assert values[2] is None
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_ts_is_cut_to_milliseconds_towards_the_past(unit: str) -> None:
+    count = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    stored = [-count * 3 // 2, -1, 0, 1, 2**62]
+    table = pa.table({"type": ["A"] * 5, "ts": pa.array(stored, pa.int64()).cast(pa.timestamp(unit))})
+    batch = read(table)
+    assert [json.loads(batch.value(row))["ts"] for row in range(5)] == [one * 1000 // count for one in stored]
+
+
+def test_different_bytes_are_different_texts() -> None:
+    values = [b"\x80\x81", b"\x90\x91", b"\\x8081", b"\\x80\x81", b"text", b""]
+    batch = read([{"type": "A", "ts": 1, "x": value} for value in values])
+    texts = [json.loads(batch.value(row))["x"] for row in range(len(values))]
+    assert texts[0] == "\\x8081"
+    assert texts[-2:] == ["text", ""]
+    assert len(set(texts)) == len(values)
+
+
+def test_text_of_a_file_that_is_none_is_read_as_bytes() -> None:
+    broken = pa.array([b"a", b"\xff", None], pa.binary()).view(pa.string())
+    batch = read(pa.table({"type": ["A"] * 3, "ts": [1, 2, 3], "x": broken}))
+    assert [json.loads(batch.value(row))["x"] for row in range(3)] == ["a", "\\xff", None]
+
+
+def test_what_is_nested_is_refused_with_its_row_whatever_is_in_it() -> None:
+    far = pa.array([[253_402_300_800], None], pa.list_(pa.timestamp("s")))
+    decoded = Decoder(SCHEMAS[0]).decode(read(pa.table({"type": ["A"] * 2, "ts": [1, 2], "x": far})))
+    assert [(one.row, one.reason) for one in decoded.bad] == [(0, "nested-value")]
+
+
+def test_objects_that_are_no_values_are_refused_with_their_event() -> None:
+    events = [{"type": "A", "ts": 1}, 5, {"type": "A", "ts": 2, "x": object()}, {"type": "A", ("a",): 1}]
+    events.append({"type": "A", "ts": 3, "x": {1: {2, 3}}})
+    decoded = Decoder(SCHEMAS[0]).decode(read(events))
+    assert decoded.rows.tolist() == [0]
+    assert [one.reason for one in decoded.bad] == ["not-json", "not-json", "not-json", "nested-value"]
+    assert decoded.bad[0].detail == "a int; each event is a dict with 'type' and 'ts'"
+    assert decoded.bad[1].detail.startswith("attribute 'x' cannot be written as JSON: ")
+
+
+def test_a_data_frame_of_mixed_cells() -> None:
+    mixed: list[Any] = [10.5, "9000.00", 7, None, float("nan")]
+    frame = pd.DataFrame({"type": ["A"] * 5, "ts": range(5), "x": mixed, "at": [pd.Timestamp(0), *[pd.NaT] * 4]})
+    batch = read(frame)
+    rows = [json.loads(batch.value(row)) for row in range(5)]
+    assert [row["x"] for row in rows] == [10.5, "9000.00", 7, None, None]
+    assert [row["at"] for row in rows] == ["1970-01-01T00:00:00", None, None, None, None]
+    halves = pd.DataFrame({"type": ["A", "A"], "ts": [1, 2], "x": ["a\ud800", "b"]})
+    assert [one.row for one in Decoder(SCHEMAS[0]).decode(read(halves)).bad] == [0]
+
+
+def test_missing_values_of_pandas_in_dicts_are_null() -> None:
+    batch = read([{"type": "A", "ts": 1, "x": pd.NaT}, {"type": "A", "ts": 2, "x": pd.NA}])
+    assert [json.loads(batch.value(row))["x"] for row in range(2)] == [None, None]
