@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
-from saffron.engine.events.scan import MAX_EVENT_BYTES
+from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.events.schema import MAX_INSTANTS
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError

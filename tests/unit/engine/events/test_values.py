@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saffron.api.source import source_of
@@ -30,6 +30,7 @@ from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import column_values
 from saffron.engine.events.tabular import parquet_events
 
+FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 SCHEMAS = [
     Schema({"x": kind}, {"A": ("x",)}, {"A": frozenset()}, given=given)
     for kind in (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL)
@@ -90,7 +91,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(FEW, max_examples=300)
 @given(st.lists(VALUES, min_size=1, max_size=8))
 def test_dicts(values: list[Any]) -> None:
     values = [math.inf if isinstance(one, int) and one > 10**300 else one for one in values]
@@ -118,7 +119,7 @@ COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(FEW)
 @given(data=st.data())
 def test_tables_and_parquet(name: str, data: st.DataObject) -> None:
     kind, drawn = COLUMNS[name]
@@ -148,7 +149,7 @@ AVRO: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
 
 
 @pytest.mark.parametrize("name", AVRO)
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(FEW)
 @given(data=st.data())
 def test_avro(name: str, data: st.DataObject) -> None:
     kind, drawn = AVRO[name]
@@ -186,7 +187,7 @@ def protobuf(kind: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("name", PROTOBUF)
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(FEW)
 @given(data=st.data())
 def test_protobuf(name: str, data: st.DataObject) -> None:
     kind, drawn = PROTOBUF[name]
