@@ -7,19 +7,50 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import confluent_kafka
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from saffron.errors import AbortableError, FencedError, LogError
 from saffron.runtime.kafka_log import KafkaLog
 from saffron.runtime.kafka_settings import Cluster
-from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Consumer, Displaced, Log, Producer, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.murmur2 import partition_of
 
 _PATIENCE = 20.0
+
+
+class Operator(Protocol):
+    """Who works on the cluster by other tools than ours."""
+
+    def delete(self, topic: str) -> None: ...
+
+    def trim(self, where: TopicPartition, offset: int) -> None:
+        """Retention: forget the records before `offset`."""
+
+    def forget(self, group: str) -> None:
+        """Delete a group that has no members, and its positions."""
+
+
+class KafkaTools:
+    """An `Operator` of a cluster."""
+
+    def __init__(self, broker: str) -> None:
+        self._admin = AdminClient({"bootstrap.servers": broker})
+
+    def delete(self, topic: str) -> None:
+        self._admin.delete_topics([topic], operation_timeout=20)[topic].result()
+
+    def trim(self, where: TopicPartition, offset: int) -> None:
+        place = confluent_kafka.TopicPartition(where.topic, where.partition, offset)
+        self._admin.delete_records([place])[place].result()
+
+    def forget(self, group: str) -> None:
+        self._admin.delete_consumer_groups([group], request_timeout=20)[group].result()
 
 
 @dataclass
@@ -29,6 +60,7 @@ class Subject:
     log: Log
     another: Callable[[], Log]
     prefix: str
+    operator: Operator
     names: Iterator[int] = field(default_factory=itertools.count)
 
     def topic(self, partitions: int = 1) -> str:
@@ -50,14 +82,14 @@ def memory(prefix: str) -> Iterator[Subject]:
     clock = itertools.count(1_000)
     broker = MemoryBroker(lambda: next(clock))
     log = MemoryLog(broker)
-    yield Subject(log, lambda: MemoryLog(broker), prefix)
+    yield Subject(log, lambda: MemoryLog(broker), prefix, broker)
     log.close()
 
 
 @pytest.fixture
 def kafka(broker: str, prefix: str) -> Iterator[Subject]:
     log = KafkaLog(Cluster(broker))
-    yield Subject(log, lambda: KafkaLog(Cluster(broker)), prefix)
+    yield Subject(log, lambda: KafkaLog(Cluster(broker)), prefix, KafkaTools(broker))
     log.close()
 
 
@@ -283,7 +315,7 @@ def test_positions_and_results_become_visible_together(subject: Subject) -> None
     consumer.close()
 
 
-def test_a_member_reads_on_from_the_committed_position(subject: Subject) -> None:
+def test_a_member_reads_from_where_it_seeks_and_else_from_the_earliest(subject: Subject) -> None:
     topic, group = subject.topic(), subject.name()
     where = TopicPartition(topic, 0)
     producer = subject.log.producer()
@@ -294,7 +326,12 @@ def test_a_member_reads_on_from_the_committed_position(subject: Subject) -> None
     assert values(take(first, 4)) == [b"0", b"1", b"2", b"3"]
     first.commit({where: Committed(2)})
     first.close()
-    second = member(subject, subject.another(), group, topic, set())
+    held: set[TopicPartition] = set()
+    second = member(subject, subject.another(), group, topic, held)
+    until(lambda: where in held, second)
+    found = second.committed(where)
+    assert found is not None
+    second.seek(where, found.offset)
     assert values(take(second, 2)) == [b"2", b"3"]
     second.close()
 
@@ -380,3 +417,87 @@ def test_a_partition_can_be_sought_right_after_it_is_assigned(subject: Subject) 
     consumer.subscribe([topic], assigned, lambda gone: None, lambda gone: None)
     assert values(take(consumer, 10)) == [b"%d" % number for number in range(90, 100)]
     consumer.close()
+
+
+def fill(subject: Subject, topic: str, *bodies: bytes) -> None:
+    producer = subject.log.producer()
+    for body in bodies:
+        producer.send(topic, 0, body)
+    producer.flush(10)
+
+
+def test_a_topic_that_is_made_anew_has_another_id(subject: Subject) -> None:
+    topic, other = subject.topic(partitions=2), subject.topic()
+    before = subject.log.describe([topic, other, topic + "x"])
+    assert {name: state.partitions for name, state in before.items()} == {topic: 2, other: 1}
+    subject.operator.delete(topic)
+    until(lambda: topic not in subject.log.describe([topic]))
+    assert subject.log.partitions(topic) is None
+    subject.log.create_topics([TopicSpec(topic, 2, {})])
+    after = subject.log.describe([topic, other])
+    assert after[other] == before[other]
+    assert after[topic].id != before[topic].id
+
+
+def test_partitions_are_added_and_come_to_the_members(subject: Subject) -> None:
+    topic, group = subject.topic(), subject.name()
+    held: set[TopicPartition] = set()
+    consumer = member(subject, subject.log, group, topic, held)
+    until(lambda: len(held) == 1, consumer)
+    subject.log.add_partitions(topic, 3)
+    subject.log.add_partitions(topic, 2)
+    assert subject.log.partitions(topic) == 3
+    assert subject.log.describe([topic])[topic].partitions == 3
+    until(lambda: held == {TopicPartition(topic, index) for index in range(3)}, consumer)
+    consumer.close()
+
+
+def test_what_retention_took_before_it_was_read_is_told(subject: Subject) -> None:
+    topic = subject.topic(partitions=2)
+    zero, one = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    fill(subject, topic, *(b"%d" % number for number in range(6)))
+    reader = subject.reader(topic, partitions=2)
+    reader.pause([one])
+    reader.seek(zero, 1)
+    subject.operator.trim(zero, 4)
+    assert reader.watermarks(zero) == (4, 6)
+    assert values(take(reader, 2)) == [b"4", b"5"]
+    assert reader.displaced() == {zero: Displaced(1, 4)}
+    assert reader.displaced() == {}
+    producer = subject.log.producer()
+    producer.send(topic, 1, b"other")
+    producer.send(topic, 0, b"6")
+    producer.flush(10)
+    assert values(take(reader, 1)) == [b"6"], "the other partition is still paused"
+    reader.resume([one])
+    assert values(take(reader, 1)) == [b"other"]
+    reader.seek(zero, 5)
+    assert values(take(reader, 2)) == [b"5", b"6"]
+
+
+def test_a_topic_that_is_made_anew_is_not_read_on_at_an_offset_that_it_has_not(subject: Subject) -> None:
+    topic = subject.topic()
+    fill(subject, topic, b"0", b"1", b"2")
+    reader = subject.reader(topic)
+    assert len(take(reader, 3)) == 3
+    subject.operator.delete(topic)
+    until(lambda: subject.log.partitions(topic) is None, reader)
+    subject.log.create_topics([TopicSpec(topic, 1, {})])
+    fill(subject, topic, b"new")
+    assert values(take(reader, 1)) == [b"new"]
+    assert reader.displaced() == {TopicPartition(topic, 0): Displaced(3, 0)}
+
+
+def test_a_group_that_is_deleted_has_no_positions(subject: Subject) -> None:
+    topic, group = subject.topic(), subject.name()
+    where = TopicPartition(topic, 0)
+    held: set[TopicPartition] = set()
+    consumer = member(subject, subject.log, group, topic, held)
+    until(lambda: where in held, consumer)
+    consumer.commit({where: Committed(7, "x")})
+    consumer.close()
+    other = subject.another().consumer(group, committed_only=True)
+    assert other.committed(where) == Committed(7, "x")
+    subject.operator.forget(group)
+    assert other.committed(where) is None
+    other.close()

@@ -31,7 +31,7 @@ from saffron.runtime.memory_log import MemoryLog
 from tests.e2e.browser import Tab, browser
 from tests.e2e.system import FALLS, RALLY, TOPICS, Source, make_system
 from tests.unit.control.described import METHODS
-from tests.unit.runtime.world import Chaos, World
+from tests.unit.runtime.world import NO_CHAOS, World
 
 Talk = Callable[[Tab, str], Awaitable[None]]
 Look = Callable[..., None]
@@ -46,7 +46,7 @@ SHED = {"why": "shed", "share": 0.125, "keep": 1200, "estimated": ESTIMATED}
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A system that has matched some hundred events, and has some dead letters."""
     world = make_system(2, tmp_path_factory.mktemp("life"), partitions=2)
-    world.chaos = Chaos(0, 0, 0, 0, 0, 0, 0)
+    world.chaos = NO_CHAOS
     source = Source(world, 2, random.Random(2))
     source.query("rally", RALLY)
     source.query("falls", FALLS)

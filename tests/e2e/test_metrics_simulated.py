@@ -32,7 +32,7 @@ from saffron.runtime.metric_names import METRICS, MODEL_BATCHES, Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.topics import topic_specs
 from tests.e2e.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
-from tests.unit.runtime.world import Chaos, World
+from tests.unit.runtime.world import NO_CHAOS, World
 from tests.unit.windowing.test_routing import System
 
 _READERS = {"kafka_client_consumer_lag", "rebalances", "backpressure_ratio", "stage_latency_seconds"}
@@ -124,7 +124,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metrics]:
     """The metrics of the four services after a quiet life: events, queries of both kinds, a model, an order."""
     folder = tmp_path_factory.mktemp("life")
     metrics = {name: Metrics() for name in ("windowing", "shedder", "matcher", "greta")}
-    world = World(5, folder / "snapshots", Chaos(*([0] * 7)))
+    world = World(5, folder / "snapshots", NO_CHAOS)
     world.topics(*topic_specs("t.", 1))
     for name, make in makers(replace(settings(folder, 1), result_bytes=RESULT_BYTES), metrics.__getitem__).items():
         world.add(name, make)
@@ -172,7 +172,7 @@ def test_each_service_fills_its_metrics(service: str, lived: dict[str, Metrics])
 
 
 def test_routes_fill_their_metrics(tmp_path: Path) -> None:
-    system = System(1, tmp_path, Chaos(*([0] * 7)), members=1)
+    system = System(1, tmp_path, NO_CHAOS, members=1)
     system.send(0, 1_000_000, "tech")
     system.world.settle(lambda: len(system.routed()) == 1)
     system.tell()

@@ -11,11 +11,11 @@ from saffron.engine.shed.observing import SAMPLE_EVENTS
 from saffron.runtime.config import SHED
 from saffron.runtime.topics import topic_specs
 from tests.e2e.system import ANY, TOPICS, Source, at_rest, blocks, check, close, makers, settings
-from tests.unit.runtime.world import Chaos, World
+from tests.unit.runtime.world import NO_CHAOS, World
 
 
 def test_blocks_tell_of_features_and_results_are_those_of_the_blocks(tmp_path: Path) -> None:
-    world = World(3, tmp_path / "snapshots", Chaos(*([0] * 7)))
+    world = World(3, tmp_path / "snapshots", NO_CHAOS)
     world.topics(*topic_specs("t.", 1))
     chosen = replace(settings(tmp_path, 1), overload=SHED, block_events=512, poll_records=600)
     for name, make in makers(chosen).items():

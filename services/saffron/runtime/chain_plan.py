@@ -57,9 +57,9 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """The parts of one chain. `headers`: those that all its results share; `encode`: a result's JSON as it is written,
-    None for the JSON itself. `letters`: where dead letters go. `commits`, `background`: where it ends its transactions,
-    and writes its snapshots."""
+    """The parts of one chain. `source`: its name in the header ce_source of all its results; `headers`: others that all
+    of them have; `encode`: a result's JSON as it is written, None for the JSON itself. `letters`: where dead letters
+    go. `commits`, `background`: where it ends its transactions, and writes its snapshots."""
 
     where: TopicPartition
     output: TopicPartition
@@ -70,6 +70,7 @@ class ChainPlan:
     operator: Callable[[], ResultOperator]
     observer: Callable[[], Observer]
     decode: Decode
+    source: bytes = b""
     headers: tuple[tuple[str, bytes], ...] = ()
     encode: Callable[[bytes], bytes] | None = None
     commits: Background = at_once
@@ -87,19 +88,28 @@ class Place:
     index: int
     said: int
 
-    def committed(self) -> Committed:
-        """As it is kept with the group; the metadata is left out where it says nothing."""
-        if self.index == 0 and self.said == self.offset:
-            return Committed(self.offset)
-        return Committed(self.offset, orjson.dumps({"index": self.index, "said": self.said}).decode())
+    def committed(self, topic: str) -> Committed:
+        """As it is kept with the group. `topic`: the id of the input topic."""
+        metadata = orjson.dumps({"index": self.index, "said": self.said, "topic": topic})
+        return Committed(self.offset, metadata.decode())
 
     @classmethod
-    def of(cls, committed: Committed) -> Place:
-        """The place that was kept."""
-        if not committed.metadata:
-            return cls(committed.offset, 0, committed.offset)
-        body = orjson.loads(committed.metadata)
-        return cls(committed.offset, body["index"], body["said"])
+    def of(cls, committed: Committed) -> Kept | None:
+        """The place that was kept; None where what stands there is not of a chain: Kafka's own tools leave no metadata,
+        and neither did version 0.1.0 between two blocks."""
+        try:
+            body = orjson.loads(committed.metadata)
+            return Kept(cls(committed.offset, int(body["index"]), int(body["said"])), body.get("topic"))
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            return None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A place with the id of its topic; None as of version 0.1.0."""
+
+    place: Place
+    topic: str | None
 
 
 @dataclass

@@ -6,27 +6,36 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from saffron.errors import DeniedError, FencedError, GapError, LogError, TooLargeError
+from saffron.errors import DeniedError, FencedError, GapError, LogError, RemadeError, TooLargeError
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
 _DOUBT_MS = 50
+_REMADE_MS = 1_000
 
 
 @dataclass
 class Doubt:
     """`drop`: the state goes, and the input pauses. `retry_ms`: when to try again after being fenced; `retry_at`: the
-    next take-over is not before that."""
+    next take-over is not before that. `trouble`: what only the user can mend; the other chains go on."""
 
     where: TopicPartition
     retry_ms: int
     drop: Callable[[], None]
     retry_at: int = 0
+    trouble: str | None = None
 
     def guarded(self, now_ms: int, act: Callable[[int], bool]) -> bool:
         """What `act` returns; True where it ended in doubt. What taking over again would not mend is raised."""
         try:
-            return act(now_ms)
+            moved = act(now_ms)
+            self.trouble = None
+            return moved
+        except RemadeError as error:
+            if self.trouble is None:
+                _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
+            self.trouble = str(error)
+            self._anew(now_ms + _REMADE_MS)
         except FencedError:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.

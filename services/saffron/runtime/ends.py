@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from saffron.runtime.log import Consumer, Record, TopicPartition
+from saffron.errors import UnavailableError
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 
 _POLL_SECONDS = 0.05
+_FIRST_LOOK, _MOST = 64, 8_192
+_SILENT_POLLS = 200
 
 
 def read_to_end(consumer: Consumer, starts: Mapping[TopicPartition, int], *, batch: int, polls: int) -> list[Record]:
@@ -24,3 +27,39 @@ def each_to_end(
         yield from records
         if not records and all(consumer.at_end(place) for place in starts):
             break
+
+
+def newest_first(log: Log, group: str, place: TopicPartition) -> Iterator[Record]:
+    """The committed records of a partition, the newest first, read from its end in larger and larger pieces.
+
+    UnavailableError: a transaction is open, whose end decides which the newest are.
+    """
+    everything = log.consumer(group, committed_only=False, client_id="ends")
+    committed = log.consumer(group, committed_only=True, client_id="ends")
+    try:
+        low, stop = everything.watermarks(place)
+        if committed.watermarks(place)[1] < stop:
+            raise UnavailableError(f"a transaction is open in {place.topic}/{place.partition}: ask again")
+        size = _FIRST_LOOK
+        while stop > low:
+            start = max(low, stop - size)
+            yield from reversed(_piece(committed, place, start, stop))
+            stop, size = start, min(2 * size, _MOST)
+    finally:
+        everything.close()
+        committed.close()
+
+
+def _piece(consumer: Consumer, place: TopicPartition, start: int, stop: int) -> list[Record]:
+    """Records start..stop-1. LogError where they do not come."""
+    found: list[Record] = []
+    consumer.assign({place: start})
+    silent = 0
+    while silent < _SILENT_POLLS:
+        records = consumer.poll(stop - start, _POLL_SECONDS)
+        found += [record for record in records if record.offset < stop]
+        behind = bool(records) and records[-1].offset >= stop - 1
+        if behind or (not records and consumer.at_end(place)):
+            return found
+        silent = 0 if records else silent + 1
+    raise UnavailableError(f"{place.topic}/{place.partition} cannot be read from offset {start} to {stop - 1}")

@@ -5,24 +5,20 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import confluent_kafka as ck
-import numpy as np
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.raw import RawBatch
 from saffron.errors import LogError
 from saffron.runtime.kafka_errors import denies, moving, passing, translate
-from saffron.runtime.log import Committed, Record, TopicPartition
-from saffron.runtime.traces import traces_of
+from saffron.runtime.kafka_messages import batch_of, named, offsets_of, record_of
+from saffron.runtime.log import Committed, Displaced, Record, TopicPartition
 
 _LOG = logging.getLogger("saffron.kafka")
 _TIMEOUT = 10.0
 _AGAIN = 0.05
-_NO_TIME = 0
-_HEADERS = ck.Message.headers
 
 Callback = Callable[[list[TopicPartition]], None]
 
@@ -30,7 +26,8 @@ Callback = Callable[[list[TopicPartition]], None]
 class KafkaConsumer:
     """Reads records. Seeks that come before librdkafka has started a partition are kept and done as soon as it has.
 
-    `_starts`: where reading began, as long as nothing has come from there; `_ends`: the offset behind the last record.
+    `_starts`: where reading began, as long as nothing has come from there; `_ends`: the offset behind the last record;
+    `_astray`: what was to be read where nothing is, the offset.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -41,12 +38,17 @@ class KafkaConsumer:
         self._starts: dict[TopicPartition, int] = {}
         self._seeks: dict[TopicPartition, int] = {}
         self._resumes: set[TopicPartition] = set()
+        self._paused: set[TopicPartition] = set()
+        self._astray: dict[TopicPartition, int] = {}
+        self._displaced: dict[TopicPartition, Displaced] = {}
         self._abandoned = False
 
     # ------------------------------------------------------------ membership
 
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
         def assigned(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+            for one in partitions:
+                one.offset = ck.OFFSET_BEGINNING
             consumer.assign(partitions)
             self._hold({TopicPartition(one.topic, one.partition) for one in partitions})
             on_assign(sorted(self._assigned))
@@ -79,18 +81,18 @@ class KafkaConsumer:
     # ------------------------------------------------------------ reading
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
-        return [_record(message) for message in self._messages(max_records, timeout)]
+        return [record_of(message) for message in self._messages(max_records, timeout)]
 
     def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
         messages = self._messages(max_records, timeout)
         if not messages:
             return []
         if len(self._assigned) == 1:
-            return [(next(iter(self._assigned)), _batch(messages))]
+            return [(next(iter(self._assigned)), batch_of(messages))]
         split: dict[tuple[str, int], list[ck.Message]] = {}
         for message in messages:
             split.setdefault((message.topic(), message.partition()), []).append(message)
-        return [(TopicPartition(*where), _batch(some)) for where, some in split.items()]
+        return [(TopicPartition(*where), batch_of(some)) for where, some in split.items()]
 
     def at_end(self, partition: TopicPartition) -> bool:
         return partition in self._ends
@@ -112,24 +114,27 @@ class KafkaConsumer:
         self._seeks[partition] = self._starts[partition] = offset
         self._finish_seeks()
 
+    def displaced(self) -> Mapping[TopicPartition, Displaced]:
+        displaced, self._displaced = self._displaced, {}
+        return displaced
+
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        self._paused.update(partitions)
         self._resumes.difference_update(partitions)
         self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in partitions])
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
         self._resumes.update(one for one in partitions if one in self._seeks)
-        ready = [ck.TopicPartition(one.topic, one.partition) for one in partitions if one not in self._seeks]
-        if ready:
-            self._consumer.resume(ready)
+        self._resume([one for one in partitions if one not in self._seeks])
 
     def committed(self, partition: TopicPartition) -> Committed | None:
         where = [ck.TopicPartition(partition.topic, partition.partition)]
         try:
             found = self._consumer.committed(where, timeout=_TIMEOUT)[0]
         except KafkaException as error:
-            raise translate(error, f"asking for the position of {_named(partition)} in group {self._group}") from error
+            raise translate(error, f"asking for the position of {named(partition)} in group {self._group}") from error
         if found.error is not None:
-            raise translate(found.error, f"asking for the position of {_named(partition)} in group {self._group}")
+            raise translate(found.error, f"asking for the position of {named(partition)} in group {self._group}")
         return None if found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
@@ -141,7 +146,7 @@ class KafkaConsumer:
                 return int(low), int(high)
             except KafkaException as error:
                 if not moving(error) or time.monotonic() > until:
-                    raise translate(error, f"asking for the ends of {_named(partition)}") from error
+                    raise translate(error, f"asking for the ends of {named(partition)}") from error
             self._require_seen(partition)
             time.sleep(_AGAIN)
 
@@ -169,7 +174,7 @@ class KafkaConsumer:
             raise translate(error, f"asking for topic {partition.topic}") from error
         wrong = found[partition.topic].error if partition.topic in found else None
         if wrong is not None and denies(wrong):
-            raise translate(wrong, f"asking for the ends of {_named(partition)}")
+            raise translate(wrong, f"asking for the ends of {named(partition)}")
 
     def _hold(self, partitions: set[TopicPartition]) -> None:
         self._assigned = partitions
@@ -177,6 +182,9 @@ class KafkaConsumer:
         self._starts.clear()
         self._seeks.clear()
         self._resumes.clear()
+        self._paused.clear()
+        self._astray.clear()
+        self._displaced.clear()
 
     def _messages(self, max_records: int, timeout: float) -> list[ck.Message]:
         """One message as soon as there is one, and what else is at hand (`consume` alone would wait to fill up)."""
@@ -192,6 +200,8 @@ class KafkaConsumer:
         if any(message.error() is not None for message in messages):
             # In order: an end is behind the messages that it ends.
             messages = [message for message in messages if self._good(message)]
+            if self._astray:
+                self._read_from_first()
         elif self._ends:
             for where in {TopicPartition(m.topic(), m.partition()) for m in messages}:
                 self._ends.pop(where, None)
@@ -206,6 +216,8 @@ class KafkaConsumer:
             return True
         if error.code() == KafkaError._PARTITION_EOF:
             self._ends[TopicPartition(message.topic(), message.partition())] = message.offset()
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self._astray[TopicPartition(message.topic(), message.partition())] = message.offset()
         elif passing(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:
@@ -223,39 +235,32 @@ class KafkaConsumer:
             del self._seeks[where]
             if where in self._resumes:
                 self._resumes.discard(where)
-                self._consumer.resume([ck.TopicPartition(where.topic, where.partition)])
+                self._resume([where])
 
+    def _resume(self, partitions: Sequence[TopicPartition]) -> None:
+        if partitions:
+            self._paused.difference_update(partitions)
+            self._consumer.resume([ck.TopicPartition(one.topic, one.partition) for one in partitions])
 
-def _named(partition: TopicPartition) -> str:
-    return f"{partition.topic}/{partition.partition}"
+    def _read_from_first(self) -> None:
+        """Go on at the first record of partitions where nothing is at the wanted offset: librdkafka has stopped reading
+        them, and begins again only with an assignment. What it has fetched ahead of others is fetched again."""
+        astray, self._astray = self._astray, {}
+        starts = {}
+        for where in self._assigned & astray.keys():
+            if where in self._seeks:
+                continue  # it is to be read elsewhere by now
+            starts[where] = self.watermarks(where)[0]
+            self._displaced[where] = Displaced(astray[where], starts[where])
+        positions = {where: self._next(where) for where in self._assigned} | starts | self._seeks
+        self._starts |= {where: offset for where, offset in positions.items() if offset >= 0}
+        self._seeks.clear()
+        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
+        self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in sorted(self._paused)])
+        self._resume(sorted(self._resumes))
+        self._resumes.clear()
 
-
-def offsets_of(positions: Mapping[TopicPartition, Committed]) -> list[ck.TopicPartition]:
-    """Positions in the client's own form."""
-    return [ck.TopicPartition(w.topic, w.partition, c.offset, c.metadata) for w, c in positions.items()]
-
-
-def _record(message: ck.Message) -> Record:
-    kind, time = message.timestamp()
-    return Record(
-        topic=message.topic(),
-        partition=message.partition(),
-        offset=message.offset(),
-        timestamp=time if kind != _NO_TIME else -1,
-        key=message.key(),
-        value=message.value(),
-        headers=tuple(message.headers() or ()),
-    )
-
-
-def _batch(messages: Sequence[ck.Message]) -> RawBatch:
-    first, last = messages[0].offset(), messages[-1].offset()
-    if last - first == len(messages) - 1:  # nothing between them: no need to ask each
-        offsets = np.arange(first, last + 1, dtype=np.int64)
-    else:
-        offsets = np.array([message.offset() for message in messages], dtype=np.int64)
-    times = np.array([message.timestamp()[1] for message in messages], dtype=np.int64)
-    batch = batch_of_values([message.value() for message in messages], offsets, times)
-    if any(map(_HEADERS, messages)):
-        return replace(batch, traces=traces_of([message.headers() for message in messages]))
-    return batch
+    def _next(self, where: TopicPartition) -> int:
+        """The offset of the next record to be handed out."""
+        position = self._consumer.position([ck.TopicPartition(where.topic, where.partition)])[0].offset
+        return int(max(position, self._starts.get(where, ck.OFFSET_BEGINNING)))

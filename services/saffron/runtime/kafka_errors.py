@@ -66,6 +66,12 @@ def moving(error: KafkaException) -> bool:
     return isinstance(cause, KafkaError) and cause.code() in _MOVING
 
 
+def unseen(error: KafkaException) -> bool:
+    """Whether there is no such topic, or none that may be seen."""
+    cause = error.args[0]
+    return isinstance(cause, KafkaError) and (cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART or denies(cause))
+
+
 def denies(error: KafkaError) -> bool:
     """Whether a right is missing, or who it is that speaks is not believed."""
     return error.code() in _DENIED

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime import kafka_settings
 from saffron.runtime.config import Settings
 from saffron.runtime.kafka_consumer import KafkaConsumer
-from saffron.runtime.kafka_errors import denies, translate
+from saffron.runtime.kafka_errors import denies, translate, unseen
 from saffron.runtime.kafka_producer import KafkaProducer
 from saffron.runtime.kafka_settings import Cluster
-from saffron.runtime.log import TopicSpec
+from saffron.runtime.log import TopicSpec, TopicState
 
 _TIMEOUT = 10.0
 _CREATE_TIMEOUT = 30.0
+_NO_ID = "A" * 22
+"""What a broker before Kafka 2.8 says."""
 
 
 def connect(settings: Settings) -> KafkaLog:
@@ -79,6 +81,31 @@ class KafkaLog:
         found = self._topics()
         return found[topic] if topic in found else self._topics(topic).get(topic)
 
+    def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
+        found = {}
+        asked = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+        for name, answer in asked.items():
+            try:
+                state = answer.result()
+            except KafkaException as error:
+                if unseen(error):
+                    continue
+                raise translate(error, f"describing topic {name!r}") from error
+            topic_id = str(state.topic_id)
+            found[name] = TopicState("" if topic_id == _NO_ID else topic_id, len(state.partitions))
+        return found
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        if (self.partitions(topic) or 0) >= partitions:
+            return
+        try:
+            wanted = [NewPartitions(topic, partitions)]
+            self._client().create_partitions(wanted, operation_timeout=_CREATE_TIMEOUT)[topic].result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.INVALID_PARTITIONS:  # another process was faster
+                raise translate(error, f"adding partitions to topic {topic!r}") from error
+        self._wait(lambda: (self.partitions(topic) or 0) >= partitions, f"partitions were added to topic {topic!r}")
+
     def close(self) -> None:
         for consumer in list(self._consumers):
             consumer.abandon()
@@ -95,10 +122,13 @@ class KafkaLog:
 
     def _appear(self, names: set[str]) -> None:
         """A broker answers that a topic is made a moment before it knows of it."""
+        self._wait(lambda: names <= self._topics().keys(), f"topics {sorted(names)} were created")
+
+    def _wait(self, there: Callable[[], bool], done: str) -> None:
         deadline = time.monotonic() + _TIMEOUT
-        while not names <= self._topics().keys():
+        while not there():
             if time.monotonic() > deadline:
-                raise UnavailableError(f"topics {sorted(names)} were created but do not appear at the broker")
+                raise UnavailableError(f"{done}, but do not appear at the broker")
             time.sleep(0.01)
 
     def _topics(self, one: str | None = None) -> dict[str, int]:

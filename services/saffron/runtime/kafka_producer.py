@@ -11,8 +11,8 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableError
-from saffron.runtime.kafka_consumer import offsets_of
 from saffron.runtime.kafka_errors import translate
+from saffron.runtime.kafka_messages import offsets_of
 from saffron.runtime.kafka_patience import Patience
 from saffron.runtime.log import Committed, TopicPartition
 

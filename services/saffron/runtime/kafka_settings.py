@@ -75,8 +75,11 @@ def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
     """How long a fetch may wait at the broker (see `runtime.log.Log.consumer`); a waiting one costs nobody anything."""
     if lazy:
         return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
-    # A seek or resume waits for the fetch that is under way: keep that short where they happen.
-    return {"fetch.wait.max.ms": 500 if patient else 50}
+    if patient:
+        return {"fetch.wait.max.ms": 500}
+    # A seek or resume waits for the fetch that is under way: keep that short where they happen. Partitions that are
+    # added to a topic are seen by asking only.
+    return {"fetch.wait.max.ms": 50, "topic.metadata.refresh.interval.ms": 3_000}
 
 
 def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:
@@ -91,7 +94,8 @@ def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bo
         # Offsets travel in transactions and blocks; a new group must not skip what is there.
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
-        "auto.offset.reset": "earliest",
+        # An offset that is not there is told, and never passed over.
+        "auto.offset.reset": "error",
         "enable.partition.eof": True,
         "fetch.queue.backoff.ms": 2,
         "fetch.error.backoff.ms": 50,

@@ -42,6 +42,25 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as the cluster has it now. `id`: another one when it was deleted and made anew; "" where none is told."""
+
+    id: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """A consumer was to read from `wanted`, which is not there, and reads from `first` instead, the first record there.
+
+    Below it: retention has taken what lies between. Above it: the topic is another one, or lost its end.
+    """
+
+    wanted: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
 class TopicSpec:
     """What a topic is created with (from schemas/, and from nowhere else)."""
 
@@ -60,7 +79,10 @@ class Consumer(Protocol):
         on_revoke: Callable[[list[TopicPartition]], None],
         on_lost: Callable[[list[TopicPartition]], None],
     ) -> None:
-        """Join the group. Callbacks run inside `poll`. Reading starts at the committed offset, else at the earliest."""
+        """Join the group. Callbacks run inside `poll`. Reading starts at the earliest, unless `on_assign` seeks.
+
+        Partitions that are added to a topic are dealt out, too.
+        """
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read exactly these partitions from these offsets, without a group; replaces any earlier assignment."""
@@ -82,6 +104,9 @@ class Consumer(Protocol):
 
     def seek(self, partition: TopicPartition, offset: int) -> None: ...
 
+    def displaced(self) -> Mapping[TopicPartition, Displaced]:
+        """What could not be read where it was wanted, since the last call. Nothing from there was handed out yet."""
+
     def pause(self, partitions: Sequence[TopicPartition]) -> None: ...
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None: ...
@@ -90,7 +115,8 @@ class Consumer(Protocol):
         """The group's committed position, stable offsets only; None if there is none."""
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
-        """(low, high): the first offset still there, and the one the next record will get."""
+        """(low, high): the first offset still there, and the one the next record will get; with `committed_only`
+        the end of what is stable, where a transaction is open."""
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         """Commit outside a transaction, synchronously."""
@@ -171,6 +197,12 @@ class Log(Protocol):
 
     def partitions(self, topic: str) -> int | None:
         """How many partitions the topic has; None if there is no such topic. DeniedError: it may not be seen."""
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
+        """Those of the topics that are there and may be seen."""
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Let a topic have as many partitions, if it has fewer. DeniedError: it may not be changed."""
 
     def close(self) -> None:
         """Release it with all clients that it has made: they leave their groups, and nobody is called back."""

@@ -101,12 +101,14 @@ class MemoryBroker:
         self.transaction_timeout = transaction_timeout
         self.instant = instant
         self.topics: dict[str, list[PartitionLog]] = {}
+        self.ids: dict[str, str] = {}
         self.configs: dict[str, Mapping[str, str]] = {}
         self.epochs: dict[str, Epoch] = {}
         self.groups: dict[str, Group] = {}
         self.offsets: dict[tuple[str, TopicPartition], Committed] = {}
         self.wires: list[Wire] = []
         self._expired = -1
+        self._made = 0
 
     # ------------------------------------------------------------ topics
 
@@ -121,7 +123,26 @@ class MemoryBroker:
             return False
         self.topics[spec.name] = [PartitionLog() for _ in range(spec.partitions)]
         self.configs[spec.name] = dict(spec.config)
+        self._made += 1
+        self.ids[spec.name] = f"id{self._made}"
         return True
+
+    def delete(self, topic: str) -> None:
+        """Forget a topic and what it holds. Positions of groups stay, as on Kafka for those that have members."""
+        del self.topics[topic], self.configs[topic], self.ids[topic]
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        """Let a topic have `count` partitions, if it has fewer."""
+        partitions = self.topics[topic]
+        partitions += [PartitionLog() for _ in range(count - len(partitions))]
+
+    def forget(self, group: str) -> None:
+        """Forget the positions of a group, as when it is deleted, or was empty for too long."""
+        self.offsets = {place: committed for place, committed in self.offsets.items() if place[0] != group}
+
+    def has(self, where: TopicPartition) -> bool:
+        """Whether there is this partition."""
+        return where.partition < len(self.topics.get(where.topic, ()))
 
     def partition(self, where: TopicPartition) -> PartitionLog:
         try:

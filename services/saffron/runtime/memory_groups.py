@@ -32,6 +32,7 @@ class Group:
         self.generation = 0
         self.stable = True
         self._next = 0
+        self._dealt: dict[str, int] = {}
 
     def join(self, topics: tuple[str, ...], now: int) -> int:
         """A new member; returns its id."""
@@ -65,6 +66,7 @@ class Group:
             return
         self.generation += 1
         self.stable = True
+        self._dealt = dict(partitions)
         for member in self.members.values():
             member.generation = self.generation
             member.partitions = []
@@ -72,6 +74,11 @@ class Group:
             takers = [m for _, m in sorted(self.members.items()) if topic in m.topics]
             for index in range(count if takers else 0):
                 takers[index * len(takers) // count].partitions.append(TopicPartition(topic, index))
+
+    def look(self, partitions: Mapping[str, int]) -> None:
+        """Deal out anew where a topic has come or gone, or has more partitions than were dealt out."""
+        if self.stable and self._dealt != partitions:
+            self._rebalance(except_for=-1)
 
     def topics(self) -> list[str]:
         return sorted({topic for member in self.members.values() for topic in member.topics})

@@ -15,7 +15,7 @@ import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import AbortableError, LogError, UnavailableError
-from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Displaced, Record, TopicPartition, TopicSpec, TopicState
 from saffron.runtime.memory_broker import MemoryBroker, Transaction, Wire
 from saffron.runtime.murmur2 import partition_of
 from saffron.runtime.traces import traces_of
@@ -71,6 +71,14 @@ class MemoryLog:
     def partitions(self, topic: str) -> int | None:
         found = self.run("metadata", lambda: self.broker.topics.get(topic))
         return None if found is None else len(found)
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
+        broker = self.broker
+        there = self.run("metadata", lambda: [topic for topic in topics if topic in broker.topics])
+        return {topic: TopicState(broker.ids[topic], len(broker.topics[topic])) for topic in there}
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        self.run("create", lambda: self.broker.add_partitions(topic, partitions))
 
     def close(self) -> None:
         if not self.dead:
@@ -140,6 +148,7 @@ class MemoryConsumer:
         self._generation = -1
         self._positions: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
+        self._displaced: dict[TopicPartition, Displaced] = {}
         self._closed = False
 
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
@@ -164,17 +173,24 @@ class MemoryConsumer:
         return [(where, raw_batch(records)) for where, records in found.items()]
 
     def at_end(self, partition: TopicPartition) -> bool:
+        if not self._broker.has(partition):
+            return False
         log = self._broker.partition(partition)
         return self._positions.get(partition, -1) >= (log.stable if self._committed_only else log.high)
 
     def lag(self, partition: TopicPartition) -> int | None:
         position = self._positions.get(partition)
-        return None if position is None else max(0, self._broker.partition(partition).high - position)
+        there = position is not None and self._broker.has(partition)
+        return None if position is None or not there else max(0, self._broker.partition(partition).high - position)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         if partition not in self._positions:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
         self._positions[partition] = offset
+
+    def displaced(self) -> Mapping[TopicPartition, Displaced]:
+        displaced, self._displaced = self._displaced, {}
+        return displaced
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.update(partitions)
@@ -192,7 +208,7 @@ class MemoryConsumer:
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
         log = self._log.run("watermarks", lambda: self._broker.partition(partition))
-        return log.low, log.high
+        return log.low, log.stable if self._committed_only else log.high
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         self._log.run("commit_offsets", lambda: self._commit(positions))
@@ -222,9 +238,13 @@ class MemoryConsumer:
             self._serve_group(*self._callbacks)
         found: list[Record] = []
         for where in sorted(self._positions):
-            if where in self._paused or len(found) >= max_records:
+            if where in self._paused or len(found) >= max_records or not self._broker.has(where):
                 continue
             log = self._broker.partition(where)
+            if not log.low <= self._positions[where] <= log.high:
+                self._displaced[where] = Displaced(self._positions[where], log.low)
+                self._positions[where] = log.low
+                continue
             records, position = log.read(self._positions[where], max_records - len(found), self._committed_only)
             found += records
             self._positions[where] = position
@@ -246,12 +266,12 @@ class MemoryConsumer:
             if self._member not in group.members:  # the callback took longer than the session
                 return
             group.rejoin(self._member, self._topics)
+        group.look(self._broker.assign(group.topics()))
         group.settle(self._broker.assign(group.topics()))
         if group.stable and member.generation != self._generation:
             self._generation = member.generation
             for where in member.partitions:
-                committed = self._broker.offsets.get((self._group, where))
-                self._positions[where] = self._broker.partition(where).low if committed is None else committed.offset
+                self._positions[where] = self._broker.partition(where).low
             on_assign(list(member.partitions))
 
     def _drop(self, callback: Callback, held: list[TopicPartition]) -> None:
@@ -259,6 +279,7 @@ class MemoryConsumer:
             callback(held)
         self._positions.clear()
         self._paused.clear()
+        self._displaced.clear()
 
 
 def raw_batch(records: Sequence[Record]) -> RawBatch:

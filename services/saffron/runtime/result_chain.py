@@ -28,8 +28,10 @@ from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, 
 from saffron.runtime.doubt import Doubt
 from saffron.runtime.large_results import LargeResult
 from saffron.runtime.log import Consumer, Log, Producer, Record
+from saffron.runtime.progress import Written
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.snapshots import Snapshot, Snapshots
+from saffron.runtime.take_over import find_start
 from saffron.runtime.tally import Tally
 from saffron.runtime.traces import Headers, trace_headers
 
@@ -63,6 +65,7 @@ class ResultChain:
         self._queue: deque[Record] = deque()
         self._pending: Pending | None = None
         self._place = Place(0, 0, 0)
+        self._topic = ""
         self._open = False
         self._sent = self._sent_bytes = 0
         self._slice = _FEW
@@ -89,6 +92,11 @@ class ResultChain:
     def snapshot_age(self, now_ms: int) -> int:
         """ms since the newest snapshot (before the first: since the take-over); 0 if nothing was applied since."""
         return 0 if self.position == self._snapshot_position else max(0, now_ms - self._snapshot_at)
+
+    @property
+    def trouble(self) -> str | None:
+        """What it waits for that only the user can mend."""
+        return self._doubt.trouble
 
     @property
     def writing(self) -> bool:
@@ -158,21 +166,19 @@ class ResultChain:
     def _take_over(self, now_ms: int) -> bool:
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        committed = self._consumer.committed(plan.where)
-        low, _ = self._consumer.watermarks(plan.where)
-        self._place = Place(low, 0, low) if committed is None else Place.of(committed)
-        if self._place.offset < low:
+        start = find_start(self._log, self._consumer, plan, self._snapshots)
+        self._place, self._topic, low = start.place, start.topic, start.low
+        if start.lost:
             _LOG.error(
                 "%s: retention removed records %d to %d before they were read; their results are missing, and those up "
                 "to the next checkpoint record. Keep the topic for longer than its readers may be away",
-                plan.where, self._place.offset, low - 1,
+                plan.where, start.lost.start, start.lost.stop - 1,
             )  # fmt: skip
         self.operator, self._observer = plan.operator(), plan.observer()
         self.position, self.next_seq, self.watermark, self.schema = low, 0, None, None
         state = ReaderState(counter=0 if low == 0 else None)
-        snapshot = None if committed is None else self._snapshots.newest(self._place.offset)
-        if snapshot is not None and snapshot.position >= low:
-            state = self._restore(self.operator, snapshot)
+        if start.snapshot is not None:
+            state = self._restore(self.operator, start.snapshot)
         self._reader = BlockReader(plan.decode, state)
         self._snapshot_position = self.position
         self._sent = self._sent_bytes = 0
@@ -252,11 +258,12 @@ class ResultChain:
         topic, partition = self._plan.output.topic, self._plan.output.partition
         encode = self._plan.encode
         names = [name.encode() for name in results.names]
-        shared = (*self._plan.headers, ("ce_time", _instant(now_ms)))
+        shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
         traced = pending.traced
         traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
         too_large = []
+        ready: tuple[bytes, bytes, Headers] | None = None
         for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
             form = body if encode is None else encode(body[:-1] + detected)
             if len(form) > self._limits.result_bytes:
@@ -264,8 +271,12 @@ class ResultChain:
                 self._send_letter(pending, index, body, len(form))
                 continue
             value = body[:-1] + detected if encode is None else form
-            headers = (*shared, ("ce_id", body[ID]), *trace)
-            self._producer.send(topic, partition, value, key=names[query], headers=headers)
+            if ready is not None:
+                self._producer.send(topic, partition, ready[0], key=ready[1], headers=ready[2])
+            ready = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
+        if ready is not None:  # the last one says how far it goes: what comes next may be of another transaction
+            place = Written(self._topic, self._plan.where.partition, pending.offset, stop).header()
+            self._producer.send(topic, partition, ready[0], key=ready[1], headers=(*ready[2], place))
         self.tally.wrote(results, start, stop, perf_counter_ns() - began, too_large)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
@@ -326,7 +337,7 @@ class ResultChain:
     def _end(self, producer: Producer, reached: Place, membership: Any) -> tuple[float, float]:
         """On any thread, so that it may not ask the consumer; when it began and was over."""
         began = self._clock()
-        producer.send_offsets({self._plan.where: reached.committed()}, membership)
+        producer.send_offsets({self._plan.where: reached.committed(self._topic)}, membership)
         producer.commit()
         return began, self._clock()
 
@@ -350,6 +361,7 @@ class ResultChain:
             "next_seq": self.next_seq,
             "watermark": self.watermark,
             "schema": self.schema,
+            "topic": self._topic,
         }
         began = perf_counter_ns()
         snapshot = Snapshot(self.position, reader, self.operator.snapshot())

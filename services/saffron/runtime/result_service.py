@@ -167,9 +167,9 @@ class ResultService:
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
             operator=lambda: kind.make(where.partition, stream),
             decode=decode_block,
+            source=source.encode(),
             headers=(
                 ("ce_specversion", b"1.0"),
-                ("ce_source", source.encode()),
                 ("ce_type", f"saffron.{kind.output}".encode()),
                 *written.headers,
             ),

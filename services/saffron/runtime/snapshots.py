@@ -55,15 +55,20 @@ class Snapshots:
             old.unlink(missing_ok=True)
         return size
 
-    def newest(self, limit: int) -> Snapshot | None:
-        """The newest whole snapshot at or before `limit`; those that are torn or newer are named in `skipped`."""
+    def newest(self, limit: int, topic: str, *, known: bool = False) -> Snapshot | None:
+        """The newest whole snapshot at or before `limit`; those that are torn, newer or of another topic are named in
+        `skipped`. `topic`: the id of the input topic; `known`: none that does not name its topic (0.1.0)."""
         self.skipped = []
         for path in self._files():
             if int(path.name.removesuffix(_SUFFIX)) > limit:
                 self.skipped.append(f"{path.name}: newer than the committed position {limit}")
                 continue
             try:
-                return _decode(path.read_bytes())
+                snapshot = _decode(path.read_bytes())
+                of = snapshot.reader.get("topic", "" if known else topic)
+                if of == topic:
+                    return snapshot
+                self.skipped.append(f"{path.name}: of another topic ({of or 'it does not say which'})")
             except (ValueError, KeyError, OSError) as error:
                 self.skipped.append(f"{path.name}: {error}")
         return None

@@ -103,6 +103,7 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
             letters=TopicPartition("dead-letters", where.partition),
             transactional_id=f"matcher.{where.partition}",
             group="matcher",
+            source=b"matcher/%d" % where.partition,
             directory=world.snapshots / str(where.partition),
             operator=FakeOperator,
             decode=decode,
@@ -159,7 +160,8 @@ def check(world: World, partition: int) -> None:
     got = [body[: body.index(b',"detected_at"')] + b"}" for body in (record.value or b"" for record in seen)]
     assert got == expected
     said = world.read("observations.latency", partition, committed_only=True)
-    assert sum(orjson.loads(record.value or b"")["events"] for record in said) == len(events)
+    if not world.positions_lost:
+        assert sum(orjson.loads(record.value or b"")["events"] for record in said) == len(events)
 
 
 def _all(results: Any) -> list[bytes]:

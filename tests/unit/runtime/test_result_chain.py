@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import shutil
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,7 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.errors import AbortableError, FencedError, GapError, LogError, TooLargeError
 from saffron.runtime.background import Background, at_once
-from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Place
+from saffron.runtime.chain_plan import ChainPlan, CommitTime, Kept, Limits, Place
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import Killed, MemoryLog
@@ -64,7 +66,7 @@ class Bench:
         plan = ChainPlan(
             WHERE, OUTPUT, LETTERS, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode
         )
-        plan = replace(plan, background=background, commits=commits)
+        plan = replace(plan, source=b"/test", background=background, commits=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log
@@ -90,7 +92,9 @@ class Bench:
 
     @property
     def place(self) -> Place:
-        return Place.of(self.broker.offsets["matcher", WHERE])
+        kept = Place.of(self.broker.offsets["matcher", WHERE])
+        assert kept is not None
+        return kept.place
 
 
 @pytest.fixture
@@ -100,8 +104,10 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_a_place_comes_back_from_what_is_kept_with_the_group() -> None:
     for place in (Place(7, 0, 7), Place(7, 3, 7), Place(7, 0, 8), Place(7, 3, 2)):
-        assert Place.of(place.committed()) == place
-    assert Place(7, 0, 7).committed() == Committed(7)
+        assert Place.of(place.committed("id1")) == Kept(place, "id1")
+    assert Place.of(Committed(7, '{"index":3,"said":2}')) == Kept(Place(7, 3, 2), None), "of version 0.1.0"
+    for metadata in ("", "{", "[]", "7", '{"index":null}', "set by hand"):
+        assert Place.of(Committed(7, metadata)) is None
 
 
 def test_results_and_position_are_committed_together(bench: Bench) -> None:
@@ -276,3 +282,69 @@ def test_a_gap_in_the_input_ends_the_service(bench: Bench) -> None:
     chain, _ = bench.chain()
     with pytest.raises(GapError):
         bench.drive(chain, 50)
+
+
+LOSSES = {
+    "deleted": None,
+    "to the beginning": Committed(0),
+    "to the end": Committed(10**6),
+    "back, with a note": Committed(1, "reset by hand"),
+}
+
+
+@pytest.mark.parametrize("keep_snapshots", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("blocks", [0, 1, 2, 5])
+def test_a_group_that_is_gone_or_set_by_other_tools_repeats_nothing(
+    bench: Bench, loss: str, blocks: int, keep_snapshots: bool
+) -> None:
+    draw = random.Random(f"{loss} {blocks}")
+    for _ in range(blocks):
+        bench.block(*(draw.choice((0, 0, 1, 3, 9)) for _ in range(3)))
+    chain, log = bench.chain()
+    if draw.random() < 0.5:
+        log.kill_at(draw.randrange(20, 80))
+    with contextlib.suppress(Killed):
+        bench.drive(chain, 100)
+        chain.release(bench.now)
+    if not keep_snapshots:
+        shutil.rmtree(bench.directory, ignore_errors=True)
+    written = len(bench.results())
+    bench.broker.forget("matcher")
+    if (committed := LOSSES[loss]) is not None:
+        bench.broker.offsets["matcher", WHERE] = committed
+    bench.block(2, 0, 1)
+    again, _ = bench.chain()
+    bench.drive(again, bench.now + 300)
+    assert bench.results()[:written] == bench.expected()[:written]
+    assert bench.results() == bench.expected()
+
+
+def test_a_position_of_version_0_1_0_is_believed(bench: Bench) -> None:
+    bench.block(1, 2)
+    bench.block(2)
+    bench.broker.offsets["matcher", WHERE] = Committed(2)
+    old = MemoryLog(bench.broker).producer()
+    for body in bench.expected()[:3]:
+        old.send("results", 0, body[:-1] + b',"detected_at":0}', headers=[("ce_source", b"/test")])
+    chain, _ = bench.chain()
+    bench.drive(chain, 100)
+    assert bench.results() == bench.expected()
+
+
+def test_an_input_that_was_made_anew_is_not_read_on(bench: Bench) -> None:
+    bench.block(1, 2)
+    chain, _ = bench.chain()
+    bench.drive(chain, 50)
+    chain.release(bench.now)
+    before = bench.results()
+    bench.broker.delete("admitted")
+    bench.broker.create(TopicSpec("admitted", 1, {}))
+    bench.counter = 0
+    for _ in range(3):
+        bench.block(1, 1)
+    again, _ = bench.chain()
+    bench.drive(again, bench.now + 3_000)
+    assert bench.results() == before
+    assert again.trouble is not None
+    assert "made anew" in again.trouble

@@ -33,7 +33,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def test_a_snapshot_comes_back_as_it_was(store: Snapshots) -> None:
-    found = store.newest(9)
+    found = store.newest(9, "id")
     assert found is not None
     assert (found.position, found.reader) == (9, {"claim": 9, "counter": None})
     for name, array in snapshot(9).state.items():
@@ -43,11 +43,11 @@ def test_a_snapshot_comes_back_as_it_was(store: Snapshots) -> None:
 
 
 def test_one_newer_than_the_committed_position_is_skipped(store: Snapshots) -> None:
-    found = store.newest(8)
+    found = store.newest(8, "id")
     assert found is not None
     assert found.position == 5
     assert "newer than the committed position 8" in store.skipped[0]
-    assert store.newest(4) is None
+    assert store.newest(4, "id") is None
 
 
 @pytest.mark.parametrize("harm", ["torn", "flipped", "empty", "other"])
@@ -57,7 +57,7 @@ def test_a_damaged_one_is_skipped_for_the_one_before(store: Snapshots, tmp_path:
     flipped = data[:30] + bytes([data[30] ^ 1]) + data[31:]
     damaged = {"torn": data[:-40], "flipped": flipped, "empty": b"", "other": b"x" * 99}
     newest.write_bytes(damaged[harm])
-    found = store.newest(9)
+    found = store.newest(9, "id")
     assert found is not None
     assert found.position == 5
     assert len(store.skipped) == 1
@@ -68,7 +68,7 @@ def test_every_shortening_is_noticed(store: Snapshots, tmp_path: Path) -> None:
     data = newest.read_bytes()
     for length in range(len(data)):
         newest.write_bytes(data[:length])
-        found = store.newest(9)
+        found = store.newest(9, "id")
         assert found is not None
         assert found.position == 5
 
@@ -76,7 +76,7 @@ def test_every_shortening_is_noticed(store: Snapshots, tmp_path: Path) -> None:
 def test_the_newest_two_are_kept_and_nothing_half_written_is_taken_for_one(store: Snapshots, tmp_path: Path) -> None:
     store.write(snapshot(12))
     (tmp_path / "snapshots" / "00000000000000000099.77.tmp").write_bytes(b"half")
-    found = store.newest(100)
+    found = store.newest(100, "id")
     assert found is not None
     assert found.position == 12
     assert [path.name for path in files(tmp_path) if path.suffix == ".snapshot"] == [
@@ -86,4 +86,4 @@ def test_the_newest_two_are_kept_and_nothing_half_written_is_taken_for_one(store
 
 
 def test_no_directory_is_no_snapshot(tmp_path: Path) -> None:
-    assert Snapshots(tmp_path / "nowhere").newest(10) is None
+    assert Snapshots(tmp_path / "nowhere").newest(10, "id") is None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from saffron.errors import AbortableError, FencedError, LogError
-from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker, Wire
 from saffron.runtime.memory_log import Killed, MemoryLog
 
@@ -53,17 +53,23 @@ class Chaos:
     late: int = 10
     leave: int = 3
     tear: int = 3
+    forget: int = 4
+    reset: int = 4
+
+
+NO_CHAOS = Chaos(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass
 class World:
-    """`snapshots`: the directory of all snapshots. `turns`: how long faults go on."""
+    """`snapshots`: the directory of all snapshots. `positions_lost`: a group's were deleted or set otherwise."""
 
     seed: int
     snapshots: Path
     chaos: Chaos = field(default_factory=Chaos)
     now: int = 1_000_000
     history: list[str] = field(default_factory=list)
+    positions_lost: bool = False
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -222,6 +228,26 @@ class World:
                 path.write_bytes(data[:spot] + bytes([data[spot] ^ 1]) + data[spot + 1 :])
             case _:
                 path.unlink()
+
+    def _forget(self, process: Process) -> None:
+        """A group's positions are gone, as when it is deleted."""
+        del process
+        if groups := sorted({group for group, _ in self.broker.offsets}):
+            group = self.random.choice(groups)
+            self._note(f"delete group {group}")
+            self.broker.forget(group)
+            self.positions_lost = True
+
+    def _reset(self, process: Process) -> None:
+        """Somebody sets a group's position by Kafka's own tools, which leave no metadata."""
+        del process
+        if places := sorted(self.broker.offsets):
+            group, where = self.random.choice(places)
+            high = self.broker.partition(where).high
+            offset = self.random.choice((0, high, self.random.randrange(high + 1)))
+            self._note(f"set group {group} to {offset} of {where}")
+            self.broker.offsets[group, where] = Committed(offset)
+            self.positions_lost = True
 
     # ------------------------------------------------------------ what readers see
 

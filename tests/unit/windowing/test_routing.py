@@ -29,7 +29,7 @@ from saffron.runtime.murmur2 import partition_of
 from saffron.runtime.topics import Topics, stream_topics, topic_files, topic_specs
 from saffron.windowing.service import WindowingService
 from tests.unit.runtime.some_time import SomeTime
-from tests.unit.runtime.world import Chaos, World
+from tests.unit.runtime.world import NO_CHAOS, Chaos, World
 
 TOPICS = Topics("t.")
 NAME, TOPIC = "by_sector", "t.by_sector"
@@ -154,7 +154,7 @@ def test_every_event_goes_on_exactly_once_whatever_dies(seed: int, tmp_path: Pat
 
 
 def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Path) -> None:
-    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0), idle=100)
+    system = System(1, tmp_path, NO_CHAOS, idle=100)
     system.send(0, 1_000_000, "tech")
     system.send(1, 1_000_400, "tech")
     where = partition_of(b"tech", TARGETS)
@@ -167,7 +167,7 @@ def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Pa
 
 
 def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
-    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0))
+    system = System(1, tmp_path, NO_CHAOS)
     aborted = MemoryLog(system.world.broker).producer("user")
     aborted.begin()
     aborted.send(TOPICS.events, 0, orjson.dumps({"type": "Quote", "ts": 1, "n": -1, "sector": "tech"}), timestamp=1)
@@ -183,7 +183,7 @@ def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
 
 
 def test_it_is_counted_what_was_routed_and_how_far_each_source_is(tmp_path: Path) -> None:
-    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0), members=1)
+    system = System(1, tmp_path, NO_CHAOS, members=1)
     for number in range(10):
         system.send(number % SOURCES, 1_000_000 + number, "tech")
     system.world.settle(lambda: len(system.routed()) == 10)
@@ -203,7 +203,7 @@ def test_it_is_counted_what_was_routed_and_how_far_each_source_is(tmp_path: Path
 
 
 def test_a_route_whose_topic_is_missing_waits_for_it(tmp_path: Path) -> None:
-    system = System(1, tmp_path, Chaos(0, 0, 0, 0, 0, 0, 0), members=1)
+    system = System(1, tmp_path, NO_CHAOS, members=1)
     row = {"name": "lost", "topic": "t.lost", "key": "sector", "schema": None, "from": "events"}
     system.producer.send(TOPICS.streams, 0, orjson.dumps(row), key=b"lost")
     system.producer.flush(1)

@@ -24,8 +24,10 @@ from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.background import Background
 from saffron.runtime.doubt import Doubt
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
+from saffron.runtime.progress import Written
 from saffron.windowing.formats import Translation
 from saffron.windowing.routing.rekeying import Rekeying
+from saffron.windowing.routing.take_over import Reached, find_start
 
 _QUEUE = 10_000
 """Records held before the input is paused."""
@@ -51,9 +53,10 @@ class RoutePlan:
     """
 
     where: TopicPartition
+    group: str
     target: str
     partitions: int
-    sources: int
+    sources: Callable[[], int]
     key: str | None
     transactional_id: str
     bounds: Callable[[], Bounds]
@@ -87,6 +90,7 @@ class RouteChain:
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._told = NO_WATERMARK
+        self._topic = ""
         self._committed_at = self._heard_at = 0
         self._waited_ms = 0.0
         self._sent = self._sent_last = 0
@@ -150,11 +154,10 @@ class RouteChain:
     def _take_over(self, now_ms: int) -> bool:
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        committed = self._consumer.committed(plan.where)
-        low, _ = self._consumer.watermarks(plan.where)
-        self._position = self._committed = low if committed is None else max(low, committed.offset)
-        reached = NO_WATERMARK if committed is None else int(orjson.loads(committed.metadata)["watermark"])
-        self._rekeying, self._told = self._begin_at(reached), NO_WATERMARK
+        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group)
+        self._topic = start.reached.topic or ""
+        self._position = self._committed = start.reached.position
+        self._rekeying, self._told = self._begin_at(start.reached.watermark), NO_WATERMARK
         self._committed_at = self._heard_at = now_ms
         self._consumer.seek(plan.where, self._position)
         self._paused = True
@@ -215,17 +218,18 @@ class RouteChain:
             return False
         return self._consumer.at_end(self._plan.where)
 
-    def _tell(self, *, end: bool = False, silent: bool = False) -> None:
-        """Every target partition hears how far this source is."""
+    def _tell(self, *, end: bool = False, silent: bool = False, last: bool = False) -> None:
+        """Every target partition hears how far this source is. `last`: nothing comes behind it in its transaction."""
         assert self._producer is not None
         self._begin()
         word: dict[str, Any] = {"type": "$watermark"}
         if self._rekeying.watermark > NO_WATERMARK:
             word["ts"] = self._rekeying.watermark
-        word |= {"source": self._plan.where.partition, "sources": self._plan.sources}
+        word |= {"source": self._plan.where.partition, "sources": self._plan.sources()}
         value = orjson.dumps(word | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
+        place = Written(self._topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):
-            self._producer.send(self._plan.target, partition, value)
+            self._producer.send(self._plan.target, partition, value, headers=[place] if last else ())
         self._told = self._rekeying.watermark
 
     # ------------------------------------------------------------ transactions
@@ -242,10 +246,9 @@ class RouteChain:
         if not self._open and self._position == self._committed:
             return
         self._begin()
-        if self._rekeying.watermark > self._told:
-            self._tell()
-        metadata = orjson.dumps({"watermark": self._rekeying.watermark}).decode()
-        reached = Committed(self._position, metadata)
+        if self._sent or self._rekeying.watermark > self._told:
+            self._tell(silent=self._silent, last=True)
+        reached = Reached(self._topic, self._position, self._rekeying.watermark).committed()
         self._ending = self._plan.commits(partial(self._end, self._producer, reached, self._consumer.membership()))
         self._open, self._committed, self._committed_at = False, self._position, now_ms
         self._sent, self._sent_last = 0, self._sent

@@ -102,9 +102,10 @@ class Router:
         settings = self._settings
         plan = RoutePlan(
             where=where,
+            group=self._settings.group(f"router.{name}"),
             target=row["topic"],
             partitions=self._log.partitions(row["topic"]) or 1,
-            sources=self._log.partitions(where.topic) or 1,
+            sources=lambda: self._log.partitions(where.topic) or 1,
             key=row["key"],
             transactional_id=f"{settings.prefix}router.{name}.{where.partition}",
             bounds=lambda: self._bounds(name),
