@@ -99,7 +99,7 @@ def test_every_block_and_every_snapshot_is_read(corpus: Path) -> None:
     for service, operator in (("matcher", MatchOperator), ("greta", TrendOperator)):
         for path in sorted((corpus / "snapshots" / service).glob("*/*")):
             snapshots = Snapshots(path)
-            found = snapshots.newest(2**62)
+            found = snapshots.newest(2**62, "")
             assert found is not None, snapshots.skipped
             stream = TOPICS.stream_of(path.parent.name)
             assert stream is not None
