@@ -10,9 +10,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
+from saffron.engine.containment import is_of_query
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.standing import Compiler
-from saffron.errors import QueryError, SaffronError
+from saffron.errors import SaffronError
 from saffron.language.binder import Bound
 from saffron.language.composition import attributes_of
 from saffron.language.plan import MatchPlan, Plan, TrendPlan
@@ -140,13 +141,14 @@ def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema 
 
 
 def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
-    """The names in the order in which the queries can be bound; wrong texts last."""
+    """The names in the order in which the queries can be bound; wrong texts last, and those that nobody can read."""
     plans = {}
     for name, text in texts.items():
         try:
             plans[name] = compiler(text, None, name)
-        except QueryError:
-            continue
+        except Exception as error:  # whoever binds it is told
+            if not is_of_query(error):
+                raise
     return [*in_order(plans), *(name for name in texts if name not in plans)]
 
 

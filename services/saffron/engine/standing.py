@@ -25,7 +25,7 @@ def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
 
 @dataclass(frozen=True)
 class Status:
-    """`state`: "active", "paused", "waiting" (for the stream's schema) or "rejected" (`reason` says why)."""
+    """`state`: "active", "paused", "waiting" (for the stream's schema), "rejected" or "failed" (`reason` says why)."""
 
     version: int
     state: str
@@ -36,8 +36,8 @@ class Status:
 class StandingQuery(Generic[R]):
     """A query that was added and not removed; `runs` is what runs it in its engine, there once the text is bound.
 
-    `shed`: its shedder. `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `foreign`:
-    it is no query of this engine, or not of this stream.
+    `shed`: its shedder. `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `failure`:
+    why it was stopped (see `containment`), or "". `foreign`: it is no query of this engine, or not of this stream.
     """
 
     name: str
@@ -48,6 +48,7 @@ class StandingQuery(Generic[R]):
     shed: str = AUTO
     paused: bool = False
     refusal: str = ""
+    failure: str = ""
     foreign: bool = False
     runs: R | None = None
 
@@ -68,6 +69,7 @@ class StandingQuery(Generic[R]):
             shed=str(record.get("shed", AUTO)),
             paused=bool(record.get("paused")) or record.get("state") == "paused",
             refusal=str(record.get("refusal", "")),
+            failure=str(record.get("failure") or ""),
             foreign=bool(record.get("foreign")),
         )
 
@@ -82,6 +84,7 @@ class StandingQuery(Generic[R]):
             "shed": self.shed,
             "paused": self.paused,
             "refusal": self.refusal,
+            "failure": self.failure,
             "foreign": self.foreign,
             "bound": self.runs is not None,
         }
@@ -89,9 +92,11 @@ class StandingQuery(Generic[R]):
     @property
     def is_waiting(self) -> bool:
         """Not bound yet, for want of a schema."""
-        return self.runs is None and not (self.foreign or self.refusal)
+        return self.runs is None and not (self.foreign or self.refusal or self.failure)
 
     def status(self) -> Status:
+        if self.failure:
+            return Status(self.version, "failed", self.failure)
         if self.refusal:
             return Status(self.version, "rejected", self.refusal)
         if self.paused:

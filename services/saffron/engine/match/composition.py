@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from saffron.engine.composition import in_order
+from saffron.engine.containment import ADVANCING, Step
 from saffron.engine.events.block import Block
 from saffron.engine.match.derived import Made, merged
 from saffron.engine.match.kinds import settled
@@ -21,14 +22,19 @@ from saffron.engine.stopwatch import Stopwatch
 
 Opened = Callable[[str], Sequence[int]]
 """Name of a query -> positions at which its windows open."""
+TakeStep = Callable[[Standing, str], Step]
 
 
 class Composition:
-    """The queries in the order in which they are given a part: every one after those whose results it reads."""
+    """The queries in the order in which they are given a part: every one after those whose results it reads.
 
-    def __init__(self, queries: Sequence[Standing], partition: int) -> None:
+    `step`: of the operator, which ends an exception of a query with the query.
+    """
+
+    def __init__(self, queries: Sequence[Standing], partition: int, step: TakeStep) -> None:
         self._queries = queries
         self._partition = partition
+        self._step = step
 
     def advance(
         self, part: Range, block: Block, before: Before, opened: Opened, stopwatch: Stopwatch
@@ -40,10 +46,11 @@ class Composition:
             runs = query.active
             if runs is None:
                 continue
-            runs.advance(self._given(query, part, made), opened(query.name))
-            if isinstance(runs, QueryRuns):
-                runs.close_windows(runs.clock)
-                made += self._making(query, runs, block, before)
+            with self._step(query, ADVANCING):
+                runs.advance(self._given(query, part, made), opened(query.name))
+                if isinstance(runs, QueryRuns):
+                    runs.close_windows(runs.clock)
+                    made += self._making(query, runs, block, before)
             now = stopwatch()
             spent(query, now - began)
             began = now
@@ -57,11 +64,12 @@ class Composition:
             runs = query.active
             if not isinstance(runs, QueryRuns):
                 continue
-            given = self._given(query, nothing, made)
-            if len(given):
-                runs.advance(given, ())
-            runs.end_block(block.watermark, block.next_seq, end=block.end)
-            made += self._making(query, runs, block, before)
+            with self._step(query, ADVANCING):
+                given = self._given(query, nothing, made)
+                if len(given):
+                    runs.advance(given, ())
+                runs.end_block(block.watermark, block.next_seq, end=block.end)
+                made += self._making(query, runs, block, before)
         return made
 
     @staticmethod
@@ -77,9 +85,9 @@ class Composition:
         return [(query.name, one) for one in found]
 
 
-def composed(standing: Mapping[str, Standing], partition: int) -> Composition | None:
+def composed(standing: Mapping[str, Standing], partition: int, step: TakeStep) -> Composition | None:
     """Of the queries that run; None where no query makes events."""
     plans = {name: one.runs.plan for name, one in standing.items() if one.runs is not None}
     if all(plan.into is None for plan in plans.values()):
         return None
-    return Composition([standing[name] for name in in_order(plans)], partition)
+    return Composition([standing[name] for name in in_order(plans)], partition, step)

@@ -49,16 +49,15 @@ class Drops:
             "followed": {name: one.record() for name, one in self._followed.items()},
         }
 
-    def note(self, first: int, count: int, standing: Mapping[str, QueryRuns], one_in: int) -> None:
-        """Before a block of so many events, `first` the first, some partial matches are noted, to be followed: before
-        one in so many blocks, or in more where all partial matches are too many to be looked through as often."""
-        for name, runs in standing.items():
-            seldom = max(one_in, runs.live // count) if one_in > 1 else 1
-            if runs.composed or not runs.live or not is_sampled(first, seldom):
-                continue
-            own = self._followed.setdefault(name, Followed())
-            if not own.full:
-                own.note(first, runs.clock, runs.plan.window.size, candidates(runs), FOLLOWED)
+    def note(self, first: int, count: int, name: str, runs: QueryRuns, one_in: int) -> None:
+        """Before a block of so many events, `first` the first, some partial matches of a query are noted, to be
+        followed: before one in so many blocks, or in more where all are too many to be looked through as often."""
+        seldom = max(one_in, runs.live // count) if one_in > 1 else 1
+        if runs.composed or not runs.live or not is_sampled(first, seldom):
+            return
+        own = self._followed.setdefault(name, Followed())
+        if not own.full:
+            own.note(first, runs.clock, runs.plan.window.size, candidates(runs), FOLLOWED)
 
     def told(self, query: str) -> list[list[int]]:
         """What is known since the last call of those that were followed: see `Followed.rows`."""
@@ -128,16 +127,13 @@ class Drops:
         for counts in (self._events, self._counts, self._losses):
             counts.pop(query, None)
 
-    def masked(self, part: Range, slots: Mapping[str, int]) -> None:
+    def masked(self, part: Range, query: str, slot: int) -> None:
         """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""
-        if part.columns.dropped is None:
-            return
-        for query, slot in slots.items():
-            dropped = part.dropped(slot)
-            if dropped is not None:
-                self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))
-                if query in self._followed:
-                    self._followed[query].void()
+        dropped = part.dropped(slot)
+        if dropped is not None:
+            self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))
+            if query in self._followed:
+                self._followed[query].void()
 
     def statistics(self) -> Mapping[str, Any]:
         """`dropped_events`, `dropped` partial matches, `loss` (expected matches missed) and `loss_ratio` (by what they

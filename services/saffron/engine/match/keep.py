@@ -109,6 +109,17 @@ def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None, orde
     return followed | known[name].are_known(found.first, found.last)
 
 
+def unlistable(standing: Mapping[str, QueryRuns], order: Order) -> list[str]:
+    """Of the queries of an order that could not be carried out, those whose partial matches cannot be listed."""
+    found = []
+    for name in sorted(set(order.queries) & set(standing)):
+        try:
+            candidates(standing[name])
+        except Exception:
+            found.append(name)
+    return found
+
+
 def _least(keys: list[NDArray[Any]], held: Flags, count: int) -> Flags:
     """[n] the `count` least, held ones behind all others."""
     gone = np.zeros(len(held), np.bool_)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from saffron.engine.composition import bound, made_by, read_by, with_types
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.composition import bound, made_by, read_by, reads, with_types
+from saffron.engine.containment import ADVANCING, DROPPING, OBSERVING, REPORTING, Note, is_of_query, unnoted
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.composition import Composition, composed
 from saffron.engine.match.derived import Made
 from saffron.engine.match.drops import Drops
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.history import replay_past
+from saffron.engine.match.keep import unlistable
 from saffron.engine.match.kinds import Runs, fired, pause, restore, save, start, unreported
 from saffron.engine.match.observe import begin_block, end_block, spent, states_of, told, transition_rows
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
-from saffron.engine.match.shedding.orders import read_order
+from saffron.engine.match.shedding.orders import Order, read_order
 from saffron.engine.match.shedding.shadow import Shadows
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
@@ -52,6 +57,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         stream: str = "events",
         compiled: bool = True,
         compiler: Compiler = compile_text,
+        note: Note = unnoted,
         stopwatch: Stopwatch = no_time,
         merges: bool = True,
         one_in: int = ONE_IN,
@@ -59,7 +65,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._one_in = one_in
         self._merges = merges
         self._stopwatch = stopwatch
-        super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
+        super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler, note=note)
 
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`, by query name: `results` ever; since the start of this operator `found`, and
@@ -86,12 +92,16 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         """Since the last call: by query transitions of runs (P2), and features of events and matches (G2); what drop
         orders took (P7)."""
         rows: list[Mapping[str, Any]] = []
+        features: list[Mapping[str, Any]] = []
         for name, standing in self._standing.items():
-            if own := transition_rows(standing):
-                rows += [{**own[0], "followed": self._drops.told(name)}, *own[1:]]
+            with self._step(standing, OBSERVING):
+                if own := transition_rows(standing):
+                    rows += [{**own[0], "followed": self._drops.told(name)}, *own[1:]]
+                features += self._features.rows(standing)
+        self._settle_failures()
         found = {
             "observations.transitions": rows,
-            "observations.features": self._features.rows(self._standing),
+            "observations.features": features,
             "observations.latency": self._drops.rows(),
         }
         return {topic: rows for topic, rows in found.items() if rows}
@@ -119,6 +129,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
         self._composition: Composition | None = None
         self._made: list[tuple[str, Made]] = []
+        self._ordered: frozenset[str] = frozenset()
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
         self._drops = Drops(self._stopwatch, record)
         self._shadows = Shadows(clean=record is None)
@@ -140,18 +151,18 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         super().restore(state)
         for standing in self._standing.values():
             told(standing)
-        self._compose()
 
     def _saved(self, runs: Runs) -> State:
         return save(runs)
 
-    def _restore(self, runs: Runs, arrays: State) -> None:
-        restore(runs, arrays)
+    def _restore(self, name: str, runs: Runs | None, arrays: State) -> None:
+        if runs is not None:
+            restore(runs, arrays)
 
     # ---------------------------------------------------------------- events
 
     def _begin(self, block: Block) -> None:
-        self._block, self._made = block, []
+        self._block, self._made, self._ordered = block, [], frozenset()
         self._features.begin_block(block)
         if not len(block.columns):
             self._shadows.forget_matches()
@@ -159,24 +170,39 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 if standing.runs is not None:
                     standing.runs.forget_matches()
             return
-        seq, ts = int(block.columns.seq[0]), int(block.columns.ts[0])
         whole = Range(block.columns, 0, len(block.columns))
         for standing in self._standing.values():
-            begin_block(standing, whole)
-            if standing.runs is not None:
-                standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
-        self._drops.note(seq, len(block.columns), self._droppable(), max(1, self._one_in // _FOLLOWED_MORE))
-        self._shadows.begin_block((seq, ts))
+            with self._step(standing, ADVANCING):
+                self._begin_query(standing, whole)
         if self._strings.wants_collection:
-            held = [runs.string_codes() for s in self._standing.values() if (runs := s.runs) is not None]
-            self._strings.collect(chain(*held, self._shadows.string_codes()))
+            self._strings.collect(chain(*self._held_codes(), self._shadows.string_codes()))
+
+    def _begin_query(self, standing: Standing, whole: Range) -> None:
+        """A block with events begins for one query."""
+        seq, ts = int(whole.seq[0]), int(whole.ts[0])
+        begin_block(standing, whole)
+        if standing.runs is not None:
+            standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
+        if isinstance(standing.active, QueryRuns):
+            one_in = max(1, self._one_in // _FOLLOWED_MORE)
+            self._drops.note(seq, len(whole), standing.name, standing.active, one_in)
+        self._shadows.begin_block(standing.name, (seq, ts))
+
+    def _held_codes(self) -> list[list[NDArray[np.int32]]]:
+        """Codes of strings that queries hold."""
+        held: list[list[NDArray[np.int32]]] = []
+        for standing in self._standing.values():
+            if standing.runs is not None:
+                with self._step(standing, OBSERVING):
+                    held.append(list(standing.runs.string_codes()))
+        return held
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
         if begin == stop:
             return
         part = Range(block.columns, begin, stop)
-        self._drops.masked(part, {name: one.slot for name, one in self._standing.items() if one.active is not None})
-        self._features.advance(part, self._standing)
+        if part.columns.dropped is not None or part.columns.key is not None:
+            self._observe(part)
         if self._composition is not None:
             self._made += self._composition.advance(
                 part, block, self._before, lambda name: _opened(block, name, part), self._stopwatch
@@ -185,12 +211,21 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         began = self._stopwatch()
         for name, standing in self._standing.items():
             if standing.active is not None:
-                opened = _opened(block, name, part)
-                self._shadow(part, name, standing, opened)
-                standing.active.advance(part, opened)
+                with self._step(standing, ADVANCING):
+                    opened = _opened(block, name, part)
+                    self._shadow(part, name, standing, opened)
+                    standing.active.advance(part, opened)
                 now = self._stopwatch()
                 spent(standing, now - began)
                 began = now
+
+    def _observe(self, part: Range) -> None:
+        """What is counted of events before the queries take them."""
+        for standing in self._standing.values():
+            if standing.active is not None:
+                with self._step(standing, OBSERVING):
+                    self._drops.masked(part, standing.name, standing.slot)
+                    self._features.advance(part, standing)
 
     def _finish(self, block: Block) -> None:
         if self._composition is not None:
@@ -198,10 +233,11 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if len(block.columns):
             self._before = int(block.columns.seq[-1]), int(block.columns.ts[-1])
         for standing in self._standing.values():
-            if self._composition is None and isinstance(standing.active, QueryRuns):
-                standing.active.end_block(block.watermark, block.next_seq, end=block.end)
-            end_block(standing)
-            self._collect(standing)
+            with self._step(standing, REPORTING):
+                if self._composition is None and isinstance(standing.active, QueryRuns):
+                    standing.active.end_block(block.watermark, block.next_seq, end=block.end)
+                end_block(standing)
+                self._collect(standing)
 
     def _collect(self, standing: Standing) -> None:
         """Take what a query has found in this block."""
@@ -211,7 +247,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 standing.results += len(part.results)
                 self._features.found(standing, part.results)
                 self._drops.found(standing.name, part.results)
-                self._fired.append(part)
+                self._fires(standing, part)
                 found.append(part.results)
         matches = [one for one in found if isinstance(one, Matches)]
         if self._composition is None:
@@ -230,37 +266,50 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _control(self, control: Control, history: History | None) -> None:
         if control.kind == "keep":
-            order, droppable = read_order(control.body), self._droppable()
-            for name, runs in droppable.items():
-                if name in order.queries and self._composition is None:
-                    self._shadows.dropped(name, runs, control.position)
-            for name in self._drops.carry_out(droppable, order, control.position):
-                self._features.dropped(self._standing[name])
+            self._keep(read_order(control.body), control.position)
         if control.kind == "schema":
             self._shadows.forget_all()
         super()._control(control, history)
         if control.kind == "query":
             self._forget(str(control.body["name"]), control.body["op"])
         self._features.control(control)
-        self._compose()
+        self._settled()
+
+    def _keep(self, order: Order, position: int) -> None:
+        """Carry out a drop order."""
+        droppable = self._droppable()
+        self._ordered |= order.queries.keys() & droppable.keys()
+        for name, runs in droppable.items():
+            if name in order.queries and self._composition is None:
+                with self._step(self._standing[name], DROPPING):
+                    self._shadows.dropped(name, runs, position)
+        droppable = self._droppable()
+        try:
+            for name in self._drops.carry_out(droppable, order, position):
+                self._features.dropped(self._standing[name])
+        except Exception as error:
+            if not is_of_query(error):
+                raise
+            for name in unlistable(droppable, order) or self._ordered & droppable.keys():
+                self._fail(self._standing[name], DROPPING, error)
 
     def _forget(self, name: str, op: str) -> None:
         """What was dropped of a query, once it is paused, removed, or another one of its name is added: behind that,
         for what it had found by then is collected first."""
-        if op in ("add", "remove"):
+        if op in ("add", "remove", "fail"):
             self._drops.forget(name)
         else:
             self._drops.let_go(name)
-        self._shadows.forget(name, gone=op == "remove")
+        self._shadows.forget(name, gone=op in ("remove", "fail"))
 
     def _droppable(self) -> dict[str, QueryRuns]:
         """The queries that have runs: over imprecise time there are none to drop."""
         active = ((name, standing.active) for name, standing in self._standing.items())
         return {name: runs for name, runs in active if isinstance(runs, QueryRuns)}
 
-    def _compose(self) -> None:
+    def _settled(self) -> None:
         """Queries have come, gone, or been bound: who reads whose results now. While any does there are no shadows."""
-        before, self._composition = self._composition, composed(self._standing, self.partition)
+        before, self._composition = self._composition, composed(self._standing, self.partition, self._step)
         if before is not None or self._composition is not None:
             self._shadows.suspend(self._standing)
 
@@ -300,6 +349,25 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._collect(standing)
         runs.close()
 
+    def _close(self, runs: Runs) -> None:
+        runs.close()
+
+    def _forget_all_of(self, standing: Standing) -> None:
+        self._forget(standing.name, "fail")
+        self._features.forget(standing.name)
+        self._made = [(name, made) for name, made in self._made if name != standing.name]
+
+    def _readers_of(self, standing: Standing) -> Iterator[Standing]:
+        plan = None if standing.runs is None else standing.runs.plan
+        if isinstance(plan, MatchPlan) and plan.into is not None:
+            for other in self._standing.values():
+                if other.runs is not None and reads(other.runs.plan, plan):
+                    yield other
+
+    def _has_touched_others(self, standing: Standing) -> bool:
+        """A drop order chose among the partial matches of several queries."""
+        return standing.name in self._ordered
+
     def _adopt(self, standing: Standing, runs: Runs) -> None:
         assert self._schema is not None
         if not runs.adopt(with_types(self._schema, standing.derived or {})):
@@ -309,7 +377,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)
         standing.results += len(past)
-        self._fired.append(Fired(standing.name, past, PAST))
+        self._fires(standing, Fired(standing.name, past, PAST))
 
 
 def _opened(block: Block, name: str, part: Range) -> list[int]:

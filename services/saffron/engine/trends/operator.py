@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from saffron.engine.containment import ADVANCING, REPORTING, Note, Step, together, unnoted
 from saffron.engine.events.block import Block
 from saffron.engine.operator import History, State
 from saffron.engine.queries import QueryOperator
@@ -39,12 +40,21 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         stream: str = "events",
         compiled: bool = True,
         compiler: Compiler = compile_text,
+        note: Note = unnoted,
         shares: bool = True,
         stopwatch: Stopwatch = no_time,
     ) -> None:
         self._stopwatch = stopwatch
         self._together = Together(compiled, shares)
-        super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler)
+        self._apart: frozenset[str] = frozenset()
+        super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler, note=note)
+
+    def part(self, names: frozenset[str]) -> None:
+        """From now on these queries share a graph with nobody."""
+        self._apart |= names
+        for graph in graphs_of_readers(self._readers()):
+            if any(reader.plan.name in names for reader in graph.readers):
+                graph.part()
 
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`; those of queries are by name, `partial_matches` being stored vertices.
@@ -93,10 +103,22 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         first = next(reader for reader in self._readers() if reader is runs or reader.graph is runs.graph)
         return runs.graph.run().snapshot() if runs.graph is not None and first is runs else {}
 
-    def _restore(self, runs: Reader, arrays: State) -> None:
+    def _restore(self, name: str, runs: Reader | None, arrays: State) -> None:
+        if runs is None:
+            self._together.keep(name, arrays)
+            return
         self._together.place(runs)
-        if runs.graph is not None and arrays:
-            runs.graph.run().restore(arrays)
+        graph, arrays = runs.graph, arrays or self._together.kept(name)
+        if graph is None:
+            return
+        if graph.lost is not None:
+            raise graph.lost
+        try:
+            if arrays:
+                graph.run().restore(arrays)
+        except Exception as error:
+            graph.lost = error
+            raise
 
     # ---------------------------------------------------------------- events
 
@@ -108,20 +130,24 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _begin(self, block: Block) -> None:
         for graph in graphs_of_readers(self._active().values()):
-            graph.run().tidy()  # each has been settled at the end of the block before
+            with self._step_of(graph.readers, ADVANCING):
+                graph.run().tidy()  # each has been settled at the end of the block before
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
         readers = list(self._active().values())
-        for graph in self._together.settle(readers, block, begin) if stop > begin else graphs_of_readers(readers):
-            if stop > begin:
-                began = self._stopwatch()
-                self._take(graph, block, begin, stop)
-                part = (self._stopwatch() - began) // len(graph.readers)
-                for reader in graph.readers:
-                    reader.taken += part
-            if graph.running is not None:  # else it waits for its first event
-                graph.running.pass_position(position)
-                self._collect(graph)
+        some = stop > begin
+        graphs = self._together.settle(readers, block, begin, self._step_of) if some else graphs_of_readers(readers)
+        for graph in graphs:
+            with self._step_of(graph.readers, ADVANCING):
+                if some:
+                    began = self._stopwatch()
+                    self._take(graph, block, begin, stop)
+                    part = (self._stopwatch() - began) // len(graph.readers)
+                    for reader in graph.readers:
+                        reader.taken += part
+                if graph.running is not None:  # else it waits for its first event
+                    graph.running.pass_position(position)
+            self._collect(graph)
 
     def _take(self, graph: SharedGraph, block: Block, begin: int, stop: int) -> None:
         query = graph.run()
@@ -132,27 +158,62 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _finish(self, block: Block) -> None:
         if len(block.columns):
             self._last_ts = int(block.columns.ts[-1])
-        for graph in self._together.settle(list(self._active().values()), block, len(block.columns)):
-            query = graph.run()
-            query.pass_time(block.watermark, block.next_seq)
-            if block.end:
-                query.end(self._last_ts, block.watermark, block.next_seq)
+        readers = list(self._active().values())
+        for graph in self._together.settle(readers, block, len(block.columns), self._step_of):
+            with self._step_of(graph.readers, ADVANCING):
+                query = graph.run()
+                query.pass_time(block.watermark, block.next_seq)
+                if block.end:
+                    query.end(self._last_ts, block.watermark, block.next_seq)
             self._collect(graph)
         self._batches = {}
 
     def _collect(self, graph: SharedGraph) -> None:
         """Take what has fired."""
-        for reader, rows in graph.taken():
-            if len(rows.out):
-                trends = Trends(reader, self.partition, rows)
-                phase = FULL if reader.plan.window.events else DUE
-                self._fired.append(Fired(reader.plan.name, trends, phase, trends.deadline))
+        if graph.running is None or not graph.readers:
+            return
+        rows = graph.running.take_results()
+        for reader in list(graph.readers) if len(rows.out) else ():
+            standing = self._standing[reader.plan.name]
+            with self._step(standing, REPORTING):
+                own = graph.own(reader, rows)
+                if len(own.out):
+                    trends = Trends(reader, self.partition, own)
+                    phase = FULL if reader.plan.window.events else DUE
+                    self._fires(standing, Fired(standing.name, trends, phase, trends.deadline))
+
+    # ---------------------------------------------------------------- failures
+
+    def _step_of(self, readers: Sequence[Reader], step: str) -> Step:
+        """A step for these readers together: an exception is the fault of one of them, nobody knows whose."""
+        concerned = [self._standing[reader.plan.name] for reader in readers]
+        if len(concerned) == 1:
+            return self._step(concerned[0], step)
+        names = frozenset(standing.name for standing in concerned)
+
+        def failed(query: StandingQuery[Any], step: str, error: Exception) -> None:
+            for standing in concerned:
+                self._fail(standing, step, error, names)
+
+        self._note(concerned[0].name, together(step))
+        return Step(failed, concerned[0], step)
+
+    def _close(self, runs: Reader) -> None:
+        runs.leave()
+
+    def _forget_all_of(self, standing: Standing) -> None:
+        """There is nothing beside its runs."""
+
+    def _settled(self) -> None:
+        """Readers come together, and part, before the next event."""
 
     # ---------------------------------------------------------------- controls
 
     def _start(self, standing: Standing, plan: TrendPlan) -> Reader:
         assert self._schema is not None
-        return Reader(replace(plan, name=standing.name), self._schema.kinds, standing.slot)
+        reader = Reader(replace(plan, name=standing.name), self._schema.kinds, standing.slot)
+        reader.apart = standing.name in self._apart
+        return reader
 
     def _pause(self, runs: Reader) -> None:
         runs.leave()
@@ -173,8 +234,8 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _replay(self, standing: Standing, runs: Reader, history: History, position: int) -> None:
         graph = self._together.alone(runs)
         replay_past(graph.run(), history(), position)
-        for reader, rows in graph.taken():
-            self._fired.append(Fired(standing.name, Trends(reader, self.partition, rows, position), PAST))
+        rows = graph.own(runs, graph.run().take_results())
+        self._fires(standing, Fired(standing.name, Trends(runs, self.partition, rows, position), PAST))
 
     def _begin_at(self, body: Mapping[str, Any], position: int) -> None:
         """Open windows are in the record too."""

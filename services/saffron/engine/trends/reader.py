@@ -25,7 +25,7 @@ class Reader:
     """A query that is bound. `slot`: its bit in `Columns.dropped`. `graph`: what counts for it, once it is in force.
 
     `kinds`: kind of each attribute of the stream's schema. `results`: how many it has had. `taken`: ns, its share of
-    what its graphs took.
+    what its graphs took. `apart`: it shares its graph with nobody, since one of those that shared it has failed.
     Raises SaffronError for what no graph can hold (`limits.check`).
     """
 
@@ -36,6 +36,7 @@ class Reader:
         self.slot = slot
         self.results = 0
         self.taken = 0
+        self.apart = False
         self.graph: SharedGraph | None = None
         self.key_kinds = kinds_of(plan.key, kinds)
         self._measures = measures_of(plan)

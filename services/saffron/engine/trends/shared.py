@@ -31,6 +31,7 @@ class SharedGraph:
 
     `low`: no window begins before it; None: whatever the stream's next event allows. `openings`: OPEN ON: the windows
     that are open at the beginning. `since`: of windows that begin later (ts, or position) it has had every event.
+    `lost`: why what a snapshot has of it could not be taken over.
     """
 
     plan: TrendPlan
@@ -40,6 +41,7 @@ class SharedGraph:
     openings: Openings = ()
     running: TrendQuery | None = None
     since: int | None = None
+    lost: Exception | None = None
     alike: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,31 +62,44 @@ class SharedGraph:
     def run(self) -> TrendQuery:
         """What counts: made, with its kernels, when it is first asked for."""
         if self.running is None:
-            self.running = TrendQuery(self.plan, self.readers[0].kinds, self.readers[0].slot, compiled=self.compiled)
+            running = self._made(self.readers[0])
             if self.low is not None:
-                self.running.begin_at(self.low)
-            self.running.reopen(self.openings)
+                running.begin_at(self.low)
+            running.reopen(self.openings)
+            self.running = running
         self.running.slot = self.readers[0].slot
         return self.running
 
-    def taken(self) -> list[tuple[Reader, Rows]]:
-        """The results since the last call, of each reader its own."""
+    def _made(self, reader: Reader) -> TrendQuery:
+        return TrendQuery(self.plan, reader.kinds, reader.slot, compiled=self.compiled)
+
+    def own(self, reader: Reader, rows: Rows) -> Rows:
+        """Of what `run` has found, a reader's own."""
         assert self.running is not None
-        rows = self.running.take_results()
-        if not len(rows.out):
-            return []
-        measures = measures_of(self.plan)
-        return [(reader, reader.own(rows, measures, self.running.strings)) for reader in self.readers]
+        return reader.own(rows, measures_of(self.plan), self.running.strings)
 
     def copy_for(self, readers: Sequence[Reader]) -> SharedGraph:
         """A graph that holds the same, for some of the readers, which leave this one."""
         assert self.running is not None
-        state = self.running.snapshot()
+        running = self._made(readers[0])
+        running.restore(self.running.snapshot())
         for reader in readers:
             self.readers.remove(reader)
-        made = SharedGraph(self.plan, self.compiled, list(readers), since=self.since)
-        made.run().restore(state)
-        return made
+        return SharedGraph(self.plan, self.compiled, list(readers), running=running, since=self.since)
+
+    def part(self) -> None:
+        """From now on each reader has a graph of its own, which holds the same, and shares it with nobody."""
+        for reader in self.readers:
+            reader.apart = True
+        for reader in self.readers[1:]:
+            if self.running is not None:
+                self.copy_for([reader])
+                continue
+            self.readers.remove(reader)
+            own = graph_of(reader.plan)
+            SharedGraph(own, self.compiled, [reader], low=self.low, openings=self.openings, since=self.since)
+        if self.running is None:
+            self.plan = graph_of(self.readers[0].plan)
 
     # ---------------------------------------------------------------- coming together
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from saffron.engine.containment import COMPILING, Step, is_of_query
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import Kind
+from saffron.engine.operator import State
 from saffron.engine.trends.reader import Reader
 from saffron.engine.trends.shared import SharedGraph
 from saffron.language.plan import TrendAggregate
@@ -17,6 +19,8 @@ from saffron.language.sharing import graph_of
 
 Given = tuple[bytes, tuple[int, ...]]
 """What a reader is given of a block beside its events: which are dropped for it, and its windows' openings."""
+TakeStep = Callable[[Sequence[Reader], str], Step]
+"""A step that is taken for all these readers together."""
 
 
 @dataclass
@@ -28,25 +32,34 @@ class Together:
     _results: Mapping[str, int] = field(default_factory=dict)
     _saved: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _restored: dict[int, SharedGraph] = field(default_factory=dict)
+    _kept: dict[int, State] = field(default_factory=dict)
 
     def alone(self, reader: Reader) -> SharedGraph:
         """A graph for a reader, as if it were the only one, until the next event."""
         return SharedGraph.of(reader, compiled=self.compiled)
 
-    def settle(self, readers: Sequence[Reader], block: Block, begin: int) -> list[SharedGraph]:
-        """The graphs for the events of the block from the `begin`-th on, each reader in one of them; all are ready."""
+    def settle(self, readers: Sequence[Reader], block: Block, begin: int, step: TakeStep) -> list[SharedGraph]:
+        """The graphs for the events of the block from the `begin`-th on, each reader in one of them; all are ready.
+
+        `step`: ends an exception with the readers that it is about, which leave their graphs.
+        """
         for reader in readers:
             if reader.graph is None:
                 self.alone(reader)
         if self.shares:
             for graph in graphs_of_readers(readers):
-                self._part(graph, block, begin)
-            self._unite(graphs_of_readers(readers), block, begin)
-        found = graphs_of_readers(readers)
-        for graph in found:
-            graph.run()
-            self._note(graph, block, begin)
-        return found
+                with step(graph.readers, COMPILING):
+                    self._part(graph, block, begin)
+            self._unite(graphs_of_readers(readers), block, begin, step)
+        for graph in graphs_of_readers(readers):
+            if graph.running is None and len(graph.readers) > 1:
+                with step(graph.readers, COMPILING):
+                    _compile_or_part(graph)
+        for graph in graphs_of_readers(readers):
+            with step(graph.readers, COMPILING):
+                graph.run()
+                self._note(graph, block, begin)
+        return graphs_of_readers(readers)
 
     def _note(self, graph: SharedGraph, block: Block, begin: int) -> None:
         """From when on it has had every event: from before its first one, or behind a block of which it lacks some."""
@@ -82,7 +95,16 @@ class Together:
         """Take over what `record` gave; the readers, bound anew, are then put in their graphs one by one (`place`)."""
         self._results = record.get("results", {})
         self._saved = {name: one for one in record.get("graphs", ()) for name in one["readers"]}
-        self._restored = {}
+        self._restored, self._kept = {}, {}
+
+    def keep(self, name: str, arrays: State) -> None:
+        """What a snapshot has under the name of a reader that cannot be bound again, for the next one of its graph."""
+        if arrays and name in self._saved:
+            self._kept[id(self._saved[name])] = arrays
+
+    def kept(self, name: str) -> State:
+        """What was kept of the reader's graph."""
+        return self._kept.pop(id(self._saved.get(name)), {})
 
     def place(self, reader: Reader) -> None:
         """The reader's graph of the snapshot, without what it held."""
@@ -112,13 +134,15 @@ class Together:
         for apart in list(by_given.values())[1:]:
             graph.copy_for(apart)
 
-    def _unite(self, graphs: Sequence[SharedGraph], block: Block, begin: int) -> None:
+    def _unite(self, graphs: Sequence[SharedGraph], block: Block, begin: int, step: TakeStep) -> None:
         alike: dict[str, list[SharedGraph]] = {}
         for graph in graphs:
-            alike.setdefault(graph.alike, []).append(graph)
+            if not graph.readers[0].apart:
+                alike.setdefault(graph.alike, []).append(graph)
         for candidates in alike.values():
             if len(candidates) > 1:
-                self._fold(candidates, block, begin)
+                with step([reader for graph in candidates for reader in graph.readers], COMPILING):
+                    self._fold(candidates, block, begin)
 
     def _fold(self, candidates: Sequence[SharedGraph], block: Block, begin: int) -> None:
         hosts: dict[object, list[SharedGraph]] = {}
@@ -136,6 +160,16 @@ class Together:
                     break
             else:
                 beside.append(graph)
+
+
+def _compile_or_part(graph: SharedGraph) -> None:
+    """A graph that holds nothing, or, where there is no such machine code, one for each reader."""
+    try:
+        graph.run()
+    except Exception as error:  # a reader that is at fault finds out by itself
+        if not is_of_query(error):
+            raise
+        graph.part()
 
 
 def graphs_of_readers(readers: Iterable[Reader]) -> list[SharedGraph]:

@@ -59,33 +59,34 @@ class FeatureWatch:
             for seen in self._seen.values():
                 seen.tell_again()
         elif control.kind == "query" and control.body["op"] in ("add", "remove"):
-            self._seen.pop(str(control.body["name"]), None)
+            self.forget(str(control.body["name"]))
+
+    def forget(self, name: str) -> None:
+        """A query begins anew, or is gone."""
+        self._seen.pop(name, None)
 
     def _begin_anew(self, body: Mapping[str, Any]) -> None:
         if body["spec"] != self.spec:
             self._seen = {}
         self.announced = dict(body)
 
-    def advance(self, part: Range, standing: Mapping[str, Standing]) -> None:
-        """Events come; those that are dropped for a query, and what follows, tell it nothing."""
-        if part.columns.key is None:
+    def advance(self, part: Range, standing: Standing) -> None:
+        """Events come to a query; those that are dropped for it, and what follows, tell it nothing."""
+        runs = standing.active
+        if part.columns.key is None or runs is None:
             return
-        for name, one in standing.items():
-            runs = one.active
-            if runs is None:
-                continue
-            gone = part.dropped(one.slot)
-            if gone is not None:
-                last = part.low + int(gone.nonzero()[0][-1])
-                self.dropped(one, int((part.columns.seq if runs.plan.window.events else part.columns.ts)[last]))
-            self._settle(name, one)
-            if self._on:
-                self._of(name, one).events(part, runs.live)
+        gone = part.dropped(standing.slot)
+        if gone is not None:
+            last = part.low + int(gone.nonzero()[0][-1])
+            self.dropped(standing, int((part.columns.seq if runs.plan.window.events else part.columns.ts)[last]))
+        self._settle(standing)
+        if self._on:
+            self._of(standing).events(part, runs.live)
 
     def found(self, standing: Standing, part: Part) -> None:
         """What a query reports."""
         if self._on and isinstance(part, Written) and not isinstance(part, TimedOutRuns):
-            self._of(standing.name, standing).matches(part)
+            self._of(standing).matches(part)
 
     def dropped(self, standing: Standing, instant: int | None = None) -> None:
         """Something was dropped for a query, at that instant of its window's clock; None: where it is."""
@@ -93,30 +94,27 @@ class FeatureWatch:
         if instant is None and isinstance(runs, QueryRuns):
             instant = runs.clock
         if instant is not None and runs is not None:
-            self._of(standing.name, standing).dropped(instant)
+            self._of(standing).dropped(instant)
 
-    def _of(self, name: str, standing: Standing) -> Seen:
+    def _of(self, standing: Standing) -> Seen:
         assert standing.runs is not None
-        if name not in self._seen:
-            self._seen[name] = Seen(standing.runs.plan.window)
-        return self._seen[name]
+        if standing.name not in self._seen:
+            self._seen[standing.name] = Seen(standing.runs.plan.window)
+        return self._seen[standing.name]
 
-    def _settle(self, name: str, standing: Standing) -> None:
+    def _settle(self, standing: Standing) -> None:
         """The query has taken the events that were counted last."""
-        seen, runs = self._seen.get(name), standing.runs
+        seen, runs = self._seen.get(standing.name), standing.runs
         if seen is not None and seen.waits and isinstance(runs, QueryRuns):
             negated = sum(1 << number for absence in runs.plan.absences for number in absence.components)
             seen.stored(runs.rows, negated)
 
-    def rows(self, standing: Mapping[str, Standing]) -> list[Mapping[str, Any]]:
-        """Rows of `observations.features` since the last call."""
-        found: list[Mapping[str, Any]] = []
+    def rows(self, standing: Standing) -> list[Mapping[str, Any]]:
+        """Rows of `observations.features` of a query since the last call."""
         self._events = 0
-        for name, seen in self._seen.items():
-            if name in standing:
-                self._settle(name, standing[name])
-            row = seen.row(self._vectors)
-            if row is not None and name in standing:
-                shared = {"query": name, "query_version": standing[name].version, **self.announced}
-                found.append({**shared, **row})
-        return found
+        if standing.name not in self._seen:
+            return []
+        self._settle(standing)
+        row = self._seen[standing.name].row(self._vectors)
+        shared = {"query": standing.name, "query_version": standing.version, **self.announced}
+        return [] if row is None else [{**shared, **row}]

@@ -200,10 +200,11 @@ class Shadows:
         at = runs.clock if instants is None else instants[0 if runs.plan.window.events else 1]
         self._of[name].until = at + 2 * runs.plan.window.size
 
-    def begin_block(self, instants: tuple[int, int]) -> None:
-        """A block with events begins at this position and time."""
-        for shadow in self._of.values():
-            shadow.runs.begin_block(instants[0] if shadow.runs.plan.window.events else instants[1])
+    def begin_block(self, name: str, instants: tuple[int, int]) -> None:
+        """A block with events begins at this position and time, for a query."""
+        if name in self._of:
+            runs = self._of[name].runs
+            runs.begin_block(instants[0] if runs.plan.window.events else instants[1])
 
     def forget_matches(self) -> None:
         """A block without events begins."""
