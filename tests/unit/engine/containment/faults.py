@@ -1,0 +1,115 @@
+"""Faults of one query, put where an operator takes its steps: raised at the n-th time, before or behind the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from saffron.engine.match import kinds, operator
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.render import Matches
+from saffron.engine.trends import operator as trends
+from saffron.engine.trends.query import TrendQuery
+from saffron.engine.trends.reader import Reader
+from saffron.engine.trends.results import Trends
+from saffron.language.plan import TrendPlan
+
+
+class Broken(Exception):
+    """What is raised."""
+
+
+@dataclass
+class Fault:
+    """`place`: a key of `PLACES`. `after`: so many times it goes well. `late`: the work has been done when it raises.
+
+    `query`: whose; SHARED: of whichever graph has the aggregate MAX.
+    """
+
+    query: str
+    place: str
+    after: int = 0
+    late: bool = False
+    raised: int = 0
+
+    def met(self, name: str) -> bool:
+        """Whether this time it raises."""
+        if name != self.query:
+            return False
+        self.after -= 1
+        return self.after < 0
+
+
+SHARED = "*"
+Named = Callable[[tuple[Any, ...]], str]
+"""The query's name from the arguments of a call."""
+
+
+def _of_runs(arguments: tuple[Any, ...]) -> str:
+    return str(getattr(arguments[0], "plan", arguments[0]).name)
+
+
+def _of_name(arguments: tuple[Any, ...]) -> str:
+    return str(arguments[0]._name)
+
+
+def _of_graph(arguments: tuple[Any, ...]) -> str:
+    plan = next((one for one in arguments if isinstance(one, TrendPlan)), None) or arguments[0].plan
+    return SHARED if any(one.function == "max" for one in plan.aggregates) else ""
+
+
+PLACES: dict[str, tuple[Any, str, Named]] = {
+    "start": (operator, "start", _of_runs),
+    "begin": (QueryRuns, "begin_block", _of_runs),
+    "advance": (QueryRuns, "advance", _of_runs),
+    "end": (QueryRuns, "end_block", _of_runs),
+    "found": (operator, "fired", lambda arguments: str(arguments[1])),
+    "render": (Matches, "json", _of_name),
+    "save": (operator, "save", _of_runs),
+    "restore": (operator, "restore", _of_runs),
+    "trend start": (trends, "Reader", _of_runs),
+    "trend make": (TrendQuery, "__init__", _of_graph),
+    "trend apply": (TrendQuery, "apply", _of_graph),
+    "trend close": (TrendQuery, "pass_time", _of_graph),
+    "trend own": (Reader, "own", _of_runs),
+    "trend render": (Trends, "json", lambda arguments: str(arguments[0]._query.plan.name)),
+}
+"""Where faults are put: an owner's attribute, and whose step it is ("": of all that share a graph)."""
+
+
+@contextmanager
+def injected(fault: Fault) -> Iterator[Fault]:
+    """While this lasts, the fault is there."""
+    owner, attribute, named = PLACES[fault.place]
+    owners = [one for one in (owner, *_below(owner)) if attribute in vars(one)]
+    with ExitStack() as patches:
+        for one in owners:
+            patches.enter_context(patch.object(one, attribute, _broken(getattr(one, attribute), named, fault)))
+        yield fault
+
+
+def _below(owner: Any) -> list[Any]:
+    """The classes that are derived from a class."""
+    found = type.__subclasses__(owner) if isinstance(owner, type) else []
+    return found + [one for below in found for one in _below(below)]
+
+
+def _broken(real: Callable[..., Any], named: Named, fault: Fault) -> Callable[..., Any]:
+    def broken(*arguments: Any, **more: Any) -> Any:
+        met = fault.met(named(arguments))
+        if met and not fault.late:
+            fault.raised += 1
+            raise Broken("on purpose")
+        done = real(*arguments, **more)
+        if met:
+            fault.raised += 1
+            raise Broken("on purpose")
+        return done
+
+    return broken
+
+
+assert kinds.start is operator.start, "the operator's own name is what is replaced"
