@@ -5,6 +5,7 @@
     ├── SchemaError       a stream's schema is wrong, or an operation does not fit it
     ├── InputError        a file or an event given by the user is wrong
     ├── AggregateError    a user-defined aggregate is wrong, or fails on its input
+    ├── FailedError       a query that was right ended with an exception: its own data's, or a fault of ours
     ├── SettingsError     a flag, a SAFFRON_* variable or a line of the settings file is wrong
     └── LogError          the log (Kafka or its in-memory twin) refused or failed
         ├── FencedError       another owner has taken over: stop, write nothing more
@@ -33,6 +34,10 @@ class InputError(SaffronError):
 
 class AggregateError(SaffronError):
     """A user-defined aggregate is wrong, or fails on its input."""
+
+
+class FailedError(SaffronError):
+    """A query that was right has ended with an exception; others go on."""
 
 
 class SettingsError(SaffronError):

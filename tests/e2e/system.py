@@ -29,7 +29,7 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.result_formats.reading import result_json
 from saffron.runtime.result_service import Kind, ResultService
 from saffron.runtime.topics import Topics, topic_specs
-from saffron.runtime.warm import Request
+from saffron.runtime.warm import Request, Warmed
 from saffron.shedder.service import ShedderService
 from saffron.windowing.service import WindowingService
 from tests.unit.runtime.some_time import SomeTime
@@ -61,9 +61,9 @@ class AtOnce:
     def ask(self, request: Request) -> None:
         self._asked.append(request)
 
-    def step(self) -> list[Request]:
+    def step(self) -> list[Warmed]:
         asked, self._asked = self._asked, []
-        return asked
+        return [Warmed(one) for one in asked]
 
     def close(self) -> None: ...
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from saffron.runtime.warm import Request
+from saffron.runtime.warm import Request, Warmed
 from saffron.windowing import service
 from saffron.windowing.hop import Pace
 from tests.e2e import system
@@ -34,14 +34,14 @@ class Slow:
     def ask(self, request: Request) -> None:
         self._asked.append(request)
 
-    def step(self) -> list[Request]:
+    def step(self) -> list[Warmed]:
         if not self._asked or self._left is None:
             return []
         self._left -= 1
         if self._left > 0:
             return []
         self._left = self.steps
-        return [self._asked.pop(0)]
+        return [Warmed(self._asked.pop(0))]
 
     def close(self) -> None: ...
 

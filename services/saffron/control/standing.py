@@ -107,10 +107,10 @@ class StandingQueries:
 def summary(op: str, statuses: Sequence[Row]) -> tuple[str, str | None]:
     """(state, reason) of a query from the statuses of its version; windowing has the word on when it is in force.
 
-    States: "rejected" (by anyone), "paused", "active" (on every partition that windowing owns), "waiting" (for what
-    the reason says), "starting" (taken up by some), "pending" (nobody has answered yet).
+    States: "failed", "rejected" (by anyone), "paused", "active" (on every partition that windowing owns), "waiting"
+    (for what the reason says), "starting" (taken up by some), "pending" (nobody has answered yet).
     """
-    for state in ("rejected", "waiting"):
+    for state in ("failed", "rejected", "waiting"):
         said = [one for one in statuses if one["state"] == state]
         if said:
             return state, said[0]["reason"]

@@ -133,7 +133,9 @@ def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema 
     for name in makers_first(compiler, texts):
         try:
             plan = bound(compiler, texts[name], schema, name, plans)
-        except SaffronError:
+        except Exception as error:
+            if not is_of_query(error):
+                raise
             continue
         if plan.stream == stream:
             plans[name] = plan

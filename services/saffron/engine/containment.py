@@ -20,13 +20,13 @@ DROPPING, READING = "dropping partial matches", "reading"
 _MOST = 400
 """Characters of an exception's message; a log has the rest."""
 
-Note = Callable[[str, str], None]
-"""(query, step): told before a step is taken, so that a shell knows in which one its process died."""
+Note = Callable[[str, int, str], None]
+"""(query, its version, step): told before a step is taken, so that a shell knows in which one its process died."""
 Failed = Callable[[StandingQuery[Any], str, Exception], None]
 """(query, step, error): what the operator does about it."""
 
 
-def unnoted(query: str, step: str) -> None:
+def unnoted(query: str, version: int, step: str) -> None:
     """Nobody wants to know."""
 
 
@@ -82,7 +82,7 @@ class Containment:
 
     def step(self, query: StandingQuery[Any], step: str) -> Step:
         """A context that ends an exception of the query; what follows it in there is left out."""
-        self._note(query.name, step)
+        self._note(query.name, query.version, step)
         return Step(self._failed, query, step)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block
 from saffron.engine.results import Results
 
@@ -42,6 +43,19 @@ class ResultOperator(Protocol):
         """Arrays of its own: they are written while the operator goes on."""
 
     def restore(self, state: State) -> None: ...
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The queries that have failed and are still standing."""
+
+    def failures(self) -> list[Failure]:
+        """The queries that have failed since the last call, in whatever was done; the others have gone on."""
+
+    def stop(self, name: str, version: int, reason: str) -> None:
+        """A query that failed here before fails now, or once it is added."""
+
+    def part(self, names: frozenset[str]) -> None:
+        """These queries share nothing from now on."""
 
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`: partial_matches (by query), state_bytes, events, results (by query)."""

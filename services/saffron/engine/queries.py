@@ -98,6 +98,11 @@ class QueryOperator(ABC, Generic[S, R]):
         self._settle_failures()
         return OrderedResults([fired for _, fired in self._fired])
 
+    @property
+    def failed(self) -> frozenset[str]:
+        """The queries that have failed and are still standing."""
+        return frozenset(name for name, standing in self._standing.items() if standing.failure)
+
     def failures(self) -> list[Failure]:
         """Those since the last call: of `apply`, of rendering its results, and of all else that is done with queries.
 
@@ -151,7 +156,8 @@ class QueryOperator(ABC, Generic[S, R]):
             if record["bound"]:
                 prefix = f"{number}."
                 own = {name[len(prefix) :]: array for name, array in state.items() if name.startswith(prefix)}
-                self._bind(standing)
+                if not standing.failure:
+                    self._bind(standing)
                 with self._step(standing, RESTORING):
                     self._restore(standing.name, standing.runs, own)
         self._settled()

@@ -29,7 +29,9 @@ GRETA = Kind(
     service="greta",
     output="trends",
     operator="saffron.engine.trends.operator:TrendOperator",
-    make=lambda partition, stream: TrendOperator(partition=partition, stream=stream, stopwatch=perf_counter_ns),
+    make=lambda partition, stream, note: TrendOperator(
+        partition=partition, stream=stream, note=note, stopwatch=perf_counter_ns
+    ),
     trends=True,
     results=TRENDS,
     observe=lambda topics, stream, partition: NoObserver(),

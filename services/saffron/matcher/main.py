@@ -15,7 +15,9 @@ MATCHER = Kind(
     service="matcher",
     output="complex-events",
     operator="saffron.engine.match.operator:MatchOperator",
-    make=lambda partition, stream: MatchOperator(partition=partition, stream=stream, stopwatch=perf_counter_ns),
+    make=lambda partition, stream, note: MatchOperator(
+        partition=partition, stream=stream, note=note, stopwatch=perf_counter_ns
+    ),
     trends=False,
     results=COMPLEX_EVENTS,
     observe=MatcherObserver,

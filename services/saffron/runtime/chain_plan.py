@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
+from saffron.engine.containment import Failure, Note
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
 from saffron.engine.operator import ResultOperator
@@ -16,6 +17,7 @@ from saffron.engine.results import Results
 from saffron.runtime.background import Background, at_once
 from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.log import Committed, Log, TopicPartition
+from saffron.runtime.marks import Mark, marks_of, marks_record
 
 _HISTORY_BATCH = 64
 _BUSY = 3
@@ -59,7 +61,7 @@ class Observer(Protocol):
 class ChainPlan:
     """The parts of one chain. `source`: its name in the header ce_source of all its results; `headers`: others that all
     of them have; `encode`: a result's JSON as it is written, None for the JSON itself. `letters`: where dead letters
-    go. `commits`, `background`: where it ends its transactions, and writes its snapshots."""
+    go. `commits`, `background`: where it ends its transactions, and writes its snapshots. `tell`: of a query that has failed."""
 
     where: TopicPartition
     output: TopicPartition
@@ -67,9 +69,10 @@ class ChainPlan:
     transactional_id: str
     group: str
     directory: Path
-    operator: Callable[[], ResultOperator]
+    operator: Callable[[Note], ResultOperator]
     observer: Callable[[], Observer]
     decode: Decode
+    tell: Callable[[Failure], None]
     source: bytes = b""
     headers: tuple[tuple[str, bytes], ...] = ()
     encode: Callable[[bytes], bytes] | None = None
@@ -81,17 +84,28 @@ class ChainPlan:
 class Place:
     """How far a chain has come: all blocks before `offset`, and `index` results of the block there.
 
-    `said`: observations of the blocks before this offset stand in the log.
+    `said`: observations of the blocks before this offset stand in the log. `counts`: the `index` results by their
+    queries. `failed`: queries that are without results, here or behind this place.
     """
 
     offset: int
     index: int
     said: int
+    counts: Mapping[str, int] = field(default_factory=dict)
+    failed: tuple[Mark, ...] = ()
+
+    def is_between(self, position: int) -> bool:
+        """Whether it is right before the block at `position`, all that was observed before having been said."""
+        return (self.offset, self.index, self.said) == (position, 0, position)
 
     def committed(self, topic: str) -> Committed:
         """As it is kept with the group. `topic`: the id of the input topic."""
-        metadata = orjson.dumps({"index": self.index, "said": self.said, "topic": topic})
-        return Committed(self.offset, metadata.decode())
+        body: dict[str, Any] = {"index": self.index, "said": self.said, "topic": topic}
+        if self.counts:
+            body["counts"] = dict(self.counts)
+        if self.failed:
+            body["failed"] = marks_record(self.failed)
+        return Committed(self.offset, orjson.dumps(body).decode())
 
     @classmethod
     def of(cls, committed: Committed) -> Kept | None:
@@ -99,7 +113,9 @@ class Place:
         and neither did version 0.1.0 between two blocks."""
         try:
             body = orjson.loads(committed.metadata)
-            return Kept(cls(committed.offset, int(body["index"]), int(body["said"])), body.get("topic"))
+            counts, failed = body.get("counts", {}), marks_of(body.get("failed", ()))
+            place = cls(committed.offset, int(body["index"]), int(body["said"]), counts, failed)
+            return Kept(place, body.get("topic"))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None
 
@@ -157,6 +173,11 @@ class Pending:
     @property
     def done(self) -> bool:
         return self.index >= len(self.results)
+
+
+def index_behind(place: Place, results: Results) -> int:
+    """The first result of the block at a place that does not stand, if some queries of those that do are gone since."""
+    return place.index - sum(count for name, count in place.counts.items() if name not in results.names)
 
 
 def history(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.containment import Failure
 from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema import END_OF_TIME
@@ -25,7 +26,7 @@ from saffron.engine.standing import Compiler
 from saffron.engine.stopwatch import Stopwatch, no_time
 from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
-from saffron.errors import SaffronError
+from saffron.errors import FailedError, SaffronError
 from saffron.language.shedding import NONE
 
 BLOCK_EVENTS = 16_384
@@ -63,13 +64,30 @@ class Engines:
     ) -> None:
         self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch, one_in=one_in)
         self.trends = TrendOperator(partition=partition, compiler=compiler, stopwatch=stopwatch)
+        self._failures: list[Failure] = []
 
     def apply(self, block: Block) -> Merged:
-        """Results of one block."""
-        return Merged((self.trends.apply(block), self.matcher.apply(block)))
+        """Results of one block. A query that fails has none from here on; `finish` raises what it failed with."""
+        merged = Merged((self.trends.apply(block), self.matcher.apply(block)))
+        self._note()
+        return merged
+
+    def finish(self) -> None:
+        """Raise for a query that has failed, once the others have all their results."""
+        self._note()
+        for one in self._failures:
+            if isinstance(one.error, SaffronError):
+                raise one.error
+            others = len(self._failures) - 1
+            more = f" ({others} more failed, too)" if others else ""
+            raise FailedError(f"query {one.name} failed: {one.reason}{more}") from one.error
+
+    def _note(self) -> None:
+        self._failures += [*self.matcher.failures(), *self.trends.failures()]
 
     def refuse(self) -> None:
         """Raise for a query that binds, but that its engine cannot run."""
+        self.finish()
         for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
             if status.state == "rejected":
                 reason = status.reason
@@ -119,6 +137,7 @@ class Chain:
         """What the end of the stream completes: an infinite watermark."""
         self.windowing.advance_watermark(END_OF_TIME, end=True)
         yield from self._released()
+        self.engines.finish()
 
     def blocks(self, batches: Iterable[RawBatch]) -> Iterator[Block]:
         """The blocks of a whole stream, its end included, with no engine asked."""
@@ -184,11 +203,16 @@ class Merged:
         """The results as JSON objects, some thousand at a time."""
         if len(self.parts) == 1:
             for start in range(0, len(self), chunk):
-                yield self.parts[0].json(start, min(start + chunk, len(self)))
+                yield _there(self.parts[0].json(start, min(start + chunk, len(self))))
             return
         cuts = np.flatnonzero(np.diff(self._part)) + 1
         for rows in np.split(np.arange(len(self)), cuts) if len(self) else ():
             part = self.parts[int(self._part[rows[0]])]
             first, last = int(self._row[rows[0]]), int(self._row[rows[-1]]) + 1
             for start in range(first, last, chunk):
-                yield part.json(start, min(start + chunk, last))
+                yield _there(part.json(start, min(start + chunk, last)))
+
+
+def _there(texts: list[bytes]) -> list[bytes]:
+    """Without those of a query that failed while they were rendered."""
+    return texts if all(texts) else [text for text in texts if text]

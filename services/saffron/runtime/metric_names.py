@@ -285,6 +285,12 @@ REBALANCES = Counter(
 TRANSACTION_ABORTS = Counter(
     "saffron_transaction_aborts", (), "transactions aborted and done again", "often: see the service's log"
 )
+QUERY_FAILED = Gauge(
+    "saffron_query_failed",
+    ("query", "stream"),
+    "1 for a query that was stopped on this member, since it ended with an exception, or the process with it",
+    "saffron query show NAME says with what; saffron query replace NAME FILE, or remove NAME, ends it",
+)
 RESTARTS = Counter("saffron_restarts", (), "times the service's loop was built anew", "often: see the service's log")
 
 METRICS: tuple[Metric, ...] = tuple(

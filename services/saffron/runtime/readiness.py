@@ -14,15 +14,15 @@ from typing import Any
 import orjson
 
 from saffron.engine.composition import in_order
+from saffron.engine.containment import Failure, is_of_query
 from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.standing import compile_text
-from saffron.errors import QueryError
 from saffron.language.plan import MatchPlan, Plan, TrendPlan
 from saffron.language.shedding import AUTO
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
-from saffron.runtime.statuses import Announced, Status, Statuses
+from saffron.runtime.statuses import Announced, FailedMarks, Status, Statuses
 from saffron.runtime.topics import Topics
 from saffron.runtime.warm import Request, Warmer
 
@@ -33,7 +33,7 @@ Chains = Mapping[tuple[str, int], ResultChain]
 @dataclass(frozen=True)
 class Standing:
     """A query that is ours: its newest version. `plan`: of its text alone. `asked`, `compiled`: ids of schemas that
-    it is (to be) compiled for."""
+    it is (to be) compiled for; `failed`: what it failed with, by schema, if it cannot be."""
 
     name: str
     version: int
@@ -42,6 +42,7 @@ class Standing:
     plan: Plan
     asked: set[str] = field(default_factory=set)
     compiled: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def stream(self) -> str:
@@ -71,6 +72,7 @@ class Readiness:
         self._queries = Follower(log, topics.queries)
         self._words = Follower(log, topics.query_status)
         self._announced = Announced()
+        self._failures = FailedMarks()
         self._service = service
         self._operator = operator
         self._warming = warming
@@ -92,10 +94,14 @@ class Readiness:
                 self._standing[name] = found
         for record in self._words.step():
             self._announced.read(record)
-        for request in self._warming.step():
-            query = self._standing.get(request.name)
-            if query is not None and query.is_of(request):
-                query.compiled.add(fingerprint(request.schema))
+            self._failures.read(record)
+        for done in self._warming.step():
+            query = self._standing.get(done.request.name)
+            if query is not None and query.is_of(done.request):
+                compiled_for = fingerprint(done.request.schema)
+                query.compiled.add(compiled_for)
+                if done.failure:
+                    query.failed[compiled_for] = done.failure
         for stream, partition in self._chains - chains.keys():
             self._statuses.forget(stream, partition)
         self._chains = frozenset(chains)
@@ -104,6 +110,19 @@ class Readiness:
             for query in self._standing.values():
                 if query.stream == stream:
                     self._see_to(query, partition, chain, schema_id)
+
+    @property
+    def failed(self) -> frozenset[tuple[str, str]]:
+        """(name, stream) of the queries whose newest version has failed."""
+        own = ((one.name, one.stream, one.version) for one in self._standing.values())
+        return frozenset((n, stream) for n, stream, version in own if self._failures.failed(n, stream)[0] == version)
+
+    def fail(self, stream: str, partition: int, failure: Failure) -> None:
+        """A query has failed on a partition: it is said, and kept."""
+        where = (self._service, stream, partition)
+        status = Status(failure.name, failure.version, *where, "failed", failure.reason, failure.position)
+        self._failures.note(status)
+        self._statuses.say(status)
 
     def close(self) -> None:
         self._warming.close()
@@ -118,11 +137,13 @@ class Readiness:
             body: Any = orjson.loads(value)
             version, text, shed = int(body["version"]), str(body["text"]), str(body.get("shed", AUTO))
             plan = compile_text(text, None, name)
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, QueryError):
+        except Exception as error:
+            if not is_of_query(error):
+                raise
             return None
         if isinstance(plan, TrendPlan) != self._trends:
             return None
-        if before is not None and (before.text, before.shed) == (text, shed):
+        if before is not None and (before.text, before.shed) == (text, shed) and not before.failed:
             return Standing(name, version, text, shed, plan, before.asked, before.compiled)
         return Standing(name, version, text, shed, plan)
 
@@ -135,6 +156,8 @@ class Readiness:
         if schema is None or schema_id is None:
             if not self._has_schema(query.stream) and chain.operator is not None and not chain.replaying:
                 self._say(query, partition, None)
+        elif schema_id in query.failed:
+            self._say_failed(query, partition, query.failed[schema_id])
         elif schema_id in query.compiled:
             self._say(query, partition, schema_id)
         elif schema_id not in query.asked:
@@ -154,6 +177,13 @@ class Readiness:
         }
         return tuple((name, self._standing[name].text) for name in in_order(plans))
 
+    def _say_failed(self, query: Standing, partition: int, reason: str) -> None:
+        if self._failures.failed(query.name, query.stream)[0] != query.version:
+            where = (self._service, query.stream, partition)
+            self._statuses.say(Status(query.name, query.version, *where, "failed", reason))
+
     def _say(self, query: Standing, partition: int, schema_id: str | None) -> None:
+        if self._failures.failed(query.name, query.stream)[0] == query.version:
+            return  # what is said of it stands
         where = (self._service, query.stream, partition)
         self._statuses.say(Status(query.name, query.version, *where, "ready", schema_id=schema_id))

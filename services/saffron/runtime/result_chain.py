@@ -14,20 +14,25 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
 
+from saffron.engine.containment import RESTORING, Failure
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
+from saffron.errors import AbortableError
 from saffron.runtime.block_reader import BlockReader, ReaderState
-from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history
+from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history, index_behind
 from saffron.runtime.doubt import Doubt
 from saffron.runtime.large_results import LargeResult
+from saffron.runtime.last_step import LastStep
 from saffron.runtime.log import Consumer, Log, Producer, Record
+from saffron.runtime.marks import Marks, counts_until
 from saffron.runtime.progress import Written
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.snapshots import Snapshot, Snapshots
@@ -60,6 +65,9 @@ class ResultChain:
         self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
         self._reader = BlockReader(plan.decode)
+        self._marks = Marks(plan.tell)
+        self._apart: frozenset[str] = frozenset()
+        self._step = LastStep(plan.directory)
         self._doubt = Doubt(plan.where, limits.retry_ms, self._anew)
         self._paused = True
         self._queue: deque[Record] = deque()
@@ -104,6 +112,11 @@ class ResultChain:
         return self._pending is not None
 
     @property
+    def failed(self) -> frozenset[str]:
+        """The queries that have failed here."""
+        return frozenset() if self.operator is None else self.operator.failed
+
+    @property
     def _behind(self) -> bool:
         """Whether the log is further than this chain: the index in a block still to be gone on with must stand."""
         begun = self._place.index > 0 or self._place.said > self._place.offset
@@ -127,7 +140,7 @@ class ResultChain:
         waited = now_ms - self._committed_at
         if self._open:
             return max(self._limits.commit_ms - waited, self._commits.rest(now_ms))
-        if self.operator is None or self._behind or self._place == Place(self.position, 0, self.position):
+        if self.operator is None or self._behind or self._place.is_between(self.position):
             return self._limits.position_ms
         return self._limits.position_ms - waited
 
@@ -153,6 +166,7 @@ class ResultChain:
             self._producer.close()
         self._producer, self.operator, self._writing, self._ending = None, None, None, None
         self.tally.forget()
+        self._step.over()
         self._queue.clear()
         self._pending, self._open = None, False
 
@@ -174,11 +188,16 @@ class ResultChain:
                 "to the next checkpoint record. Keep the topic for longer than its readers may be away",
                 plan.where, start.lost.start, start.lost.stop - 1,
             )  # fmt: skip
-        self.operator, self._observer = plan.operator(), plan.observer()
+        self.operator, self._observer = plan.operator(self._step.note), plan.observer()
+        self._marks.take_over(self._place.failed)
+        self._look_back(self.operator)
         self.position, self.next_seq, self.watermark, self.schema = low, 0, None, None
         state = ReaderState(counter=0 if low == 0 else None)
         if start.snapshot is not None:
             state = self._restore(self.operator, start.snapshot)
+        self.operator.part(self._apart)
+        self._marks.note(self.operator.failures(), self._place.offset)
+        self._step.over()
         self._reader = BlockReader(plan.decode, state)
         self._snapshot_position = self.position
         self._sent = self._sent_bytes = 0
@@ -187,7 +206,20 @@ class ResultChain:
         self._pause(False)
         return True
 
+    def _look_back(self, operator: ResultOperator) -> None:
+        """In which query the last process has died, if it has: a second time in the same one ends the query, not us."""
+        for death in self._step.died(self._place.offset):
+            if death.shared:
+                self._apart |= {death.query}
+            elif death.proven:
+                failure = Failure(death.query, death.version, death.step, self.next_seq, death.told())
+                self._marks.note([failure], max(death.offset, self._place.offset), stopped=False)
+                if death.offset < self._place.offset or death.step == RESTORING:
+                    self._marks.stop(operator, self._place.offset)
+
     def _restore(self, operator: ResultOperator, snapshot: Snapshot) -> ReaderState:
+        self._step.at(snapshot.position)
+        self._marks.stop(operator, snapshot.position)
         operator.restore(snapshot.state)
         reader = snapshot.reader
         self.position = snapshot.position
@@ -225,7 +257,7 @@ class ResultChain:
         if block is not None:
             results = self._run(self.operator, block, record.offset)
             if record.offset >= self._place.offset:
-                index = self._place.index if record.offset == self._place.offset else 0
+                index = index_behind(self._place, results) if record.offset == self._place.offset else 0
                 traced = block.columns if block.columns.trace is not None else None
                 pending = Pending(record.offset, results, index, self._clock(), traced)
                 self.tally.applied(record.timestamp, pending.applied_ms)
@@ -235,9 +267,14 @@ class ResultChain:
             self._observer.messages(self.operator)  # the predecessor has said it
 
     def _run(self, operator: ResultOperator, block: Block, offset: int) -> Results:
+        self._marks.stop(operator, offset)
+        self._step.at(offset)
         started = perf_counter_ns()
         results = operator.apply(block, lambda: history(self._log, self._plan, offset))
         nanoseconds = perf_counter_ns() - started
+        self._step.over()
+        self._failed(operator.failures(), offset)
+        self._marks.passed(block, offset)
         self._observer.applied(block, operator, nanoseconds)
         self.tally.processing_ns += nanoseconds
         self.tally.events += len(block.columns)
@@ -246,6 +283,27 @@ class ResultChain:
             if control.kind in ("schema", "checkpoint"):
                 self.schema = control.body["schema"]
         return results
+
+    def _failed(self, failures: Sequence[Failure], offset: int) -> None:
+        """Queries have failed in a block. Where that has touched others it is taken again, from the last snapshot."""
+        apart = frozenset[str]().union(*(one.apart for one in failures))
+        if apart - self._apart:
+            self._apart |= apart
+            shared = f"{', '.join(sorted(apart))} share a graph, of which one failed; each goes on alone"
+            raise AbortableError(f"{shared} ({failures[0].reason})")
+        self._marks.note(failures, max(offset, self._place.offset))
+        if any(one.anew for one in failures):
+            raise AbortableError(f"query {failures[0].name} failed: the block is taken again without it")
+
+    def _failed_between(self) -> None:
+        """Queries may have failed with a block applied, in what was done beside."""
+        assert self.operator is not None
+        self._step.over()
+        if failures := self.operator.failures():
+            offset, index = (self.position, None)
+            if self._pending is not None:
+                offset, index = self._pending.offset, self._pending.index
+            self._marks.note(failures, offset, index)
 
     def _write(self, pending: Pending, now_ms: int) -> None:
         """A slice of the pending results, at most what the transaction still holds."""
@@ -260,11 +318,16 @@ class ResultChain:
         names = [name.encode() for name in results.names]
         shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
+        self._failed_between()
+        gone = self._marks.left_out(pending.offset, start)
         traced = pending.traced
         traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
-        too_large = []
+        too_large, left_out = [], []
         ready: tuple[bytes, bytes, Headers] | None = None
         for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
+            if results.names[query] in gone:
+                left_out.append(index)
+                continue
             form = body if encode is None else encode(body[:-1] + detected)
             if len(form) > self._limits.result_bytes:
                 too_large.append(index)
@@ -277,7 +340,7 @@ class ResultChain:
         if ready is not None:  # the last one says how far it goes: what comes next may be of another transaction
             place = Written(self._topic, self._plan.where.partition, pending.offset, stop).header()
             self._producer.send(topic, partition, ready[0], key=ready[1], headers=(*ready[2], place))
-        self.tally.wrote(results, start, stop, perf_counter_ns() - began, too_large)
+        self.tally.wrote(results, start, stop, perf_counter_ns() - began, too_large, left_out)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
         if pending.done:
@@ -319,14 +382,18 @@ class ResultChain:
         if self._behind and not self._open:
             return
         said = self.position if observe else self._place.said
-        reached = Place(self.position, 0, said)
+        reached = Place(self.position, 0, said, failed=self._marks.at(self.position))
         if self._pending is not None:
-            reached = Place(self._pending.offset, self._pending.index, said)
+            offset, index = self._pending.offset, self._pending.index
+            counts = counts_until(self._pending.results, index)
+            reached = Place(offset, index, said, counts, self._marks.at(offset))
         if reached == self._place and not self._open:
             return
         self._begin()
         for topic, key, value in self._observer.messages(self.operator) if observe else ():
             self._producer.send(topic, self._plan.output.partition, value, key=key)
+        self._failed_between()
+        reached = replace(reached, failed=self._marks.at(reached.offset))
         self._commits.begin()
         membership = self._consumer.membership()
         self._ending = self._plan.commits(partial(self._end, self._producer, reached, membership))
@@ -352,7 +419,7 @@ class ResultChain:
     def _snapshot(self, now_ms: int) -> None:
         """The state at the committed place, if that is between two blocks and everything observed has been said."""
         assert self.operator is not None
-        if self._place != Place(self.position, 0, self.position):
+        if not self._place.is_between(self.position):
             return
         state = self._reader.state
         reader: Mapping[str, Any] = {
@@ -365,6 +432,7 @@ class ResultChain:
         }
         began = perf_counter_ns()
         snapshot = Snapshot(self.position, reader, self.operator.snapshot())
+        self._failed_between()
         self._writing = self._plan.background(lambda: self._snapshots.write(snapshot))
         self.tally.snapshot_ms.append((perf_counter_ns() - began) / 1e6)
         self._snapshot_at, self._snapshot_position = now_ms, self.position

@@ -13,6 +13,7 @@ from time import perf_counter_ns
 import orjson
 
 from saffron.engine import jit
+from saffron.engine.containment import Failure, Note
 from saffron.engine.events.codec import decode_block
 from saffron.engine.operator import ResultOperator
 from saffron.runtime.background import Background
@@ -23,7 +24,7 @@ from saffron.runtime.health import Health
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.load import Done, Told, grown, load_of
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.metric_names import Counter
+from saffron.runtime.metric_names import QUERY_FAILED, Counter
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.readiness import Readiness
 from saffron.runtime.result_chain import ResultChain
@@ -40,6 +41,7 @@ _LOAD_MS = 50
 _LEAST_LOAD_MS = 5
 _IDLE_LOAD_MS = 500
 _FLUSH_SECONDS = 10.0
+_TOLD_SECONDS = 2.0
 _THREADS = 8
 """Threads that end transactions and write snapshots: they mostly wait."""
 
@@ -57,7 +59,7 @@ class Kind:
     service: str
     output: str
     operator: str
-    make: Callable[[int, str], ResultOperator]
+    make: Callable[[int, str, Note], ResultOperator]
     trends: bool
     results: Counter
     observe: Observe
@@ -84,6 +86,7 @@ class ResultService:
         self._log = log
         self._settings = settings
         self._health = health
+        self._metrics = metrics
         self._topics = Topics(settings.prefix)
         self._streams = Streams(log, self._topics, self._topics.admitted_of)
         self._producer = log.producer(client_id=f"{kind.service}-side")
@@ -165,7 +168,8 @@ class ResultService:
             commits=self._background,
             background=self._background,
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
-            operator=lambda: kind.make(where.partition, stream),
+            operator=lambda note: kind.make(where.partition, stream, note),
+            tell=lambda failure: self._tell_failure(stream, where.partition, failure),
             decode=decode_block,
             source=source.encode(),
             headers=(
@@ -176,6 +180,11 @@ class ResultService:
             encode=written.encode,
             observer=lambda: kind.observe(self._topics, stream, where.partition),
         )
+
+    def _tell_failure(self, stream: str, partition: int, failure: Failure) -> None:
+        """Written and acknowledged before the place is committed from which on the query is without results."""
+        self._readiness.fail(stream, partition, failure)
+        self._producer.flush(_TOLD_SECONDS)
 
     # ------------------------------------------------------------ numbers
 
@@ -213,6 +222,8 @@ class ResultService:
         streams = {where: self._streams.of(where.topic) for where in self.shell.chains}
         for digest in self._numbers.report(streams, now_ms, interval):
             send(self._producer, self._topics, digest)
+        failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
+        self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
         self._told = {where: self._told[where] for where in self.shell.chains if where in self._told}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 

@@ -101,3 +101,31 @@ class Announced:
         """Record of the schema to compile this version for."""
         found = self._schemas.get((name, stream, partition))
         return None if found is None or found[0] != version else found[1]
+
+
+class FailedMarks:
+    """Which version of each query has failed, by stream: what `windowing` stops everywhere."""
+
+    def __init__(self) -> None:
+        self._failed: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def read(self, record: Record) -> None:
+        """A record of `query-status`. What windowing says of it is in the log already."""
+        try:
+            body = orjson.loads(record.value or b"")
+            if body["state"] == "failed" and body["service"] != "windowing":
+                self._note(body["name"], body["stream"], body["version"], str(body["reason"]))
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            return  # a tombstone, or nothing of ours
+
+    def note(self, status: Status) -> None:
+        """What is about to be said."""
+        self._note(status.name, status.stream, status.version, status.reason or "")
+
+    def _note(self, name: str, stream: str, version: int, reason: str) -> None:
+        if version >= self._failed.get((name, stream), (0, ""))[0]:
+            self._failed[name, stream] = version, reason
+
+    def failed(self, name: str, stream: str) -> tuple[int, str]:
+        """(version, reason) of the newest one; version 0 where none has failed."""
+        return self._failed.get((name, stream), (0, ""))

@@ -43,14 +43,22 @@ class Tally:
         """A block has been applied whose record has stood in the log since `appended_ms`."""
         self._stage("apply", now_ms - appended_ms)
 
-    def wrote(self, results: Results, start: int, stop: int, nanoseconds: int, too_large: Sequence[int] = ()) -> None:
-        """Results start..stop-1 are in the open transaction (no loop over results), but for those `too_large`; writing
-        them took so long."""
+    def wrote(
+        self,
+        results: Results,
+        start: int,
+        stop: int,
+        nanoseconds: int,
+        too_large: Sequence[int] = (),
+        left_out: Sequence[int] = (),
+    ) -> None:
+        """Results start..stop-1 are in the open transaction (no loop over results), but for those `too_large`, and
+        those `left_out`, of queries that have failed; writing them took so long."""
         queries, times = results.query[start:stop], results.last_time[start:stop]
         each = nanoseconds // max(1, stop - start)
-        if too_large:
-            left_out = np.array(too_large) - start
-            queries, times = np.delete(queries, left_out), np.delete(times, left_out)
+        if too_large or left_out:
+            missing = np.array([*too_large, *left_out]) - start
+            queries, times = np.delete(queries, missing), np.delete(times, missing)
             self._left_out += len(too_large)
         for index, name in enumerate(results.names):
             mine = times[queries == index]

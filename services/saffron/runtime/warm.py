@@ -70,13 +70,22 @@ class Request:
         return Block(columns, 0, len(columns), int(columns.ts[-1]) if len(columns) else 0, end=True, controls=controls)
 
 
+@dataclass(frozen=True)
+class Warmed:
+    """A request that is done. `failure`: with which exception, or how often the process died in it; "" if it is
+    compiled, or wrong: the operator itself says what is wrong with it."""
+
+    request: Request
+    failure: str = ""
+
+
 class Warmer(Protocol):
     """Compiles requests without keeping the caller waiting."""
 
     def ask(self, request: Request) -> None:
         """Compile this; an older version of the query that still waits need not be compiled any more."""
 
-    def step(self) -> list[Request]:
+    def step(self) -> list[Warmed]:
         """Requests that are done since the last call."""
 
     def close(self) -> None: ...
@@ -91,6 +100,7 @@ class Warming:
         self._command = [sys.executable, "-m", "saffron.runtime.warm", str(kernels), operator, modules]
         self._waiting: list[Request] = []
         self._running: Request | None = None
+        self._died = False
         self._asked = 0
         self._child = self._start()
 
@@ -99,14 +109,13 @@ class Warming:
         self._waiting = [one for one in self._waiting if not one.outdated(request)]
         self._waiting.append(request)
 
-    def step(self) -> list[Request]:
-        """Requests that are done. One that failed is done, too: the operator itself says what is wrong with it."""
-        done: list[Request] = []
+    def step(self) -> list[Warmed]:
+        """Requests that are done."""
+        done: list[Warmed] = []
         if self._running is not None:
             if not self._answered(0.0):
                 return done
-            self._settle(self._running)
-            done.append(self._running)
+            done = self._settled(self._running)
             self._running = None
         if self._waiting:
             self._send(self._waiting.pop(0))
@@ -147,14 +156,25 @@ class Warming:
             self._child.stdin.write(orjson.dumps(request) + b"\n")
             self._child.stdin.flush()
 
-    def _settle(self, request: Request) -> None:
+    def _settled(self, request: Request) -> list[Warmed]:
+        """What became of it; nothing if it is to be tried once more, since one death of the child proves nothing."""
         assert self._child.stdout is not None
         answer = self._child.stdout.readline()
-        if answer != _DONE:
-            _LOG.warning("compiling query %s ahead of time failed: %s", request.name, answer.decode().strip() or "gone")
+        if answer == _DONE:
+            self._died = False
+            return [Warmed(request)]
+        failure = answer.decode().strip()
+        _LOG.warning("compiling query %s ahead of time failed: %s", request.name, failure or "gone")
         if not answer:
             self._end()
             self._child = self._start()
+            if not self._died:
+                self._died = True
+                self._waiting.insert(0, request)
+                return []
+            failure = "compiling: the process died in it twice"
+        self._died = False
+        return [Warmed(request, failure)]
 
 
 def _one_of_each(schema: Schema) -> Columns:
@@ -177,17 +197,20 @@ def main() -> None:
     importlib.import_module(sys.argv[2].partition(":")[0])
     for line in sys.stdin.buffer:
         try:
-            _compile(Request(**orjson.loads(line)))
-            answers.write(_DONE)
+            failure = _compile(Request(**orjson.loads(line)))
         except Exception as error:  # the query's fault or ours: either way the next one is compiled
-            answers.write(f"{type(error).__name__}: {error}".replace("\n", " ").encode() + b"\n")
+            failure = f"compiling: {type(error).__name__}: {error}"
+        answers.write(" ".join(failure.split()).encode() + b"\n" if failure else _DONE)
 
 
-def _compile(request: Request) -> None:
+def _compile(request: Request) -> str:
+    """What the query failed with, or ""."""
     module, _, name = request.operator.partition(":")
     operator = getattr(importlib.import_module(module), name)(partition=0, stream=request.stream)
     results = operator.apply(request.block())
     results.json(0, len(results))
+    own = (one.reason for one in operator.failures() if one.name == request.name)
+    return next(own, "")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from saffron.engine.containment import is_of_query
 from saffron.engine.events.block import Control
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.engine.shed.view import View
 from saffron.engine.windows.operator import WindowingOperator
-from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan
 from saffron.windowing.desk import Desk, Wanted
 
@@ -44,6 +44,7 @@ class Activation:
         self._say = say
         self._view = View()
         self._done: dict[str, int] = {}
+        self._stopped: dict[str, int] = {}
         self._since: dict[str, int] = {}
         self._looked = -1
         self._schema: Schema | None = None
@@ -64,9 +65,13 @@ class Activation:
         if self._schema is not self._operator.schema:
             self._schema = self._operator.schema
             self._schema_id = None if self._schema is None else fingerprint(schema_to_record(self._schema))
-        given = False
+        given = self._stop_failed()
         for wanted in list(self._desk.queries.values()):
             if self._done.get(wanted.name, -1) >= wanted.offset:
+                continue
+            if self._is_refused(wanted):
+                self._done[wanted.name] = wanted.offset
+                self._since.pop(wanted.name, None)
                 continue
             missing = self._missing(wanted)
             if missing is None:
@@ -91,8 +96,10 @@ class Activation:
         for name, (version, text) in self._operator.unbound.items():
             try:
                 plan = self._operator.plan(name, text, schema)
-            except SaffronError:
-                continue  # it will be rejected when it is bound
+            except Exception as error:  # it will be rejected, or fail, when it is bound
+                if not is_of_query(error):
+                    raise
+                continue
             if (service := self._unready(name, version, plan, schema_id)) is not None:
                 missing[name] = service
         return missing
@@ -113,8 +120,29 @@ class Activation:
 
     def _report(self, names: Iterable[str]) -> None:
         for name in names:
-            version = self._view.changed[name]
-            self._say(name, version, "paused" if name in self._view.paused else "active", None, None)
+            version, failure = self._view.changed[name], self._view.failed.get(name)
+            state = "failed" if failure else "paused" if name in self._view.paused else "active"
+            self._say(name, version, state, failure, None)
+
+    def _stop_failed(self) -> bool:
+        """Queries in force that have failed on any partition are stopped here, too; True if there are such."""
+        found = False
+        for name, added in self._view.queries.items():
+            version, reason = self._desk.failures.failed(name, self._operator.stream)
+            if version == added and name not in self._view.failed and self._stopped.get(name) != added:
+                self._operator.fail(name, added, reason)
+                self._stopped[name] = added
+                found = True
+        return found
+
+    def _is_refused(self, wanted: Wanted) -> bool:
+        """Whether a service cannot compile it: what is in force stays, as with a wrong one."""
+        version = (wanted.body or {}).get("version")
+        failed, reason = self._desk.failures.failed(wanted.name, self._operator.stream)
+        if version is None or failed != version or self._view.changed.get(wanted.name) == version:
+            return False
+        self._say(wanted.name, failed, "failed", reason, None)
+        return True
 
     def _missing(self, wanted: Wanted) -> str | None:
         """The service that is not ready yet; None where nobody need be."""
@@ -128,7 +156,9 @@ class Activation:
             if plan.stream != self._operator.stream:
                 return None
             plan = self._operator.plan(wanted.name, body["text"], self._operator.schema)
-        except SaffronError:
+        except Exception as error:
+            if not is_of_query(error):
+                raise
             return None  # the operator rejects it, with the reason
         return self._unready(wanted.name, body.get("version", 0), plan, self._schema_id)
 
@@ -136,6 +166,8 @@ class Activation:
         """The service that is to run the query, if it has not said that it can, for this schema."""
         service = "matcher" if isinstance(plan, MatchPlan) else "greta"
         where = (self._operator.stream, self._operator.partition)
+        if self._desk.failures.failed(name, self._operator.stream)[0] == version:
+            return None  # it will not be: nobody waits for it
         return None if self._desk.marks.ready(name, version, service, *where, schema_id) else service
 
     def _wait(self, wanted: Wanted, service: str, now_ms: int) -> None:

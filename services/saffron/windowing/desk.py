@@ -11,7 +11,7 @@ import orjson
 
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log, Record
-from saffron.runtime.statuses import ReadyMarks
+from saffron.runtime.statuses import FailedMarks, ReadyMarks
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 
 _LOG = logging.getLogger(__name__)
@@ -39,6 +39,7 @@ class Desk:
         ]
         self.queries: dict[str, Wanted] = {}
         self.marks = ReadyMarks()
+        self.failures = FailedMarks()
         self.streams: dict[str, Mapping[str, Any]] = {}
         self.sources: dict[str, str] = {topics.events: DEFAULT_STREAM}
         self.positions: dict[str, int] = {"queries": 0, "streams": 0}
@@ -80,6 +81,7 @@ class Desk:
 
     def _status(self, record: Record) -> None:
         self.marks.read(record)
+        self.failures.read(record)
 
     def _stream(self, record: Record) -> None:
         name = (record.key or b"").decode(errors="replace")

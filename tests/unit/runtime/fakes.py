@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.raw import RawBatch
@@ -114,6 +115,15 @@ class FakeOperator:
 
     def statistics(self) -> Mapping[str, Any]:
         return {"partial_matches": {"fake": 0}, "events": self._events}
+
+    failed: frozenset[str] = frozenset()
+
+    def failures(self) -> list[Failure]:
+        return []
+
+    def stop(self, name: str, version: int, reason: str) -> None: ...
+
+    def part(self, names: frozenset[str]) -> None: ...
 
     def cost(self) -> tuple[int, int]:
         return 0, 0

@@ -18,7 +18,7 @@ from saffron.runtime.readiness import Readiness
 from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.statuses import Status, Statuses
 from saffron.runtime.topics import Topics, topic_specs
-from saffron.runtime.warm import Request
+from saffron.runtime.warm import Request, Warmed
 
 TOPICS = Topics("t.")
 MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"
@@ -37,15 +37,18 @@ class Slow:
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
-        self._done: list[Request] = []
+        self._done: list[Warmed] = []
 
     def ask(self, request: Request) -> None:
         self.asked.append(request)
 
     def finish(self, index: int) -> None:
-        self._done.append(self.asked[index])
+        self._done.append(Warmed(self.asked[index]))
 
-    def step(self) -> list[Request]:
+    def fail(self, index: int, failure: str) -> None:
+        self._done.append(Warmed(self.asked[index], failure))
+
+    def step(self) -> list[Warmed]:
         done, self._done = self._done, []
         return done
 

@@ -64,7 +64,16 @@ class Bench:
         consumer.assign({WHERE: 0})
         consumer.pause([WHERE])
         plan = ChainPlan(
-            WHERE, OUTPUT, LETTERS, "matcher.0", "matcher", self.directory, FakeOperator, FakeObserver, decode
+            WHERE,
+            OUTPUT,
+            LETTERS,
+            "matcher.0",
+            "matcher",
+            self.directory,
+            lambda note: FakeOperator(),
+            FakeObserver,
+            decode,
+            tell=lambda failure: None,
         )
         plan = replace(plan, source=b"/test", background=background, commits=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))

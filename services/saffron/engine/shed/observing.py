@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saffron.engine.containment import is_of_query
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
@@ -148,6 +149,8 @@ def _plan(text: str, schema: Schema, name: str) -> MatchPlan | None:
     """None: it aggregates, or reads what others make, of which no event of the stream tells."""
     try:
         plan = compile_text(text, schema, name)
-    except SaffronError:
+    except Exception as error:  # windowing says what is wrong with it
+        if not is_of_query(error):
+            raise
         return None
     return plan if isinstance(plan, MatchPlan) else None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.engine.aggregates import registered
+from saffron.engine.containment import is_of_query
 from saffron.engine.match.walking import flat_states, walks_table
 from saffron.engine.models.model import TransitionModel
-from saffron.errors import SaffronError
 from saffron.language import bind
 from saffron.language.plan import MatchPlan, Output, Plan, Strategy
 from saffron.language.shedding import AUTO, BY_EVENTS, BY_PARTIAL_MATCHES, NONE, SHEDDERS, has_partial_matches
@@ -65,7 +65,9 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
     shedder = asked if asked in SHEDDERS else AUTO
     try:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
-    except (KeyError, SaffronError):
+    except Exception as error:  # windowing says what is wrong with it
+        if not is_of_query(error):
+            raise
         return Traits(shedder)
     plan, window = bound.plan, bound.plan.window
     return Traits(

@@ -17,6 +17,8 @@ class View:
     """`queries`: name -> the version by which it was added; `changed`: name -> that of its last change, such as a
     pause; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
 
+    `failed`: name -> why it was stopped for good; it is among the paused, for nothing comes of it any more.
+
     `since`: name -> the position from which a version holds that came into force here; it is not in checkpoints.
 
     `traits`: name -> what its record says of shedding. `texts`: name -> text. `models`: query -> version of its
@@ -32,6 +34,7 @@ class View:
     texts: dict[str, str] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     since: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def any_active(self) -> bool:
@@ -76,6 +79,7 @@ class View:
             self.traits[name] = traits_of(body)
             self.texts[name] = str(body.get("text", ""))
             self.paused.discard(name)
+            self.failed.pop(name, None)
         elif operation == "remove":
             self.queries.pop(name, None)
             self.changed.pop(name, None)
@@ -85,10 +89,14 @@ class View:
             self.paused.discard(name)
             self.models.pop(name, None)
             self.since.pop(name, None)
+            self.failed.pop(name, None)
         elif operation == "pause":
             self.paused.add(name)
-        elif operation == "resume":
+        elif operation == "resume" and name not in self.failed:
             self.paused.discard(name)
+        elif operation == "fail":
+            self.paused.add(name)
+            self.failed[name] = str(body["reason"])
 
     def _checkpoint(self, body: Mapping[str, Any]) -> None:
         """A checkpoint says all that is in force; it replaces what was known, except what it does not speak of."""
@@ -97,7 +105,8 @@ class View:
         self.queries = {str(entry["name"]): int(entry.get("added", entry["version"])) for entry in entries}
         self.changed = {str(entry["name"]): int(entry["version"]) for entry in entries}
         self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
-        self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)}
+        self.failed = {str(entry["name"]): str(entry["failure"]) for entry in entries if entry.get("failure")}
+        self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)} | self.failed.keys()
         self.traits = {str(entry["name"]): traits_of(entry) for entry in entries}
         self.texts = {str(entry["name"]): str(entry.get("text", "")) for entry in entries}
         self.schema = body.get("schema") or self.schema

@@ -195,7 +195,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
             for standing in concerned:
                 self._fail(standing, step, error, names)
 
-        self._note(concerned[0].name, together(step))
+        self._note(concerned[0].name, concerned[0].version, together(step))
         return Step(failed, concerned[0], step)
 
     def _close(self, runs: Reader) -> None:

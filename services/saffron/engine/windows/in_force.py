@@ -18,7 +18,8 @@ class InForce:
     """A fold over the own output.
 
     `schema`: record of the schema or None. `queries`: name -> {"name", "version", "added", "text", "slot", "from",
-    "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is. `open`:
+    "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is; of one
+    that has failed "failure" says why. `open`:
     name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known (texts are bound
     elsewhere).
     """
@@ -96,6 +97,9 @@ class InForce:
                 "since": position,
                 "paused": False,
             }
+        elif op == "fail" and name in self.queries:
+            self.open.pop(name, None)
+            self.queries[name] |= {"version": body["version"], "failure": body["reason"], "since": position}
         elif name in self.queries:
             self.open.pop(name, None)
             self.queries[name] |= {"version": body["version"], "paused": op == "pause", "since": position}

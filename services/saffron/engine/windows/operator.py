@@ -125,6 +125,10 @@ class WindowingOperator:
         """A record of the `queries` topic (None: its tombstone) takes effect here; see `take_notices`."""
         self._put(self._standing.change(name, wanted, self.schema, self._outbox.next_seq))
 
+    def fail(self, name: str, added: int, reason: str) -> None:
+        """A query that has failed, in the version by which it was added, is stopped here; see `take_notices`."""
+        self._put(self._standing.fail(name, added, reason, self._outbox.next_seq))
+
     def adopt(self, schema: Schema) -> None:
         """Put the schema that the shell has inferred in force here, before any event: `ingest` then holds none back."""
         self._take_schema(schema)
@@ -197,7 +201,7 @@ class WindowingOperator:
     @property
     def unbound(self) -> Mapping[str, tuple[int, str]]:
         """The queries in force that wait for a schema: name -> (version, text)."""
-        waiting = [query for query in self._standing.queries.values() if not query.bound]
+        waiting = [query for query in self._standing.queries.values() if not (query.bound or query.failure)]
         return {query.name: (query.version, query.text) for query in waiting}
 
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.composition import bound, made_by, makers_first, types_of
+from saffron.engine.containment import BINDING, is_of_query, told
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
 from saffron.engine.standing import Compiler
@@ -24,7 +25,8 @@ NO_SLOT = -1
 
 @dataclass(frozen=True)
 class Notice:
-    """What became of a query, for `query-status`; `state`: "active", "paused", "removed" or "rejected"."""
+    """What became of a query, for `query-status`; `state`: "active", "paused", "removed", "rejected" or
+    "failed"."""
 
     name: str
     version: int
@@ -43,7 +45,8 @@ class Change:
 
 @dataclass
 class Query:
-    """One query in force. `plan`: of the text alone until it is `bound` to the schema.
+    """One query in force. `plan`: of the text alone until it is `bound` to the schema. `failure`: why it was stopped
+    for good, or "": it keeps its name and its slot until it is removed or replaced, and is nobody's maker.
 
     `unseen`: types that it reads and that neither the stream nor another query had when it was bound.
     """
@@ -54,6 +57,7 @@ class Query:
     slot: int
     shed: str = AUTO
     paused: bool = False
+    failure: str = ""
     plan: Plan | None = None
     bound: bool = False
     unseen: frozenset[str] = frozenset()
@@ -65,7 +69,7 @@ class Query:
 
     def opens_at(self, columns: Columns) -> list[int]:
         """Positions (seq) of the events at which a window of this query opens."""
-        opening = None if self.window is None or self.paused else self.window.opens
+        opening = None if self.window is None or self.paused or self.failure else self.window.opens
         if opening is None or opening.type not in columns.type.values:
             return []
         fits = np.equal(columns.type.data, columns.type.values.index(opening.type))
@@ -104,10 +108,20 @@ class Standing:
             return self._switched(current, version, position, paused=op == "pause")
         return Change()
 
+    def fail(self, name: str, added: int, reason: str, position: int) -> Change:
+        """Stop a query that a service says to have failed, in the version by which it was added."""
+        current = self.queries.get(name)
+        if current is None or current.failure:
+            return Change()
+        current.failure = reason
+        shared = {"name": name, "version": current.version, "slot": current.slot}
+        body = {"op": "fail", **shared, "added": added, "reason": reason}
+        return Change([body], [Notice(name, current.version, "failed", reason, position)])
+
     def bind(self, schema: Schema, position: int) -> Change:
         """Bind all that waits for a schema; what does not fit is removed again."""
         change = Change()
-        unbound = {name: query.text for name, query in self.queries.items() if not query.bound}
+        unbound = {name: query.text for name, query in self.queries.items() if not (query.bound or query.failure)}
         for query in [self.queries[name] for name in makers_first(self._compile, unbound)]:
             if not self._bind(query, schema, position, change):
                 change.bodies += self._removed(query, position).bodies
@@ -122,6 +136,7 @@ class Standing:
             query = Query(
                 name, record["version"], record["text"], record["slot"], record.get("shed", AUTO), record["paused"]
             )
+            query.failure = str(record.get("failure") or "")
             before = known.get(name)
             if before is not None and before.text == query.text and before.bound:
                 query.plan, query.bound = before.plan, True
@@ -139,7 +154,8 @@ class Standing:
     @staticmethod
     def _switched(query: Query, version: int, position: int, *, paused: bool) -> Change:
         """Paused or resumed; nothing for the log where it is so already."""
-        change = Change([], [Notice(query.name, version, "paused" if paused else "active", None, position)])
+        state = "failed" if query.failure else "paused" if paused else "active"
+        change = Change([], [Notice(query.name, version, state, query.failure or None, position)])
         query.version = version
         if query.paused != paused:
             query.paused = paused
@@ -173,7 +189,9 @@ class Standing:
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
         """The plan of a query beside those in force; SaffronError where it is wrong, or would read its own results."""
         others = {
-            other: query.plan for other, query in self.queries.items() if query.plan is not None and other != name
+            other: query.plan
+            for other, query in self.queries.items()
+            if query.plan is not None and other != name and not query.failure
         }
         found = bound(self._compile, text, schema, name, others)
         made = found.into if isinstance(found, MatchPlan) else None
@@ -189,8 +207,11 @@ class Standing:
         """Give it its plan, for the schema if there is one; if its text is wrong, a notice says so."""
         try:
             query.plan = self.plan(query.name, query.text, schema)
-        except SaffronError as error:
-            change.notices.append(Notice(query.name, query.version, "rejected", str(error), position))
+        except Exception as error:
+            if not is_of_query(error):
+                raise
+            state, reason = refused(error)
+            change.notices.append(Notice(query.name, query.version, state, reason, position))
             return False
         query.bound = schema is not None
         if schema is not None and not schema.given:
@@ -201,6 +222,13 @@ class Standing:
     def _free_slot(self) -> int:
         taken = {query.slot for query in self.queries.values()}
         return next((slot for slot in range(SLOTS) if slot not in taken), NO_SLOT)
+
+
+def refused(error: Exception) -> tuple[str, str]:
+    """(state, reason) of a query that cannot be bound: "rejected" if its text is wrong, "failed" if binding it is."""
+    if isinstance(error, SaffronError):
+        return "rejected", str(error)
+    return "failed", told(BINDING, 0, error)
 
 
 def _checked(wanted: Mapping[str, Any]) -> tuple[int, str, str, str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block
 from saffron.engine.operator import State
 from saffron.engine.queries import QueryOperator
 
-Operator = QueryOperator  # type: ignore[type-arg]
+Operator = QueryOperator[Any, Any]
 SLICE = 3
 """Results that are rendered at once."""
 
