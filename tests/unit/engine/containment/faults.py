@@ -26,7 +26,8 @@ class Broken(Exception):
 class Fault:
     """`place`: a key of `PLACES`. `after`: so many times it goes well. `late`: the work has been done when it raises.
 
-    `query`: whose; SHARED: of whichever graph has the aggregate MAX.
+    `query`: whose; SHARED: of whichever graph has the aggregate MAX. `at`: it is raised whenever events from this
+    position on come, instead. `error`: what is raised.
     """
 
     query: str
@@ -34,13 +35,17 @@ class Fault:
     after: int = 0
     late: bool = False
     raised: int = 0
+    at: int | None = None
+    error: type[BaseException] = Broken
 
-    def met(self, name: str) -> bool:
+    def met(self, name: str, arguments: tuple[Any, ...]) -> bool:
         """Whether this time it raises."""
         if name != self.query:
             return False
+        if self.at is not None:
+            return bool(len(arguments[1]) and arguments[1].seq[-1] >= self.at)
         self.after -= 1
-        return self.after < 0
+        return self.after == -1
 
 
 SHARED = "*"
@@ -99,14 +104,14 @@ def _below(owner: Any) -> list[Any]:
 
 def _broken(real: Callable[..., Any], named: Named, fault: Fault) -> Callable[..., Any]:
     def broken(*arguments: Any, **more: Any) -> Any:
-        met = fault.met(named(arguments))
+        met = fault.met(named(arguments), arguments)
         if met and not fault.late:
             fault.raised += 1
-            raise Broken("on purpose")
+            raise fault.error("on purpose")
         done = real(*arguments, **more)
         if met:
             fault.raised += 1
-            raise Broken("on purpose")
+            raise fault.error("on purpose")
         return done
 
     return broken
