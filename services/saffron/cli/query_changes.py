@@ -18,7 +18,7 @@ from saffron.language.shedding import AUTO
 
 
 class QueryRefused(SaffronError):
-    """A query that is right but cannot be added as asked, or that a service has rejected."""
+    """A query that is right but cannot be added as asked, or that a service has rejected, or failed at."""
 
 
 def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
@@ -65,7 +65,7 @@ def wait_until(client: Client, rows: Sequence[Mapping[str, Any]], wanted: str, t
     """Follow what the services say of these records until all are in the state that is wanted, and report."""
     names = ", ".join(row["name"] for row in rows)
     console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
-    found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected"), timeout)
+    found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected", "failed"), timeout)
     finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
 
 
@@ -81,6 +81,8 @@ def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], t
             console.say(f"{name}: {wanted}")
         elif one.state == "rejected":
             console.say(f"{name} was rejected{reason}")
+        elif one.state == "failed":
+            console.say(f"{name} has failed{reason}")
         else:
             console.say(f"{name} is not {wanted} after {timeout:g} s but {one.state}{reason}")
     if failed:

@@ -73,15 +73,15 @@ class Page:
 
 def scrape(state: SystemState | None, service: str) -> Page:
     """The metrics page of a service of this machine's system."""
-    ports = [one.port for one in state.services if one.name == service] if state is not None else []
-    return page(*ports)
+    found = [(one.host, one.port) for one in state.services if one.name == service] if state is not None else []
+    return page(*found)
 
 
-def page(*ports: int) -> Page:
-    """The metrics page at the first of these ports of this machine that has one."""
-    for port in ports:
+def page(*places: tuple[str, int]) -> Page:
+    """The metrics page at the first of these addresses and ports that has one."""
+    for host, port in places:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=_SECONDS) as answer:
+            with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=_SECONDS) as answer:
                 text = answer.read().decode()
             return Page([sample for family in text_string_to_metric_families(text) for sample in family.samples])
         except (urllib.error.URLError, OSError, ValueError):

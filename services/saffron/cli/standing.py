@@ -26,12 +26,12 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """active, paused, rejected, waiting, starting or pending."""
+        """active, paused, rejected, failed, waiting, starting or pending."""
         return summary(str(self.row["op"]), list(self.statuses))[0]
 
     @property
     def reason(self) -> str | None:
-        """Why it is rejected or waits."""
+        """Why it is rejected, has failed or waits."""
         return summary(str(self.row["op"]), list(self.statuses))[1]
 
     @property

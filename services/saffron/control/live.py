@@ -110,12 +110,17 @@ def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
     kept = [one["keep"] for one in said if one["keep"] is not None]
     estimated = [one.get("estimated", {}) for one in said]  # none in a digest of an older service
     return {
-        "why": max((one["why"] for one in said), key=_SEVERITY.index),
+        "why": max((one["why"] for one in said), key=_severity),
         "share": max(one["share"] for one in said),
         "keep": sum(kept) if kept else None,
         "missed": _ratios(estimated, "lost", "due"),
         "false": _ratios(estimated, "false", "found"),
     }
+
+
+def _severity(why: str) -> int:
+    """Where a reason stands; one that only a newer shedder knows is worth more than all that we know."""
+    return _SEVERITY.index(why) if why in _SEVERITY else len(_SEVERITY)
 
 
 def _ratios(estimated: Sequence[Mapping[str, Mapping[str, float]]], part: str, whole: str) -> dict[str, float]:

@@ -61,7 +61,8 @@ class Observer(Protocol):
 class ChainPlan:
     """The parts of one chain. `source`: its name in the header ce_source of all its results; `headers`: others that all
     of them have; `encode`: a result's JSON as it is written, None for the JSON itself. `letters`: where dead letters
-    go. `commits`, `background`: where it ends its transactions, and writes its snapshots. `tell`: of a query that has failed."""
+    go. `commits`, `background`: where it ends its transactions, and writes its snapshots. `tell`: of a query that has
+    failed."""
 
     where: TopicPartition
     output: TopicPartition

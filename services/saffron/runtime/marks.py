@@ -1,8 +1,8 @@
 """Queries that have failed on a partition of the last hop, each with the place from which on it is without results.
 
 What a failure rests on may be gone at the next start, and the stream does not tell of it. So the place is committed
-with the results: whoever takes over, from whatever snapshot, stops the query there. It is kept until the log says itself
-that the query is no more (windowing passes on what `query-status` says of it).
+with the results: whoever takes over, from whatever snapshot, stops the query there. It is kept until the log itself has
+said that the query is no more (windowing passes on what `query-status` says of it).
 """
 
 from __future__ import annotations

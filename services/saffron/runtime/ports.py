@@ -18,6 +18,11 @@ _OUTGOING_ELSEWHERE = 32_768
 _TRIES = 1000
 
 
+def own_address(host: str) -> str:
+    """Where this machine reaches what listens at `host`, which may be all of its addresses."""
+    return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
 def free_ports(count: int) -> Sequence[int]:
     """Ports of 127.0.0.1 that are free now, all different.
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from saffron.runtime import processes
+from saffron.runtime.ports import own_address
 from saffron.runtime.state import ServiceState
 
 _FIRST_DELAY = 0.5
@@ -19,13 +20,18 @@ _LONGEST_DELAY = 15.0
 _STEADY_SECONDS = 30.0
 """A service that ran this long has recovered: its next death is its first."""
 _ASK_SECONDS = 0.5
+_HUNG = "kill -USR1 of its process writes to its log where it stands"
 
 
 class ServiceProcess:
     """Runs `saffron run NAME` in a session of its own, so that whatever it starts can be found and ended with it."""
 
-    def __init__(self, name: str, port: int, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, port: int, log: Path, environment: Mapping[str, str], host: str = "127.0.0.1"
+    ) -> None:
+        """`host`: the address that services listen on."""
         self.name = name
+        self._host = own_address(host)
         self._port = port
         self._log = log
         self._environment = environment
@@ -37,6 +43,7 @@ class ServiceProcess:
         self._restarts = 0
         self._failures = 0
         self._ready = False
+        self._answered = False
         self._waiting = "starting"
 
     @property
@@ -70,7 +77,7 @@ class ServiceProcess:
             )
         self._process = processes.identify(self._child.pid)
         self._started, self._again_at = now, None
-        self._ready, self._waiting = False, "starting"
+        self._ready, self._answered, self._waiting = False, False, "starting"
 
     def look(self, now: float) -> str | None:
         """Notice a death and restart after a pause that doubles; returns a sentence when something happened."""
@@ -97,17 +104,17 @@ class ServiceProcess:
         """Ask the service itself whether it is ready, and what it waits for."""
         if self._child is None:
             return
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_ASK_SECONDS)
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=_ASK_SECONDS)
         try:
             connection.request("GET", "/readyz")
             answer = json.loads(connection.getresponse().read())
-            self._ready = bool(answer["ready"])
+            self._ready, self._answered = bool(answer["ready"]), True
             self._waiting = "; ".join(map(str, answer["waiting"].values()))
             if self._ready:
                 self._failures = 0
         except (OSError, http.client.HTTPException, ValueError, KeyError):
             self._ready = False
-            self._waiting = "starting" if not self._ready else "it does not answer"
+            self._waiting = f"it does not answer; {_HUNG}" if self._answered else "starting"
         finally:
             connection.close()
 
@@ -148,7 +155,7 @@ class ServiceProcess:
         if self._child is None:
             name = "dead" if self._again_at is not None else "stopped"
         else:
-            name = "ready" if self._ready else "starting" if not self._restarts else "not ready"
+            name = "ready" if self._ready else "not ready" if self._restarts or self._answered else "starting"
         return ServiceState(
             self.name,
             name,
@@ -157,6 +164,7 @@ class ServiceProcess:
             self._process,
             self._restarts,
             "" if self._ready else self._waiting,
+            self._host,
         )
 
 

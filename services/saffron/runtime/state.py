@@ -19,7 +19,8 @@ SERVICES = ("windowing", "shedder", "matcher", "greta", "control", "model_builde
 
 @dataclass(frozen=True)
 class ServiceState:
-    """One service. `state`: starting, ready, not ready, dead (waiting for its restart), stopped."""
+    """One service. `state`: starting, ready, not ready, dead (waiting for its restart), stopped. `host`: where `port`
+    is asked."""
 
     name: str
     state: str
@@ -28,6 +29,7 @@ class ServiceState:
     process: ProcessId | None = None
     restarts: int = 0
     waiting: str = ""
+    host: str = "127.0.0.1"
 
 
 @dataclass(frozen=True)

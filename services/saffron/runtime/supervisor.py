@@ -21,7 +21,7 @@ from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime import kafka_log, processes, state
 from saffron.runtime.broker import Broker, BrokerError
 from saffron.runtime.config import Settings, environment_of
-from saffron.runtime.ports import free_ports
+from saffron.runtime.ports import free_ports, own_address
 from saffron.runtime.service_process import ServiceProcess
 from saffron.runtime.state import SystemState
 from saffron.runtime.topics import Topics, topic_specs
@@ -100,7 +100,9 @@ class Supervisor:
         for stage in _STAGES:
             for name in (name for name in self._names if name in stage and not self._stop):
                 log = self._data / "logs" / f"{name}.log"
-                service = ServiceProcess(name, self._ports[name], log, environment_of(self._settings))
+                service = ServiceProcess(
+                    name, self._ports[name], log, environment_of(self._settings), self._settings.host
+                )
                 service.start(time.monotonic())
                 self._services.append(service)
             self._wait_until_ready(wake)
@@ -200,12 +202,16 @@ class Supervisor:
             self._broker is not None,
             self._settings.partitions,
             self._broker.process if self._broker is not None else None,
-            f"http://127.0.0.1:{self._settings.control_port}" if "control" in self._names else "",
+            self._control_url() if "control" in self._names else "",
             tuple(one.state() for one in self._services),
         )
         if fresh != self._state and self._data.is_dir():
             state.write_state(self._data, fresh)
         self._state = fresh
+
+    def _control_url(self) -> str:
+        host = own_address(self._settings.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self._settings.control_port}"
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[int]:

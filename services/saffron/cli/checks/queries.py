@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.finding import Finding, error, ok, warning
 from saffron.cli.checks.look import Look
+from saffron.cli.standing import Standing
 
 
 def check_queries(look: Look) -> Iterator[Finding]:
@@ -14,9 +15,20 @@ def check_queries(look: Look) -> Iterator[Finding]:
         where = f"query {name}"
         if one.state in ("active", "paused"):
             yield ok("queries", one.state, where)
+        elif one.state == "failed":
+            fix = f"saffron query replace {name} FILE (its old text, too, once the cause is gone), or remove {name}"
+            yield error("queries", f"failed, {_stopped(one)}: {one.reason}", where, fix)
         elif one.state == "rejected":
             fix = f"saffron query replace {name} FILE, or saffron query remove {name}"
             yield error("queries", f"rejected: {one.reason}", where, fix)
         else:
             fix = f"saffron query show {name} says of which service; is it up?"
             yield warning("queries", f"{one.state}: {one.reason or 'not all services have answered'}", where, fix)
+
+
+def _stopped(one: Standing) -> str:
+    """Where windowing has stopped it."""
+    said = [row for row in one.statuses if row["service"] == "windowing" and row["state"] == "failed"]
+    places = sorted((int(row["partition"]), row["position"]) for row in said if row["position"] is not None)
+    shown = ", ".join(f"at {position} of partition {partition}" for partition, position in places)
+    return f"stopped {shown}" if shown else "never in force"

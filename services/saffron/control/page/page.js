@@ -3,6 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const plans = new Map(); // query name -> {version, url} of the drawing of its plan
+const ENDED = ["rejected", "failed"];
 let token = sessionStorage.getItem("saffron-token") || "";
 
 const byId = (id) => document.getElementById(id);
@@ -204,8 +205,8 @@ function fillCard(card, query) {
   card.querySelector(".why").textContent = query.reason || "";
   card.querySelector(".why").hidden = !query.reason;
   card.querySelector(".text").textContent = query.text;
-  card.querySelector(".pause").hidden = query.op === "pause" || query.state === "rejected";
-  card.querySelector(".resume").hidden = query.op !== "pause" || query.state === "rejected";
+  card.querySelector(".pause").hidden = query.op === "pause" || ENDED.includes(query.state);
+  card.querySelector(".resume").hidden = query.op !== "pause" || ENDED.includes(query.state);
   if (query.state === "rejected") card.querySelector(".plan").replaceChildren();
 }
 

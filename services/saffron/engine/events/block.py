@@ -15,9 +15,10 @@ class Control:
 
     `kind` and `body` (JSON-able):
       "schema"      {"schema": JSON of a Schema}           in force from here on
-      "query"       {"op": "add"|"remove"|"pause"|"resume", "name", "version", "text", "slot": int,
+      "query"       {"op": "add"|"remove"|"pause"|"resume"|"fail", "name", "version", "text", "slot": int,
                     "from": "now"|"earliest", "shed": name of its shedder}; a replace is remove and add at the same
-                    position; `slot` is the bit in `Columns.dropped`, -1 where all 64 are taken
+                    position; `slot` is the bit in `Columns.dropped`, -1 where all 64 are taken. Of "fail": "added",
+                    the version by which it was added, and "reason"; it is stopped until it is removed or replaced
       "keep"        {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}   drop order: keep at most n
                     partial matches of these queries together (`engine.match.shedding.orders`)
       "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
