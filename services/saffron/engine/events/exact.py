@@ -35,6 +35,7 @@ Reason = Literal[
 """Why a record is no event, for counting."""
 
 DAY = 86_400_000
+_OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent")
 
 _KIND_NAMES = {Kind.INT: "an integer", Kind.FLOAT: "a number", Kind.BOOL: "true or false", Kind.STRING: "a string"}
 _INT_LIMIT = 2**63
@@ -148,10 +149,12 @@ def _parse(value: bytes) -> dict[str, Any]:
 
 def _type_of(event: Mapping[str, Any]) -> str:
     kind = event.get("type")
-    if isinstance(kind, str):
+    if isinstance(kind, str) and kind:
+        if kind.startswith("$") and kind != WATERMARK_TYPE:
+            raise _Refused("no-type", f"type {_shown(kind)} begins with $, as Saffron's own do, and is none of them")
         return kind
     found = "it has none" if kind is None else f"this is {_shown(kind)}"
-    raise _Refused("no-type", f"an event needs a 'type' that is a string, and {found}")
+    raise _Refused("no-type", f"an event needs a 'type' that is a string and not empty, and {found}")
 
 
 def _times_of(event: Mapping[str, Any], time: int | None, max_future: int) -> tuple[int, int]:
@@ -195,16 +198,17 @@ def _timestamp(given: Any) -> int:
         if ts is None:
             raise _Refused("bad-ts", f"ts {_shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
     else:
-        fitted = fit(given, Kind.INT) if not isinstance(given, dict | list) else None
-        if not isinstance(fitted, int):
+        ts = _whole(given)
+        if ts is None:
             raise _Refused("bad-ts", f"ts {_shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
-        ts = fitted
     if abs(ts) > MAX_TS:
         raise _Refused("bad-ts", f"ts {ts} is beyond 2^53 ms; is it in microseconds or nanoseconds?")
     return ts
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:
+    if more := [name for name in event if name not in _OF_A_MARK]:
+        raise _Refused("schema", f"a {WATERMARK_TYPE} has no attribute {more[0]!r}; it has {', '.join(_OF_A_MARK)}")
     source = _source(event)
     silent = source is not None and source.silent
     if event.get("ts") is None and not silent:
@@ -214,16 +218,21 @@ def _mark(event: Mapping[str, Any]) -> Mark:
 
 
 def _source(event: Mapping[str, Any]) -> Source | None:
-    if "source" not in event:
+    if not any(name in event for name in ("source", "sources", "silent")):
         return None
-    number, count = event["source"], event.get("sources")
-    if type(number) is not int or type(count) is not int or not 0 <= number < count:
+    number, count = (_whole(event.get(name)) for name in ("source", "sources"))
+    if number is None or count is None or not 0 <= number < count:
         raise _Refused(
             "schema",
             f"'source' and 'sources' of a {WATERMARK_TYPE} should be a partition of the source and how many it has, "
-            f"and are {_shown(number)} and {_shown(count)}",
+            f"and are {_shown(event.get('source'))} and {_shown(event.get('sources'))}",
         )
     return Source(number, count, _flag(event, "silent"))
+
+
+def _whole(given: Any) -> int | None:
+    fitted = fit(given, Kind.INT) if not isinstance(given, dict | list) else None
+    return fitted if isinstance(fitted, int) else None
 
 
 def _flag(event: Mapping[str, Any], name: str) -> bool:

@@ -151,6 +151,8 @@ def _event_types(properties: Mapping[str, Any], place: str) -> list[str]:
     names = [item["const"]] if "const" in item else item["enum"]
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise SchemaError(f"{where}: event types are strings, and this is {names!r}")
+    if never := [name for name in names if not name or name.startswith("$")]:
+        raise SchemaError(f"{where}: no event is of type {never[0]!r}: types are not empty, and $ begins Saffron's own")
     return names
 
 

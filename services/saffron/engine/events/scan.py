@@ -326,8 +326,8 @@ def _scan_string(buffer, p, end, event, row, strings, cells):
         ascii_only &= byte < 128
         value = (value ^ np.uint64(byte)) * _HASH_PRIME
         p += 1
-    # A type that begins with a dollar is the log's own ("$watermark").
-    if p >= end or (row == 0 and p > start and buffer[start] == _DOLLAR):
+    # A type is not empty, and one that begins with a dollar is the log's own ("$watermark").
+    if p >= end or (row == 0 and (p == start or buffer[start] == _DOLLAR)):
         return _UNSURE
     value = value * _HASH_MIX
     value = (value ^ (value >> _HASH_SHIFT)) + np.uint64(row) * _COLUMN_MIX
