@@ -8,6 +8,7 @@ from __future__ import annotations
 from saffron.engine.events.schema import Kind
 from saffron.language import plan, tree
 from saffron.language.scope import NULL, Scope
+from saffron.language.tokens import name_text
 from saffron.language.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
 
 SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
@@ -34,12 +35,12 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
     component = scope.component(argument.variable, argument.span)
     place = scope.places[component]
     if not place.closure:
-        hint = f"Write {place.variable}.{argument.attribute or 'x'}; a closure has a plus: {place.type}+."
-        raise scope.wrong(f"{place.variable} is one event, not a closure", argument.span, hint)
+        hint = f"Write {place.written}.{argument.attribute or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        raise scope.wrong(f"{place.written} is one event, not a closure", argument.span, hint)
     over = SCOPES[argument.index]
     if argument.attribute is None:
         if call.function != "count":
-            hint = f"Write {call.function}({place.variable}[{over.value.strip('[]')}].x)."
+            hint = f"Write {call.function}({place.written}[{over.value.strip('[]')}].x)."
             raise scope.wrong(f"{call.function} needs an attribute", call.span, hint)
         return argument, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
     found = scope.attribute(place.type, argument.attribute, argument.span)

@@ -8,6 +8,7 @@ from saffron.language import plan, tree
 from saffron.language.aggregates import bind_aggregate
 from saffron.language.plan import Which
 from saffron.language.scope import Scope
+from saffron.language.tokens import name_text
 from saffron.language.tree import Index
 from saffron.language.typed import Sort, Typed, attribute, bind_condition
 
@@ -100,15 +101,15 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
     """One event is read as a.x, an event of a closure as b[...].x."""
     place, name = scope.places[component], reference.attribute
     if place.closure and reference.index is Index.NONE:
-        hint = f"Write {place.variable}[i].{name} for every event, {place.variable}[1].{name} for the first, "
-        hint += f"{place.variable}[last].{name} for the last."
-        raise scope.wrong(f"{place.variable} is a closure, a list of events", reference.span, hint)
+        hint = f"Write {place.written}[i].{name} for every event, {place.written}[1].{name} for the first, "
+        hint += f"{place.written}[last].{name} for the last."
+        raise scope.wrong(f"{place.written} is a closure, a list of events", reference.span, hint)
     if not place.closure and reference.index is not Index.NONE:
-        hint = f"Write {place.variable}.{name or 'x'}; a closure has a plus: {place.type}+."
-        raise scope.wrong(f"{place.variable} is one event, not a closure", reference.span, hint)
+        hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        raise scope.wrong(f"{place.written} is one event, not a closure", reference.span, hint)
     if reference.index in (Index.BEFORE, Index.ALL):
-        hint = f"Aggregate it, as in max({place.variable}[{reference.index.value.strip('[]')}].{name or 'x'})."
+        hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
         raise scope.wrong("a list of events where one value is asked for", reference.span, hint)
     if name is None:
-        hint = f"Name an attribute: {place.variable}[{reference.index.value}].x."
+        hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
         raise scope.wrong("an event where a value is asked for", reference.span, hint)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from saffron.errors import QueryError
 from saffron.language.errors import quoted
-from saffron.language.tokens import Token, tokenize
+from saffron.language.tokens import Token, name_text, tokenize
 from saffron.language.tree import Span
 
 DEPTH_LIMIT = 64
 """Deepest nesting of brackets, prefixes and operators; keeps each later walk over the tree off the stack limit."""
+
+WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
+"""A name of another system as it is."""
 
 RESERVED = frozenset({"pattern", "where", "within", "return", "having", "and", "or", "not", "in", "seq"})
 """Words that cannot be the name of a type or a variable (as attributes, after a dot, all words can)."""
@@ -76,6 +80,14 @@ class Cursor:
         if self.token.lower in RESERVED:
             self.fail(f"expected {what}", hint=f"{self.token.value.upper()} is a keyword and cannot be a name here.")
         return self.advance()
+
+    def refuse_other_signs(self, name: Token, what: str, *signs: str) -> None:
+        """order-paid, com.acme.paid: a word just taken that goes on with a sign which no word has."""
+        found = WITH_SIGNS.match(self.text, name.start)
+        if found is not None and self.token.is_symbol(*signs) and self.token.start == name.end:
+            hint = f"In double quotes a name may hold any sign: {name_text(found.group())}."
+            span = Span(name.start, found.end())
+            raise self.error(f"{what} without quotes has letters, digits and _", span, hint=hint)
 
     def expect_number(self, what: str) -> tuple[Token, int | float]:
         if self.token.kind != "number":

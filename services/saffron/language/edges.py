@@ -17,6 +17,7 @@ from saffron.language.layout import Leaf
 from saffron.language.plan import Which
 from saffron.language.rewrite import mapped
 from saffron.language.scope import Scope
+from saffron.language.tokens import name_text
 from saffron.language.tree import Index
 from saffron.language.trend_layout import Part, TrendLayout
 from saffron.language.typed import Typed, attribute, bind_condition
@@ -126,10 +127,10 @@ class _Binder:
         place = self.scope.places[component]
         alone = role is Role.CURRENT and self.layout.part_of(component).repeated
         if role not in (Role.EVENT, Role.NEXT) and not place.closure and not alone:
-            hint = f"Write {place.variable}.{name}."
-            raise self.scope.wrong(f"{place.variable} is one event, not a closure", expression.span, hint)
+            hint = f"Write {place.written}.{name}."
+            raise self.scope.wrong(f"{place.written} is one event, not a closure", expression.span, hint)
         if role is Role.EVENT and place.closure and name.lower() == "len" and not self._has(place.type, name):
-            hint = f"A trend of two or more: {place.type}{{2,}} {place.variable}. {MATCH_INSTEAD}"
+            hint = f"A trend of two or more: {name_text(place.type)}{{2,}} {place.written}. {MATCH_INSTEAD}"
             raise self.scope.refused(f"{variable}.len counts the events of one trend", expression.span, hint)
         uses.append(Use(component, role, expression.span))
         which = {Role.NEXT: Which.ADJACENT, Role.CURRENT: Which.CURRENT, Role.PREVIOUS: Which.PREVIOUS}
@@ -237,16 +238,16 @@ class _Binder:
     def _check_named(self, use: Use, leaves: tuple[Leaf, ...], other: int) -> None:
         place, name = self.scope.places[use.component], self.scope.places[other].variable
         if use.role is Role.PREVIOUS:
-            hint = f"Write it with NEXT: {place.variable}.x < NEXT({name}).x."
-            raise self.scope.refused(f"{place.variable}[i-1] and {name} are not adjacent", use.span, hint)
+            hint = f"Write it with NEXT: {place.written}.x < NEXT({name}).x."
+            raise self.scope.refused(f"{place.written}[i-1] and {name} are not adjacent", use.span, hint)
         if place.closure and use.role is Role.EVENT:
-            hint = f"Write it with NEXT, for adjacent ones: {place.variable}.x < NEXT({name}).x; "
-            hint += f"{place.variable}[last].x is that of the last one."
-            message = f"which {place.variable} is {self.scope.text[use.span.start : use.span.end][:60]} beside {name}?"
+            hint = f"Write it with NEXT, for adjacent ones: {place.written}.x < NEXT({name}).x; "
+            hint += f"{place.written}[last].x is that of the last one."
+            message = f"which {place.written} is {self.scope.text[use.span.start : use.span.end][:60]} beside {name}?"
             raise self.scope.refused(message, use.span, hint)
         if use.role is Role.CURRENT and leaves[use.component].loops != leaves[other].loops:
-            hint = f"Write it with NEXT, for adjacent ones: {place.variable}.x < NEXT({name}).x."
-            message = f"{place.variable}[i] and {name} are not always adjacent"
+            hint = f"Write it with NEXT, for adjacent ones: {place.written}.x < NEXT({name}).x."
+            message = f"{place.written}[i] and {name} are not always adjacent"
             raise self.scope.refused(message, use.span, hint)
 
     # ------------------------------------------------------------ what the pattern says

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from saffron.language.tokens import QUOTE, name_text
 
 COLUMNS = 100
 """Display columns of a query's line that are shown; a longer line is cut around the range."""
@@ -99,19 +101,20 @@ def quoted(name: str) -> str:
     return f"'{printable(short)}'"
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`Did you mean 'price'?`, or nothing when no known name is near."""
+def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """`Did you mean 'price'?`, or nothing when no known name is near. `shown`: how a known name is written."""
     names = list(known)[:CANDIDATES]
     if len(name) > NAME_LIMIT or name in names:
         return ""
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
-    return f"Did you mean {quoted(folded[near[0]])}?" if near else ""
+    written = shown(folded[near[0]]) if near else ""
+    return f"Did you mean {written if written.startswith(QUOTE) else quoted(written)}?" if near else ""
 
 
 def listing(names: Sequence[str]) -> str:
     """Names in a row, at most LISTED of them: `symbol, price, volume`."""
-    shown = ", ".join(printable(name) for name in names[:LISTED])
+    shown = ", ".join(printable(name_text(name)) for name in names[:LISTED])
     return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
 
 
@@ -119,5 +122,5 @@ def known_names(owner: str, names: Sequence[str], name: str) -> str:
     """The hint for an unknown name: `Stock has: symbol, price. Did you mean 'price'?`."""
     if not names:
         return f"{owner}: none."
-    parts = [f"{owner}: {listing(names)}.", suggestion(name, names)]
+    parts = [f"{owner}: {listing(names)}.", suggestion(name, names, name_text)]
     return " ".join(part for part in parts if part)

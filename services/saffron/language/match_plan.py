@@ -208,7 +208,7 @@ def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
     if is_length(reference, place.closure):
         return Typed(plan.Length(component), Sort.NUMBER)
     if reference.index in (Index.CURRENT, Index.PREVIOUS):
-        hint = f"Write {place.variable}[1], {place.variable}[last], or an aggregate such as avg({place.variable}[].x)."
+        hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
         raise scope.wrong("in RETURN, no event is being taken", reference.span, hint)
     check_form(reference, component, scope)
     found = scope.attribute(place.type, str(reference.attribute), reference.span)

@@ -152,6 +152,7 @@ def _any(cursor: Cursor) -> Pattern:
 def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
     """Type [+ | * | ? | {n,m}] [var [[]]]; the repetition may stand after the variable too, which `_unit` reads."""
     name = cursor.expect_name("an event type, SEQ, ANY or '('")
+    cursor.refuse_other_signs(name, "an event type", "-", ".")
     type_span = Span(name.start, name.end)
     bounds = _repeat(cursor)
     variable, brackets = None, False

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from saffron.language.clauses import CLAUSES
+from saffron.language.cursor import RESERVED
+from saffron.language.tokens import name_text, string_text
 from saffron.language.tree import (
     AnyOf,
     Call,
@@ -38,7 +41,15 @@ from saffron.language.tree import (
 
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE, ATOM = range(1, 9)
 PRECEDENCE = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY}
+_BEHIND_TYPE = RESERVED | frozenset(CLAUSES)
+_VALUES = RESERVED | {"true", "false"}
+_CONSUMED = RESERVED | {"none", "all"}
 TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
+
+
+def event_name(name: str) -> str:
+    """A type or a variable."""
+    return name_text(name, taken=RESERVED)
 
 
 def query_text(query: Query, *, named: bool = False) -> str:
@@ -65,14 +76,20 @@ def query_text(query: Query, *, named: bool = False) -> str:
 # ---------------------------------------------------------------- patterns
 
 
+def _variable(name: str) -> str:
+    """Behind its type, where a clause might begin."""
+    return name_text(name, taken=_BEHIND_TYPE)
+
+
 def pattern_text(pattern: Pattern) -> str:
     """A pattern, with only the brackets that it needs."""
     match pattern:
         case Event(type=name, variable=variable):
-            return f"{name} {variable}" if variable else name
+            return event_name(name) + (f" {_variable(variable)}" if variable is not None else "")
         case Repeat(pattern=Event(type=name, variable=variable), low=low, high=high):
             brackets = "[]" if high != 1 else ""
-            return name + _repeat(low, high) + (f" {variable}{brackets}" if variable else "")
+            written = f" {_variable(variable)}{brackets}" if variable is not None else ""
+            return event_name(name) + _repeat(low, high) + written
         case Repeat(pattern=inner, low=low, high=high):
             return _unit(inner) + _repeat(low, high)
         case Negation(pattern=inner):
@@ -80,7 +97,7 @@ def pattern_text(pattern: Pattern) -> str:
         case Sequence(parts=parts):
             return "SEQ(" + ", ".join(map(pattern_text, parts)) + ")"
         case AnyOf(count=count, parts=parts, distinct=distinct):
-            tail = f" DISTINCT {distinct}" if distinct else ""
+            tail = f" DISTINCT {name_text(distinct)}" if distinct is not None else ""
             return f"ANY({count}, " + ", ".join(map(pattern_text, parts)) + ")" + tail
         case Conjunction(parts=parts):
             return " AND ".join(
@@ -117,13 +134,13 @@ def _expression(expression: Expression) -> tuple[str, int]:
         case Literal(value=value):
             return literal_text(value), ATOM
         case Name(name=name):
-            return name, ATOM
+            return name_text(name, taken=_VALUES), ATOM
         case Star():
             return "*", ATOM
         case Reference():
             return reference_text(expression), ATOM
         case Next(variable=variable, attribute=attribute):
-            return f"NEXT({variable}).{attribute}", ATOM
+            return f"NEXT({event_name(variable)}).{name_text(attribute)}", ATOM
         case Key(attributes=attributes):
             return "[" + ", ".join(map(_key_attribute, attributes)) + "]", ATOM
         case Prefix(operator="not", operand=operand):
@@ -167,18 +184,20 @@ def reference_text(reference: Reference) -> str:
         Index.ALL: "[]",
         Index.PREVIOUS: f"[i-{reference.back}]",
     }.get(reference.index, f"[{reference.index.value}]")
-    return reference.variable + index + (f".{reference.attribute}" if reference.attribute else "")
+    attribute = "" if reference.attribute is None else f".{name_text(reference.attribute)}"
+    return name_text(reference.variable) + index + attribute
 
 
 def _key_attribute(attribute: KeyAttribute) -> str:
-    return f"{attribute.owner}.{attribute.name}" if attribute.owner else attribute.name
+    owner = "" if attribute.owner is None else f"{name_text(attribute.owner)}."
+    return owner + name_text(attribute.name)
 
 
 def literal_text(value: float | str | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return string_text(value)
     return number_text(value)
 
 
@@ -198,7 +217,7 @@ def _where(query: Query) -> str:
 
 
 def _strategy(strategy: StrategyUse) -> str:
-    targets = ", ".join(target.variable + ("[i]" if target.current else "") for target in strategy.targets)
+    targets = ", ".join(event_name(target.variable) + ("[i]" if target.current else "") for target in strategy.targets)
     return f"{strategy.name}({targets})" if targets else strategy.name
 
 
@@ -212,15 +231,20 @@ def _within(within: Within) -> str:
         text += f" SLIDE {_size(within.slide)}"
     if within.opening is not None:
         opening = within.opening
-        text += f" OPEN ON {opening.type}" + (f" {opening.variable}" if opening.variable else "")
+        text += f" OPEN ON {event_name(opening.type)}"
+        text += f" {_variable(opening.variable)}" if opening.variable is not None else ""
         text += f" WHERE {expression_text(opening.condition)}" if opening.condition is not None else ""
     return text
 
 
 def _returns(returns: Returns) -> str:
-    items = [expression_text(item.expression) + (f" AS {item.alias}" if item.alias else "") for item in returns.items]
-    return f"RETURN {', '.join(items) or '*'}" + (f" INTO {returns.into}" if returns.into else "")
+    items = [
+        expression_text(item.expression) + ("" if item.alias is None else f" AS {name_text(item.alias)}")
+        for item in returns.items
+    ]
+    return f"RETURN {', '.join(items) or '*'}" + ("" if returns.into is None else f" INTO {event_name(returns.into)}")
 
 
 def _consume(consume: Consume) -> str:
-    return "CONSUME " + (", ".join(consume.variables) if consume.scope == "variables" else consume.scope.upper())
+    variables = ", ".join(name_text(name, taken=_CONSUMED) for name in consume.variables)
+    return "CONSUME " + (variables if consume.scope == "variables" else consume.scope.upper())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from saffron.errors import QueryError
 from saffron.language.errors import known_names, quoted, render, suggestion
 from saffron.language.plan import Const
 from saffron.language.sql import is_null, null_hint
+from saffron.language.tokens import name_end, name_text
 from saffron.language.tree import Event, Name, Span
 
 OWN: dict[str, tuple[str, Kind]] = {
@@ -34,6 +36,11 @@ class Place:
     closure: bool
     span: Span
     original: int | None = None
+
+    @property
+    def written(self) -> str:
+        """The variable as a query writes it."""
+        return name_text(self.variable)
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,11 @@ class Scope:
         if is_null(name.name):
             variable = self.places[0].variable if self.places else "a"
             return self.wrong(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
+        whole = re.search(r"[\w.$@:/-]*$", self.text[: name.span.end])
+        parts = ["", ""] if whole is None else [whole.group(), whole.group().partition(".")[2]]
+        for part in parts:
+            if self.schema is not None and part in self.schema.kinds and part != name.name:
+                hint = f"The attribute {quoted(part)} is written in double quotes: {name_text(part)}."
         return self.wrong(f"{name.name[:40]} stands alone", name.span, hint)
 
     def refused(self, message: str, span: Span, hint: str = "") -> QueryError:
@@ -112,7 +124,7 @@ class Scope:
         """
         if self.schema is None or name in self.schema.types or self._open:
             return
-        message, span = f"unknown event type {quoted(name)}", Span(start, start + len(name))
+        message, span = f"unknown event type {quoted(name)}", Span(start, name_end(self.text, start, name))
         if self.lenient or (absent and not self.schema.given):
             self.warn(message, span, "NOT of what never comes always holds." if absent else "")
             return
@@ -137,7 +149,7 @@ class Scope:
             event = slot.event
             self.check_type(event.type, event.span.start, absent=slot.absent)
             if event.brackets and not slot.closure:
-                hint = f"A closure has a plus: {event.type}+ {event.variable}[]."
+                hint = f"A closure has a plus: {name_text(event.type)}+ {name_text(event.variable or '')}[]."
                 raise self.wrong(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
             variable = event.variable if slot.original is None else None
             if variable is None:
@@ -157,7 +169,7 @@ class Scope:
             return typed[0]
         variables = [place.variable for place in self.places]
         if typed:
-            hint = "Use a variable: " + ", ".join(variables[index] for index in typed[:20]) + "."
+            hint = "Use a variable: " + ", ".join(name_text(variables[index]) for index in typed[:20]) + "."
             raise self.wrong(f"several components have the type {quoted(name)}", span, hint)
         raise self.wrong(f"unknown variable {quoted(name)}", span, known_names("The pattern has", variables, name))
 

@@ -21,7 +21,8 @@ class Token(NamedTuple):
 
     `value`: a symbol's canonical spelling; a word as it is written but for hyphenated keywords, which are in lower
     case with hyphens; a number's digits; a string's content. [start, end) are its offsets in the text.
-    `lower`: a word in lower case, to compare with keywords; for other tokens the empty string, equal to none.
+    `lower`: a word in lower case, to compare with keywords; the empty string, equal to none, for other tokens, and for
+    names in double quotes, which are words too.
     """
 
     kind: str
@@ -33,6 +34,11 @@ class Token(NamedTuple):
     def is_symbol(self, *symbols: str) -> bool:
         return self.kind == "symbol" and self.value in symbols
 
+
+QUOTE = '"'
+"""On both sides of a name that is no word."""
+NAME_QUOTES = ('"', "\u201c")
+"""What may begin such a name."""
 
 SPELLINGS = {
     "==": "=",
@@ -60,12 +66,14 @@ _TOKEN = re.compile(
     | (?P<keyword> (?i: (?: skip{_DASH}till{_DASH}(?:next|any){_DASH}match | (?:strict|partition){_DASH}contiguity
                           | group[-\u2010\u2011]by | non[-\u2010\u2011]overlap )) (?!\w) )
     | (?P<word> [^\W\d]\w* )
+    | (?P<name> "(?:[^"\n]|"")*+" | \u201c[^\u201d\n]*\u201d )
     | (?P<number> [0-9]+ (?: \.[0-9]+ )? (?: [eE][+-]?[0-9]+ )? )
     | (?P<string> '(?:[^'\n]|'')*+' | \u2018[^\u2019\n]*\u2019 )
     | (?P<symbol> \.\. | <= | >= | != | <> | == | [-=<>+*/%?()\[\]{{}},;.|&!~^≠≥≤×−∼¬∧∨∪] )
     """,
     re.VERBOSE,
 )
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def tokenize(text: str) -> list[Token]:
@@ -95,11 +103,12 @@ def _token(kind: str, value: str, start: int, text: str) -> Token:
     end = start + len(value)
     if kind == "word":
         return Token(kind, value, start, end, value.lower())
+    if kind == "name":
+        return Token("word", _content(value), start, end)
     if kind == "symbol":
         return Token(kind, SPELLINGS.get(value, value), start, end)
     if kind == "string":
-        content = value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1]
-        return Token(kind, content, start, end)
+        return Token(kind, _content(value), start, end)
     if kind == "keyword":
         word = re.sub(_DASH, "-", value.lower())
         return Token("word", word, start, end, word)
@@ -109,6 +118,29 @@ def _token(kind: str, value: str, start: int, text: str) -> Token:
             hint=f"A number has at most {NUMBER_LIMIT} characters.",
         )  # fmt: skip
     return Token(kind, value, start, end)
+
+
+def _content(value: str) -> str:
+    """What stands between quotes; plain ones are doubled inside."""
+    quote = value[0]
+    return value[1:-1].replace(quote * 2, quote) if quote in "'\"" else value[1:-1]
+
+
+def name_text(name: str, *, taken: frozenset[str] = frozenset()) -> str:
+    """A name as it is written: in double quotes where it is no word, or one of those that are `taken` (lower case)."""
+    bare = _WORD.fullmatch(name) is not None and name.lower() not in taken
+    return name if bare else QUOTE + name.replace(QUOTE, QUOTE * 2) + QUOTE
+
+
+def string_text(value: str) -> str:
+    """A string as it is written."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def name_end(text: str, start: int, name: str) -> int:
+    """Where a name that begins at `start` ends in the text, in quotes or not."""
+    found = _TOKEN.match(text, start)
+    return found.end() if found is not None and found.lastgroup == "name" else start + len(name)
 
 
 def _check_size(text: str) -> None:
@@ -129,20 +161,25 @@ def _too_long(limit: str, text: str, position: int) -> QueryError:
     return QueryError(message, stage="syntax", text=text, start=position, end=position, hint=hint)
 
 
+_STRING = ("string", "Close it with a single quote; a quote inside a string is written twice: 'it''s'.")
+_NAME = ("name", "Close it with a double quote; one inside a name is written twice. Strings stand in single quotes.")
+_OPENING = {"'": _STRING, "\u2018": _STRING, '"': _NAME, "\u201c": _NAME}
+
+
 def _unexpected(text: str, position: int) -> QueryError:
     character = text[position]
     end = position + 1
-    if character in "'\u2018":
+    if character in _OPENING:
         line_end = text.find("\n", position)
         end = len(text) if line_end < 0 else line_end
+        what, hint = _OPENING[character]
         return QueryError(
-            "a string that does not end on its line", stage="syntax", text=text, start=position, end=end,
-            hint="Close it with a single quote; a quote inside a string is written twice: 'it''s'.",
-        )  # fmt: skip
-    if character == '"':
-        hint = "Strings stand in single quotes: 'text'."
-    elif character == "\\":
+            f"a {what} that does not end on its line", stage="syntax", text=text, start=position, end=end, hint=hint
+        )
+    if character == "\\":
         hint = "A quote inside a string is written twice: 'it''s'."
+    elif character in "$@#:`":
+        hint = 'A name of other characters than letters, digits and _ stands in double quotes: "user-id".'
     else:
         hint = ""
     shown = character if character.isprintable() else f"U+{ord(character):04X}"

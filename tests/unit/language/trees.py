@@ -11,8 +11,13 @@ from saffron.language.durations import UNITS
 
 KEYWORDS = {*RESERVED, *CLAUSES, *UNITS, "by", "slide", "open", "on", "into", "as", "any", "next", "true", "false",
             "distinct", "events", "event", "with"}  # fmt: skip
-names = st.from_regex(r"[A-Za-z_äж][A-Za-z0-9_é]{0,5}", fullmatch=True).filter(
+words = st.from_regex(r"[A-Za-z_äж][A-Za-z0-9_é]{0,5}", fullmatch=True).filter(
     lambda name: name.lower() not in KEYWORDS
+)
+others = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=6)
+"""Names that are written in double quotes, nearly all of them."""
+names = st.one_of(
+    words, words, others, st.sampled_from(["user-id", "com.acme.paid", '"', "where", "true", "all", "$x"])
 )
 attributes = st.one_of(names, st.sampled_from(["from", "to", "type", "where", "and", "in", "len", "group", "ts"]))
 dotted = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,6}(-[a-z0-9]{1,3})?", fullmatch=True)
