@@ -16,10 +16,11 @@ from saffron.cli.client import Client, connection
 from saffron.cli.editor import edit as edited
 from saffron.cli.standing import stream_row
 from saffron.errors import InputError
+from saffron.runtime.dead_letters.foresight import Source
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, Wanted
-from saffron.runtime.dead_letters.sending import NotAgain, Sender, Source, described, require_message, sources
+from saffron.runtime.dead_letters.sending import NotAgain, Sender, described, require_message, sources
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
 from saffron.runtime.topics import DEFAULT_STREAM
 
@@ -144,7 +145,8 @@ def send_again(
             chosen += _not_sent(desk, Wanted(reason, _topics(client, stream)), again)
         value = _by_hand(chosen[0]) if edit else _read(file) if file else None
         mending = Mending(value, dict(map(_assignment, put or [])), tuple(unset or ()))
-        sender = Sender(desk, client.settings.group("cli-dlq"), client.settings.max_future_ms)
+        settings = client.settings
+        sender = Sender(desk, settings.group("cli-dlq"), settings.max_future_ms, settings.registry_auth)
         outcomes = [_try(sender, one, sources, mending, again, dry_run) for one in chosen]
     if json:
         console.print_json(outcomes)

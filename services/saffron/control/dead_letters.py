@@ -28,8 +28,12 @@ _FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
 class Desk:
     """The handlers. What waits for the broker runs in threads; letters are sent one after another."""
 
-    def __init__(self, tables: Tables, letters: DeadLetters, group: str, max_future_ms: int) -> None:
-        """`group`: a consumer group for looking; `max_future_ms`: how far an event's ts may be ahead of its message."""
+    def __init__(
+        self, tables: Tables, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = ""
+    ) -> None:
+        """`group`: a consumer group for looking; `max_future_ms`: how far an event's ts may be ahead of its message;
+        `credentials`: for schema registries."""
+        self._credentials = credentials
         self._tables = tables
         self._letters = letters
         self._group = group
@@ -80,7 +84,7 @@ class Desk:
         # Here, for what checks a message brings the decoder's kernels along, which the service needs for nothing else.
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
-        sender = Sender(self._letters, self._group, self._max_future_ms)
+        sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
         sending = sender.prepare(letter, sources(self._tables.streams()), mending, now_ms(), again=again)
         if not dry_run:
             sender.send(sending)

@@ -77,7 +77,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
             why = functools.partial(_why, log, topics, settings.group("control-why"))
             api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
             letters = DeadLetters(log, topics, settings.group("control-dlq"))
-            desk = Desk(tables, letters, settings.group("control-dlq"), settings.max_future_ms)
+            desk = Desk(tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth)
             async with _site([*api.routes(), *desk.routes()], settings) as url:
                 health.detail("url", url)
                 _LOG.info("control: %s", url)

@@ -8,7 +8,7 @@ from saffron.language.cursor import RESERVED, Cursor
 from saffron.language.durations import UNITS, scaled
 from saffron.language.errors import quoted, suggestion
 from saffron.language.references import is_reference, parse_next, parse_reference
-from saffron.language.tokens import NAME_QUOTES, Token, string_text
+from saffron.language.tokens import Token
 from saffron.language.tree import (
     Call,
     Expression,
@@ -93,10 +93,6 @@ def _comparison(cursor: Cursor, left: Expression) -> Expression:
         return Prefix("not", result, span=result.span) if negated else result
     token = cursor.advance()
     right = parse_expression(cursor, COMPARE + 1)
-    for side in (left, right):
-        if isinstance(side, Name) and cursor.text[side.span.start] in NAME_QUOTES:
-            hint = f"Strings stand in single quotes: {string_text(side.name)}."
-            raise cursor.error("what stands in double quotes is a name, and this is no attribute", side.span, hint=hint)
     if _binding(cursor, cursor.token) == COMPARE:
         cursor.fail("expected the end of the comparison", hint="Join two comparisons by AND: 1 < a.x AND a.x < 5.")
     return Operation(token.value, left, right, span=Span(left.span.start, right.span.end))

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from saffron.language.clauses import CLAUSES
 from saffron.language.cursor import RESERVED
 from saffron.language.tokens import name_text, string_text
@@ -57,7 +59,7 @@ def query_text(query: Query, *, named: bool = False) -> str:
     parts = [
         f"QUERY {query.name}" if named and query.name else "",
         f"FROM {query.stream}" if query.stream else "",
-        f"PATTERN {pattern_text(query.pattern)}",
+        f"PATTERN {_whole(query.pattern)}",
         _where(query),
         "GROUP BY " + ", ".join(map(_key_attribute, query.group)) if query.group else "",
         f"HAVING {expression_text(query.having)}" if query.having is not None else "",
@@ -76,19 +78,29 @@ def query_text(query: Query, *, named: bool = False) -> str:
 # ---------------------------------------------------------------- patterns
 
 
-def _variable(name: str) -> str:
-    """Behind its type, where a clause might begin."""
-    return name_text(name, taken=_BEHIND_TYPE)
+def _whole(pattern: Pattern) -> str:
+    """The pattern of the query; in brackets where a variable would begin a clause without them."""
+    closed = isinstance(pattern, Sequence) or (isinstance(pattern, AnyOf) and pattern.distinct is None)
+    clause = any((one.variable or "").lower() in CLAUSES for one in _events(pattern))
+    return f"({pattern_text(pattern)})" if clause and not closed else pattern_text(pattern)
+
+
+def _events(pattern: Pattern) -> Iterator[Event]:
+    if isinstance(pattern, Event):
+        yield pattern
+    parts = (pattern.pattern,) if isinstance(pattern, Repeat | Negation) else getattr(pattern, "parts", ())
+    for part in parts:
+        yield from _events(part)
 
 
 def pattern_text(pattern: Pattern) -> str:
     """A pattern, with only the brackets that it needs."""
     match pattern:
         case Event(type=name, variable=variable):
-            return event_name(name) + (f" {_variable(variable)}" if variable is not None else "")
+            return event_name(name) + (f" {event_name(variable)}" if variable is not None else "")
         case Repeat(pattern=Event(type=name, variable=variable), low=low, high=high):
             brackets = "[]" if high != 1 else ""
-            written = f" {_variable(variable)}{brackets}" if variable is not None else ""
+            written = f" {event_name(variable)}{brackets}" if variable is not None else ""
             return event_name(name) + _repeat(low, high) + written
         case Repeat(pattern=inner, low=low, high=high):
             return _unit(inner) + _repeat(low, high)
@@ -232,7 +244,7 @@ def _within(within: Within) -> str:
     if within.opening is not None:
         opening = within.opening
         text += f" OPEN ON {event_name(opening.type)}"
-        text += f" {_variable(opening.variable)}" if opening.variable is not None else ""
+        text += f" {name_text(opening.variable, taken=_BEHIND_TYPE)}" if opening.variable is not None else ""
         text += f" WHERE {expression_text(opening.condition)}" if opening.condition is not None else ""
     return text
 

@@ -11,7 +11,7 @@ from saffron.errors import QueryError
 from saffron.language.errors import known_names, quoted, render, suggestion
 from saffron.language.plan import Const
 from saffron.language.sql import is_null, null_hint
-from saffron.language.tokens import name_end, name_text
+from saffron.language.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.tree import Event, Name, Span
 
 OWN: dict[str, tuple[str, Kind]] = {
@@ -96,6 +96,8 @@ class Scope:
         if is_null(name.name):
             variable = self.places[0].variable if self.places else "a"
             return self.wrong(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
+        if self.text[name.span.start] in NAME_QUOTES:
+            hint = f"What stands in double quotes is a name; strings stand in single ones: {string_text(name.name)}."
         whole = re.search(r"[\w.$@:/-]*$", self.text[: name.span.end])
         parts = ["", ""] if whole is None else [whole.group(), whole.group().partition(".")[2]]
         for part in parts:

@@ -10,10 +10,10 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
+from saffron.runtime.stream_formats import Translation
 from saffron.windowing.activation import Activation, Say
 from saffron.windowing.desk import Desk
 from saffron.windowing.first_events import FirstEvents, Patience
-from saffron.windowing.formats import Translation
 
 _NEVER = -(2**62)
 _BACKLOG_PATIENCE = 20

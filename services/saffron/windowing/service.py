@@ -24,10 +24,10 @@ from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metric_names import DEAD_LETTERS
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.stream_formats import Formats
 from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 from saffron.windowing.desk import Desk
-from saffron.windowing.formats import Formats
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
 from saffron.windowing.idle import Idle
 from saffron.windowing.numbers import WindowingNumbers

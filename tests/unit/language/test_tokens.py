@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saffron.errors import QueryError
-from saffron.language.tokens import NUMBER_LIMIT, TEXT_LIMIT, TOKEN_LIMIT, tokenize
+from saffron.language.tokens import NUMBER_LIMIT, TEXT_LIMIT, TOKEN_LIMIT, name_text, tokenize
 
 
 def values(text: str) -> list[tuple[str, str]]:
@@ -30,6 +30,8 @@ def values(text: str) -> list[tuple[str, str]]:
         ("a -- comment 'x\nb", [("word", "a"), ("word", "b")]),
         ("\ufeffa", [("word", "a")]),
         ("größe_2", [("word", "größe_2")]),
+        ('"user-id"."a ""b"""', [("word", "user-id"), ("symbol", "."), ("word", 'a "b"')]),
+        ('""\u201cwhere\u201d', [("word", ""), ("word", "where")]),
     ],
 )  # fmt: skip
 def test_tokens(text: str, expected: list[tuple[str, str]]) -> None:
@@ -46,7 +48,9 @@ def test_tokens_know_their_place() -> None:
     [
         ("a \x00", "unexpected character 'U+0000'", "\x00"),
         ("a \u200b b", "unexpected character 'U+200B' (ZERO WIDTH SPACE)", "\u200b"),
-        ('a "b"', "unexpected character '\"'", '"'),
+        ('a "b', "a name that does not end on its line", '"b'),
+        ("a \u201cb\nc\u201d", "a name that does not end on its line", "\u201cb"),
+        ("$b", "unexpected character '$'", "$"),
         ("a 'b\nc'", "a string that does not end on its line", "'b"),
         ("a \ud800", "the text holds half of a character (a lone surrogate)", "\ud800"),
         ("9" * (NUMBER_LIMIT + 1), f"a number of {NUMBER_LIMIT + 1} characters", "9" * (NUMBER_LIMIT + 1)),
@@ -61,3 +65,10 @@ def test_refused(text: str, message: str, range_: str) -> None:
     assert caught.value.message == message
     assert caught.value.stage == "syntax"
     assert text[caught.value.start : caught.value.end] == range_
+
+
+def test_a_name_in_quotes_is_no_keyword() -> None:
+    assert [token.lower for token in tokenize('WHERE "WHERE" "true"')] == ["where", "", "", ""]
+    assert name_text("where") == "where"
+    assert name_text("where", taken=frozenset({"where"})) == '"where"'
+    assert name_text('a "b"') == '"a ""b"""'

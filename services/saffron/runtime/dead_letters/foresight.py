@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.events.raw import batch_of_values
+from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.runtime.dead_letters.reading import LOOKED_AT
 from saffron.runtime.ends import read_to_end
@@ -24,6 +22,23 @@ _POLLS = 100
 
 
 @dataclass(frozen=True)
+class Source:
+    """The stream that a topic belongs to, as far as it decides what becomes of a message.
+
+    `key`: the attribute that keys it. `schema`: the one that it was given. `disorder`: in ms. `rekeyed`: it is made
+    from another stream. `row`: its record on the topic `streams`.
+    """
+
+    stream: str
+    topic: str
+    key: str | None
+    schema: Mapping[str, Any] | None
+    disorder: int
+    rekeyed: bool
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """`dead`: why it is no event, None where it is one. `raised`: by how many ms it would push the watermark ahead."""
 
@@ -31,18 +46,18 @@ class Verdict:
     raised: int
 
 
-def foresee(
-    value: bytes, schema: Mapping[str, Any] | None, watermark: int | None, now_ms: int, max_future_ms: int
-) -> Verdict:
-    """What becomes of the message if it is sent at `now_ms`. `schema`: as the stream was given it.
+def foresee(message: RawBatch, stream: Source, watermark: int | None, max_future_ms: int) -> Verdict:
+    """What becomes of a message, stamped with the time of sending and translated to JSON, if it is sent now.
 
     `watermark`: of its partition, in ms, None where there has been nothing yet.
     """
-    given = None if schema is None else from_json_schema(schema)
-    operator = WindowingOperator(0, "", given, max_future=max_future_ms)
+    given = None if stream.schema is None else from_json_schema(stream.schema)
+    operator = WindowingOperator(
+        0, "", given, disorder_ms=stream.disorder, max_future=max_future_ms, rekeyed=stream.rekeyed
+    )
     if watermark is not None:
         operator.advance_watermark(watermark)
-    operator.ingest(batch_of_values([value], times=np.array([now_ms], dtype=np.int64)))
+    operator.ingest(message)
     operator.flush()
     dead = next(iter(operator.take_dead_letters()), None)
     return Verdict(dead, 0 if watermark is None else operator.watermark - watermark)

@@ -12,15 +12,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import numpy as np
+
+from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import InputError
-from saffron.runtime.dead_letters.foresight import foresee, newest_watermark
+from saffron.runtime.background import at_once
+from saffron.runtime.dead_letters.foresight import Source, foresee, newest_watermark
 from saffron.runtime.dead_letters.letters import BEGUN, DONE, SENT_AGAIN, Letter
 from saffron.runtime.dead_letters.mending import Mending, event_of, mend
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import encoded
 from saffron.runtime.event_keys import keys_of
+from saffron.runtime.health import Health
 from saffron.runtime.log import Record
 from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.stream_formats import Formats
 from saffron.runtime.tags import Headers
 
 ORIGIN = "dead-letter"
@@ -49,19 +55,20 @@ class NotAgain(InputError):
         self.kind = kind
 
 
-@dataclass(frozen=True)
-class Source:
-    """The stream that a topic belongs to: its name, the attribute that keys it, and the schema that it was given."""
-
-    stream: str
-    topic: str
-    key: str | None
-    schema: Mapping[str, Any] | None
-
-
 def sources(rows: Iterable[Mapping[str, Any]]) -> dict[str, Source]:
     """The streams (rows of the topic `streams`) by the full names of their topics."""
-    found = [Source(row["name"], row["topic"], row.get("key"), row.get("schema")) for row in rows]
+    found = [
+        Source(
+            row["name"],
+            row["topic"],
+            row.get("key"),
+            row.get("schema"),
+            disorder=int(row.get("disorder") or 0),
+            rekeyed=row.get("from") is not None,
+            row=row,
+        )
+        for row in rows
+    ]
     return {one.topic: one for one in found}
 
 
@@ -78,10 +85,15 @@ class Sending:
 
 
 class Sender:
-    """`group`: a consumer group for looking; `max_future_ms`: how far ahead of its message an event's ts may be."""
+    """`group`: a consumer group for looking; `max_future_ms`: how far ahead of its message an event's ts may be.
 
-    def __init__(self, desk: DeadLetters, group: str, max_future_ms: int) -> None:
+    `credentials`: for the schema registries of streams whose messages are no JSON.
+    """
+
+    def __init__(self, desk: DeadLetters, group: str, max_future_ms: int, credentials: str = "") -> None:
         self._desk = desk
+        # Asked once and at once: what a registry says is not asked for again, and a failure is told to who asked.
+        self._formats = Formats(credentials, Health("dead-letters"), lambda: 0, at_once)
         self._group = group
         self._max_future_ms = max_future_ms
 
@@ -89,7 +101,8 @@ class Sender:
         self, letter: Letter, known: Mapping[str, Source], mending: Mending, now_ms: int, *, again: bool
     ) -> Sending:
         """What would be sent. `known`: the streams by their topics. NotAgain: it was sent already (unless `again`),
-        would be a dead letter once more, or is no message of a stream.
+        would be a dead letter once more, or is no message of a stream. UnavailableError: the broker, or the stream's
+        schema registry, does not answer.
         """
         require_message(letter)
         source = known.get(letter.topic)
@@ -99,11 +112,12 @@ class Sender:
             raise NotAgain("sent", f"{letter.id} {already(letter)}")
         value = mend(letter.value, mending)
         original = self._desk.original(letter)
-        key, partition = self._destination(letter, value, source, original)
-        raised = self._require_welcome(letter, value, source, partition, now_ms)
+        read = self._read(value, source, now_ms)
+        key, partition = self._destination(letter, value, source, original, now_ms)
+        raised = self._require_welcome(letter, read, source, partition, mended=value != letter.value)
         kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
         headers = (*kept, (ORIGIN, letter.id.encode()))
-        notes = _notes(letter, value, key, original)
+        notes = _notes(letter, read.value(0), key, original)
         if raised > _AHEAD_MS:
             notes.append(f"it is {raised} ms ahead of its partition: what comes later with an earlier ts will be late")
         return Sending(letter, partition, key, value, headers, tuple(notes))
@@ -123,26 +137,35 @@ class Sender:
         finally:
             producer.close()
 
+    def _read(self, value: bytes, source: Source, now_ms: int) -> RawBatch:
+        """The message as windowing would have it, stamped now."""
+        batch = batch_of_values([value], times=np.array([now_ms], dtype=np.int64))
+        return self._formats.translated_now(source.row, batch)
+
     def _destination(
-        self, letter: Letter, value: bytes, source: Source, original: Record | None
+        self, letter: Letter, value: bytes, source: Source, original: Record | None, now_ms: int
     ) -> tuple[bytes | None, int]:
         """The original key and partition; those of the event where it was given another key attribute."""
-        key = _key(letter.value, source.key) if original is None else original.key
-        mended = None if value == letter.value else _key(value, source.key)
+
+        def own(given: bytes) -> bytes | None:
+            return None if source.key is None else _key(self._read(given, source, now_ms).value(0), source.key)
+
+        key = own(letter.value or b"") if original is None else original.key
+        mended = None if value == letter.value else own(value)
         if mended is None or mended == key:
             return key, letter.partition
         return mended, partition_of(mended, self._desk.log.partitions(letter.topic) or 1)
 
-    def _require_welcome(self, letter: Letter, value: bytes, source: Source, partition: int, now_ms: int) -> int:
+    def _require_welcome(self, letter: Letter, read: RawBatch, source: Source, partition: int, *, mended: bool) -> int:
         """NotAgain: it would be a dead letter; else by how many ms it pushes the watermark ahead."""
         watermark = newest_watermark(self._desk.log, self._desk.topics, self._group, source.stream, partition)
-        verdict = foresee(value, source.schema, watermark, now_ms, self._max_future_ms)
+        verdict = foresee(read, source, watermark, self._max_future_ms)
         if (dead := verdict.dead) is None:
             return verdict.raised
         if dead.reason == "late":
             way_out = _LATE.format(topic=letter.topic, stream=source.stream)
             raise NotAgain("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
-        mend_it = "mend it before it is sent" if value == letter.value else "it is not mended yet"
+        mend_it = "it is not mended yet" if mended else "mend it before it is sent"
         raise NotAgain("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
 
 
@@ -178,10 +201,8 @@ def already(letter: Letter) -> str:
     )
 
 
-def _key(value: bytes | None, attribute: str | None) -> bytes | None:
-    """The message key of an event by the stream's attribute; None where there is none of either."""
-    if value is None or attribute is None:
-        return None
+def _key(value: bytes, attribute: str) -> bytes | None:
+    """The message key of an event by the stream's attribute; None where it has none."""
     return keys_of([value], attribute)[0]
 
 

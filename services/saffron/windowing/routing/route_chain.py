@@ -25,7 +25,7 @@ from saffron.runtime.background import Background
 from saffron.runtime.doubt import Doubt
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.runtime.progress import Written
-from saffron.windowing.formats import Translation
+from saffron.runtime.stream_formats import Translation
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.take_over import Reached, find_start
 

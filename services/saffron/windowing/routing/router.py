@@ -14,8 +14,8 @@ from saffron.runtime.digest import Every
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.stream_formats import Formats
 from saffron.windowing.desk import Desk
-from saffron.windowing.formats import Formats
 from saffron.windowing.routing.numbers import RoutingNumbers
 from saffron.windowing.routing.route_chain import Bounds, RouteChain, RoutePlan
 

@@ -13,12 +13,15 @@ import numpy as np
 from saffron.distribution import install
 from saffron.engine.events.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.raw import RawBatch
-from saffron.errors import SchemaError
+from saffron.errors import SchemaError, UnavailableError
 from saffron.runtime.background import Background
 from saffron.runtime.health import Health
 from saffron.runtime.registry import Awaited, Registry, WriterSchema, over_http
 
 _LOG = logging.getLogger(__name__)
+
+_ATTEMPTS = 3
+"""To ask a registry, to take its answer, and one more."""
 
 Translation = Callable[[RawBatch], RawBatch | None]
 """A batch as JSON events; None while the registry has not said what it needs to know: try again."""
@@ -47,6 +50,18 @@ class Formats:
             return lambda batch: unframed(batch, schema_ids(batch))
         readers = self._readers(str(row["registry"]))
         return lambda batch: self._translate(batch, readers)
+
+    def translated_now(self, row: Mapping[str, Any], batch: RawBatch) -> RawBatch:
+        """What `translation` gives, in the end: whoever asks has nothing else to do, and `background` asks at once.
+
+        UnavailableError: the registry does not say what it needs to know.
+        """
+        translate = self.translation(row)
+        for _ in range(_ATTEMPTS):
+            made = batch if translate is None else translate(batch)
+            if made is not None:
+                return made
+        raise UnavailableError(self._readers(str(row["registry"])).waiting or "the schema registry does not answer")
 
     def close(self) -> None:
         self._threads.close()

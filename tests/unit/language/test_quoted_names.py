@@ -1,0 +1,83 @@
+"""Names that are no words, in double quotes: bound, explained, hinted at, and matched by every engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import saffron
+from saffron.engine.events.schema import Kind, Schema
+from saffron.errors import QueryError
+from saffron.language import bind, explain_text
+
+SCHEMA = Schema(
+    {"user-id": Kind.STRING, "n": Kind.INT, "len": Kind.INT},
+    {"order-paid": ("user-id", "n", "len"), "com.acme.sent": ("user-id", "n"), "where": ("n",)},
+    {},
+    closed=True,
+    given=True,
+)
+EVENTS: list[dict[str, Any]] = [
+    {"type": "order-paid", "ts": 1, "user-id": "u", "n": 1},
+    {"type": "order-paid", "ts": 2, "user-id": "u", "n": 2},
+    {"type": "com.acme.sent", "ts": 3, "user-id": "u", "n": 5},
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        (
+            'PATTERN SEQ("order-paid" a, "com.acme.sent"+ "my b"[]) WHERE ["user-id"] AND "my b"[i].n > a.n WITHIN 1 s',
+            'PATTERN SEQ("order-paid" a, "com.acme.sent"+ "my b"[]) WHERE ["user-id"] AND "my b"[i].n > a.n WITHIN 1000 ms',
+        ),
+        ('PATTERN "where" "output" WITHIN 1 s', 'PATTERN ("where" output) WITHIN 1000 ms'),
+        ('PATTERN "order-paid" "where" WHERE "where"."n" = 1 WITHIN 1 s RETURN "where".n AS "n, once"',
+         'PATTERN "order-paid" "where" WHERE where.n = 1 WITHIN 1000 ms RETURN where.n AS "n, once"'),
+    ],
+)  # fmt: skip
+def test_the_text_of_a_plan_keeps_the_quotes_that_are_needed(text: str, printed: str) -> None:
+    plan = bind(text, SCHEMA, name="q").plan
+    assert plan.text == printed
+    assert bind(plan.text, SCHEMA, name="q").plan.text == printed
+
+
+@pytest.mark.parametrize(
+    ("text", "carets", "words"),
+    [
+        ('PATTERN "order-payd" a WITHIN 1 s', '"order-payd"', 'Did you mean "order-paid"?'),
+        ('PATTERN "order-paid" a WHERE a."user-if" = 1 WITHIN 1 s', 'a."user-if"', 'has: "user-id", n, len'),
+        ('PATTERN "order-paid" a WHERE a.user-id = 1 WITHIN 1 s', "a.user", '"user-id"'),
+        ('PATTERN "order-paid" a WHERE a.n-user-id = 1 WITHIN 1 s', "user", "Write whose it is"),
+        ('PATTERN "order-paid" a WHERE a."user-id" = "u" WITHIN 1 s', '"u"', "strings stand in single ones: 'u'"),
+    ],
+)
+def test_errors_point_at_names_with_their_quotes(text: str, carets: str, words: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        bind(text, SCHEMA, name="q")
+    assert text[caught.value.start : caught.value.end] == carets
+    assert words in caught.value.hint
+
+
+def test_explanations_say_names_as_they_are_to_be_written() -> None:
+    text = 'PATTERN SEQ("order-paid" a, "order-paid") WHERE "order-paid#2".n > a.n WITHIN 1 s'
+    assert '"order-paid#2".n > a.n' in explain_text(bind(text, SCHEMA, name="q").plan)
+
+
+QUERIES = {
+    "flat": 'PATTERN SEQ("order-paid" a, "com.acme.sent" "b c") WHERE ["user-id"] WITHIN 1 s RETURN a."user-id", "b c".n AS "n-n"',
+    "general": 'PATTERN SEQ(("order-paid" OR "where") a, "com.acme.sent" "b c") WHERE ["user-id"] WITHIN 1 s '
+    'RETURN a."user-id", "b c".n AS "n-n"',
+    "trends": 'PATTERN SEQ("order-paid" a, "com.acme.sent" "b c") GROUP BY "user-id" WITHIN 1 s '
+    'RETURN "user-id", MAX("b c".n) AS "n-n"',
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_engine_takes_them(name: str) -> None:
+    results = [json.loads(line) for line in saffron.replay(QUERIES[name], EVENTS, schema=SCHEMA).lines()]
+    assert len(results) == (1 if name == "trends" else 2)
+    assert all(one["return"]["n-n"] == 5 for one in results)
+    assert all((one.get("key") or one["group"])["user-id"] == "u" for one in results)
