@@ -43,7 +43,8 @@ from saffron.language.tree import (
 
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE, ATOM = range(1, 9)
 PRECEDENCE = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY}
-_BEHIND_TYPE = RESERVED | frozenset(CLAUSES)
+_CLAUSES = frozenset(CLAUSES) - RESERVED
+_BEHIND_TYPE = _CLAUSES | RESERVED
 _VALUES = RESERVED | {"true", "false"}
 _CONSUMED = RESERVED | {"none", "all"}
 TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
@@ -81,7 +82,7 @@ def query_text(query: Query, *, named: bool = False) -> str:
 def _whole(pattern: Pattern) -> str:
     """The pattern of the query; in brackets where a variable would begin a clause without them."""
     closed = isinstance(pattern, Sequence) or (isinstance(pattern, AnyOf) and pattern.distinct is None)
-    clause = any((one.variable or "").lower() in CLAUSES for one in _events(pattern))
+    clause = any((one.variable or "").lower() in _CLAUSES for one in _events(pattern))
     return f"({pattern_text(pattern)})" if clause and not closed else pattern_text(pattern)
 
 

@@ -14,7 +14,7 @@ from saffron.language import bind, explain_text
 
 SCHEMA = Schema(
     {"user-id": Kind.STRING, "n": Kind.INT, "len": Kind.INT},
-    {"order-paid": ("user-id", "n", "len"), "com.acme.sent": ("user-id", "n"), "where": ("n",)},
+    {"order-paid": ("user-id", "n", "len"), "com.acme.sent": ("user-id", "n"), "where": ("user-id", "n")},
     {},
     closed=True,
     given=True,
@@ -30,8 +30,8 @@ EVENTS: list[dict[str, Any]] = [
     ("text", "printed"),
     [
         (
-            'PATTERN SEQ("order-paid" a, "com.acme.sent"+ "my b"[]) WHERE ["user-id"] AND "my b"[i].n > a.n WITHIN 1 s',
-            'PATTERN SEQ("order-paid" a, "com.acme.sent"+ "my b"[]) WHERE ["user-id"] AND "my b"[i].n > a.n WITHIN 1000 ms',
+            'PATTERN SEQ("order-paid" a, "com.acme.sent"+ "b c"[]) WHERE ["user-id"] AND "b c"[i].n > a.n WITHIN 9 ms',
+            'PATTERN SEQ("order-paid" a, "com.acme.sent"+ "b c"[]) WHERE ["user-id"] AND "b c"[i].n > a.n WITHIN 9 ms',
         ),
         ('PATTERN "where" "output" WITHIN 1 s', 'PATTERN ("where" output) WITHIN 1000 ms'),
         ('PATTERN "order-paid" "where" WHERE "where"."n" = 1 WITHIN 1 s RETURN "where".n AS "n, once"',
@@ -62,13 +62,14 @@ def test_errors_point_at_names_with_their_quotes(text: str, carets: str, words: 
 
 
 def test_explanations_say_names_as_they_are_to_be_written() -> None:
-    text = 'PATTERN SEQ("order-paid" a, "order-paid") WHERE "order-paid#2".n > a.n WITHIN 1 s'
-    assert '"order-paid#2".n > a.n' in explain_text(bind(text, SCHEMA, name="q").plan)
+    text = 'PATTERN SEQ("order-paid", "order-paid") WHERE "order-paid#2".n > "order-paid".n WITHIN 1 s'
+    assert '"order-paid#2".n > "order-paid".n' in explain_text(bind(text, SCHEMA, name="q").plan)
 
 
 QUERIES = {
-    "flat": 'PATTERN SEQ("order-paid" a, "com.acme.sent" "b c") WHERE ["user-id"] WITHIN 1 s RETURN a."user-id", "b c".n AS "n-n"',
-    "general": 'PATTERN SEQ(("order-paid" OR "where") a, "com.acme.sent" "b c") WHERE ["user-id"] WITHIN 1 s '
+    "flat": 'PATTERN SEQ("order-paid" a, "com.acme.sent" "b c") WHERE ["user-id"] WITHIN 1 s '
+    'RETURN a."user-id", "b c".n AS "n-n"',
+    "general": 'PATTERN SEQ(("order-paid" a OR "where" w), "com.acme.sent" "b c") WHERE ["user-id"] WITHIN 1 s '
     'RETURN a."user-id", "b c".n AS "n-n"',
     "trends": 'PATTERN SEQ("order-paid" a, "com.acme.sent" "b c") GROUP BY "user-id" WITHIN 1 s '
     'RETURN "user-id", MAX("b c".n) AS "n-n"',
