@@ -37,7 +37,7 @@ def pattern(_: Any, given: str, instance: Any, __: Any) -> Iterator[ValidationEr
         yield ValidationError("no match")
 
 
-VALIDATOR = extend(Draft202012Validator, {"pattern": pattern})(CONTRACT)
+VALIDATOR = extend(Draft202012Validator, {"pattern": pattern})(CONTRACT)  # type: ignore[no-untyped-call]
 
 
 def allowed(event: Any) -> bool:
@@ -102,7 +102,7 @@ def time_texts(draw: st.DrawFn) -> str:
             + draw(st.sampled_from(["", "0", "\n", "٣", "-", ":", " "]))
             + text[at + draw(st.integers(0, 1)) :]
         )
-    return text
+    return str(text)
 
 
 TIMES: st.SearchStrategy[Any] = st.one_of(
