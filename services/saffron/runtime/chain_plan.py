@@ -114,8 +114,9 @@ class Place:
         and neither did version 0.1.0 between two blocks."""
         try:
             body = orjson.loads(committed.metadata)
+            index, said = int(body["index"]), int(body["said"])
             counts, failed = body.get("counts", {}), marks_of(body.get("failed", ()))
-            place = cls(committed.offset, int(body["index"]), int(body["said"]), counts, failed)
+            place = cls(committed.offset, index, said, counts, failed)
             return Kept(place, body.get("topic"))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None

@@ -26,12 +26,12 @@ class Doubt:
     trouble: str | None = None
 
     def guarded(self, now_ms: int, act: Callable[[int], bool]) -> bool:
-        """What `act` returns; True where it ended in doubt. What taking over again would not mend is raised."""
+        """What `act` returns; True where it ended in doubt. What would not mend for any other chain either is raised."""
         try:
             moved = act(now_ms)
             self.trouble = None
             return moved
-        except RemadeError as error:
+        except (RemadeError, GapError) as error:
             if self.trouble is None:
                 _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
             self.trouble = str(error)
@@ -40,7 +40,7 @@ class Doubt:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
             self._anew(now_ms + self.retry_ms)
-        except (GapError, DeniedError, TooLargeError):
+        except (DeniedError, TooLargeError):
             raise
         except LogError as error:
             _LOG.warning("%s/%d: %s; taking over again", self.where.topic, self.where.partition, error)

@@ -13,6 +13,7 @@ import mmap
 import os
 import struct
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import orjson
@@ -70,7 +71,7 @@ class LastStep:
 
     def note(self, query: str, version: int, step: str) -> None:
         """A step is about to be taken."""
-        text = f"{query}\0{step}".encode()[: _SIZE - _HEAD.size]
+        text = _text(query, step)
         end = _HEAD.size + len(text)
         self._map[:2] = b"\0\0"  # else one that dies here would leave half of one name and half of another
         self._map[_HEAD.size : end] = text
@@ -114,6 +115,11 @@ class LastStep:
         with contextlib.suppress(OSError):  # then they are counted anew
             fresh.write_bytes(orjson.dumps([asdict(one) for one in deaths]))
             fresh.replace(self._deaths)
+
+
+@lru_cache(maxsize=1024)
+def _text(query: str, step: str) -> bytes:
+    return f"{query}\0{step}".encode()[: _SIZE - _HEAD.size]
 
 
 def _mapped(path: Path) -> mmap.mmap:

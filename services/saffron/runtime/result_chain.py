@@ -25,7 +25,7 @@ from saffron.engine.containment import RESTORING, Failure
 from saffron.engine.events.block import Block
 from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
-from saffron.errors import AbortableError
+from saffron.errors import AbortableError, GapError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history, index_behind
 from saffron.runtime.doubt import Doubt
@@ -243,7 +243,12 @@ class ResultChain:
                 self._ended()
                 self._snapshot(now_ms)
         elif self._queue:
-            self._apply(self._queue.popleft())
+            try:
+                self._apply(self._queue.popleft())
+            except GapError:  # what was found before it stands, however often the chain comes here
+                self._commit(now_ms, observe=False)
+                self._ended()
+                raise
         else:
             self._commits.idled()
             return False
