@@ -26,7 +26,7 @@ class Doubt:
     trouble: str | None = None
 
     def guarded(self, now_ms: int, act: Callable[[int], bool]) -> bool:
-        """What `act` returns; True where it ended in doubt. What would not mend for any other chain either is raised."""
+        """What `act` returns; True where it ended in doubt. What concerns all chains alike is raised."""
         try:
             moved = act(now_ms)
             self.trouble = None
