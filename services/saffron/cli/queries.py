@@ -26,9 +26,14 @@ class QueryText:
     text: str
 
 
+def know_aggregates() -> None:
+    """The aggregates of the settings become known."""
+    import_modules(config.load().settings.aggregates)
+
+
 def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
     """Queries from files and from `-e`; a usage error if there is none. Aggregates of the settings become known."""
-    import_modules(config.load().settings.aggregates)
+    know_aggregates()
     queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
     if not queries:

@@ -10,7 +10,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import connection
-from saffron.cli.queries import QueryText, bind_text, read_schema, read_texts
+from saffron.cli.queries import QueryText, bind_text, know_aggregates, read_schema, read_texts
 from saffron.cli.query_changes import QueryRefused, existing, finish, in_makers_order, put, require_addable, wait_until
 from saffron.cli.standing import read_standing, read_versions, removed, stream_row, wait_for
 from saffron.engine.composition import bind_together
@@ -156,6 +156,7 @@ def show(name: Name, versions: Versions = False, *, system: options.System, json
     if json:
         console.print_json(view)
         return
+    know_aggregates()
     head = f"{name} (version {view['version']}, shed: {view['shed']}): {view['state']} {_reason(view)}"
     print(f"{head}\n\n{view['text'].strip()}\n")
     print(explain_text(bind_text(view["text"], None, name).plan, view["shed"]))
@@ -193,6 +194,7 @@ def why(
     from saffron.engine.why.words import lines
     from saffron.runtime.recent import Question, why_now
 
+    know_aggregates()
     with connection(system.connected()) as client:
         standing = read_standing(client)
         text = str(existing(standing, name).row["text"])
