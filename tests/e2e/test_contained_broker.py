@@ -60,6 +60,7 @@ def test_the_others_go_on_through_exceptions_and_deaths(tmp_path: Path, monkeypa
         produce(command, tmp_path, batches[1])
         wait(lambda: states(command), lambda found: found["killer"] == "failed")
         assert states(command) == {"good": "active", "bad": "failed", "killer": "failed"}
+        assert "failed reporting" in command.run("query", "show", "bad").stdout
         shown = {one["name"]: one["reason"] for one in command.json("query", "list")}
         assert "RuntimeError('no such number')" in shown["bad"]
         assert "its process died in it 2 times" in shown["killer"]
