@@ -45,3 +45,11 @@ def least(a: float, b: float) -> float:
 def greatest(a: float, b: float) -> float:
     """The larger one; null where either is."""
     return a if a >= b else (b if b > a else math.nan)
+
+
+@jitable
+def rest(value: int) -> float:
+    """What is left of an int64 behind the nearest float64; 0 for null."""
+    upper = value >> 32
+    # Every step is exact: the difference is a whole number below 2**33.
+    return (float(upper) * 4294967296.0 - float(value)) + float(value - (upper << 32))

@@ -2,7 +2,8 @@
 
 Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
 "$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), "$trace" (where there is any: then the
-metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded. Nulls are Arrow nulls, and
+metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded. Numbers of kind NUMBER are
+16 bytes, two float64 (see `engine.events.numbers`). Nulls are Arrow nulls, and
 under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
 the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
 (schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
@@ -20,8 +21,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+from saffron.engine.events.columns import DTYPES, Column, Columns, is_null
+from saffron.engine.events.schema import NULL_CODE, Kind
 from saffron.errors import LogError
 
 VERSION = 1
@@ -33,9 +34,16 @@ _KEYS = "$key"
 _TRACE = "$trace"
 _VERSION_KEY = b"saffron.version"
 _TRACED_KEY = b"saffron.traced"
-_ARROW = {Kind.INT: pa.int64(), Kind.FLOAT: pa.float64(), Kind.BOOL: pa.int8(), Kind.STRING: pa.int32()}
+_PAIR = pa.binary(16)
+_ARROW = {
+    Kind.INT: pa.int64(),
+    Kind.FLOAT: pa.float64(),
+    Kind.NUMBER: _PAIR,
+    Kind.BOOL: pa.int8(),
+    Kind.STRING: pa.int32(),
+}
 _CODE = pa.dictionary(pa.int32(), pa.utf8())
-_KIND = {pa.int64(): Kind.INT, pa.float64(): Kind.FLOAT, pa.int8(): Kind.BOOL, _CODE: Kind.STRING}
+_KIND = {arrow: kind for kind, arrow in _ARROW.items()} | {_CODE: Kind.STRING}
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,7 @@ def _whole(data: NDArray[np.int64]) -> Any:
 
 def _arrow(column: Column) -> Any:
     data = np.ascontiguousarray(column.data)
-    nulls = _nulls(column.kind, data)
+    nulls = is_null(column.kind, data)
     count = int(np.count_nonzero(nulls))
     validity = _buffer(np.packbits(~nulls, bitorder="little")) if count else None
     array: Any = pa.Array.from_buffers(_ARROW[column.kind], len(data), [validity, _buffer(data)], count)
@@ -198,14 +206,6 @@ def _texts(values: tuple[str, ...]) -> Any:
     np.cumsum([len(value) for value in encoded], out=bounds[1:])
     buffers = [None, _buffer(bounds), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.utf8(), len(encoded), buffers, 0)
-
-
-def _nulls(kind: Kind, data: NDArray[Any]) -> Any:
-    if kind is Kind.FLOAT:
-        return np.isnan(data)
-    if kind is Kind.INT:
-        return np.equal(data, NULL_INT)
-    return np.less(data, 0)
 
 
 def _columns(batch: Any, header: Header) -> Columns:
@@ -241,8 +241,7 @@ def _columns(batch: Any, header: Header) -> Columns:
 def _column(array: Any) -> Column:
     kind = _KIND[array.type]
     if kind is not Kind.STRING:
-        dtype = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8}[kind]
-        return Column(kind, _copy(array, np.dtype(dtype)))
+        return Column(kind, _copy(array, np.dtype(DTYPES[kind])))
     codes = _copy(array.indices, np.dtype(np.int32))
     array.dictionary.validate(full=True)
     values = tuple(array.dictionary.to_pylist())

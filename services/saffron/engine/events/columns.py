@@ -4,18 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import Kind
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+
+DTYPES: Mapping[Kind, type[np.generic]] = {
+    Kind.INT: np.int64,
+    Kind.LONG: np.int64,
+    Kind.FLOAT: np.float64,
+    Kind.NUMBER: np.complex128,
+    Kind.BOOL: np.int8,
+    Kind.STRING: np.int32,
+    Kind.NULL: np.float64,
+}
+NULLS: Mapping[Kind, Any] = {
+    Kind.INT: NULL_INT,
+    Kind.LONG: NULL_INT,
+    Kind.FLOAT: np.nan,
+    Kind.NUMBER: complex(np.nan),
+    Kind.BOOL: -1,
+    Kind.STRING: NULL_CODE,
+    Kind.NULL: np.nan,
+}
+
+
+def is_null(kind: Kind, data: NDArray[Any]) -> NDArray[np.bool_]:
+    """[n] where a column's data are null."""
+    if kind in (Kind.FLOAT, Kind.NUMBER, Kind.NULL):
+        absent: NDArray[np.bool_] = np.isnan(data.real)
+    else:
+        absent = np.equal(data, NULL_INT) if kind.is_whole else np.less(data, 0)
+    return absent
 
 
 @dataclass(frozen=True)
 class Column:
     """One attribute of n events.
 
-    `data`: [n], dtype by kind (int64, float64, int8, int32 codes); nulls are the kind's sentinel (see `Kind`).
+    `kind`: that of a column (`Kind.column`).
+    `data`: [n], dtype by kind (`DTYPES`); nulls are the kind's sentinel (`NULLS`).
     `values`: for strings, the distinct strings that codes index, else empty.
     """
 

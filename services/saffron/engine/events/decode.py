@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column
+from saffron.engine.events.columns import NULLS, Column
 from saffron.engine.events.exact import DAY, Bad, Event, Mark, Reason, Source, decode_exactly
+from saffron.engine.events.numbers import is_wide, pair_of
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.scan import scan_events
-from saffron.engine.events.scan_tables import Cells, cells_for, fields_of, grown, scratch_for, strings_for, texts
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.engine.events.scan_tables import (
+    Cells,
+    cells_for,
+    fields_of,
+    grown,
+    places_of,
+    scratch_for,
+    strings_for,
+    texts,
+)
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema, widened
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -45,6 +55,9 @@ class Decoded:
     `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
     columns of length m, as in `Columns`. `mistyped`: values that became null (inferred schema); `unknown_attributes`:
     values left out, since the schema does not have them. `latest`: int64 [m], None where all times are exact.
+    `growth`: attributes that had values that their kinds do not have, and the kinds that have all of them. Under a
+    schema that has these kinds the same batch decodes to these values too; here they are null, but for whole numbers
+    of INT that should be LONG.
     """
 
     rows: NDArray[np.int64]
@@ -56,6 +69,7 @@ class Decoded:
     mistyped: int
     unknown_attributes: int
     latest: NDArray[np.int64] | None = None
+    growth: Mapping[str, Kind] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -134,11 +148,17 @@ class _Draft:
         self._bad: list[BadRecord] = []
         self._watermarks: list[WatermarkRecord] = []
         self._mistyped = 0
-        self._places: dict[str, tuple[Kind, int]] = {}
-        used = {Kind.INT: 0, Kind.FLOAT: 0, Kind.BOOL: 0, Kind.STRING: 1}
-        for name, kind in schema.kinds.items():
-            self._places[name] = (kind, used[kind])
-            used[kind] += 1
+        self._places = places_of(schema)
+        self._narrow = [name for name, kind in schema.kinds.items() if kind is Kind.INT]
+        self._growth: dict[str, Kind] = {}
+
+    def _grow(self, kinds: Mapping[str, Kind]) -> None:
+        """Note attributes whose values need other kinds than theirs."""
+        for name, kind in kinds.items():
+            joined = widened(self._growth.get(name, Kind.NULL), kind)
+            self._growth.setdefault(name, kind)
+            if joined is not None:
+                self._growth[name] = joined
 
     def put(self, row: int, outcome: Event | Mark | Bad) -> None:
         """Take the exact path's word for a record."""
@@ -154,6 +174,7 @@ class _Draft:
     def _put_event(self, row: int, event: Event) -> None:
         cells = self._cells
         self._mistyped += event.mistyped
+        self._grow(event.growth)
         cells.unknown[row] = event.unknown
         cells.ts[row] = event.ts
         if len(cells.latest):
@@ -167,6 +188,8 @@ class _Draft:
                 cells.ints[place, row] = NULL_INT if value is None else value
             elif kind is Kind.FLOAT:
                 cells.floats[place, row] = np.nan if value is None else value
+            elif kind is Kind.NUMBER:
+                cells.numbers[place, row] = NULLS[kind] if value is None else pair_of(cast("float", value))
             else:
                 cells.bools[place, row] = -1 if value is None else value
 
@@ -183,6 +206,7 @@ class _Draft:
     def decoded(self) -> Decoded:
         rows = np.flatnonzero(self._good).astype(np.int64, copy=False)
         attributes = {name: self._column(kind, place, rows) for name, (kind, place) in self._places.items()}
+        self._grow({name: Kind.LONG for name in self._narrow if is_wide(attributes[name].data)})
         return Decoded(
             rows=rows,
             ts=_taken(self._cells.ts, rows),
@@ -193,6 +217,7 @@ class _Draft:
             mistyped=self._mistyped,
             unknown_attributes=int(self._cells.unknown[rows].sum()),
             latest=self._latest_of(rows),
+            growth=self._growth,
         )
 
     def _latest_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -207,6 +232,7 @@ class _Draft:
         by_kind: dict[Kind, Any] = {
             Kind.INT: self._cells.ints,
             Kind.FLOAT: self._cells.floats,
+            Kind.NUMBER: self._cells.numbers,
             Kind.BOOL: self._cells.bools,
         }
         return Column(kind, _taken(by_kind[kind][place], rows))

@@ -5,15 +5,17 @@ The scanner (`scan.py`) leaves to this what it is not sure of; the tests hold th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
 import orjson
 
+from saffron.engine.events.numbers import EXACT, kind_of_number, number_of, number_of_text
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
-from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS, Kind, Schema
+from saffron.engine.events.schema import MAX_INSTANTS, MAX_TS, Kind, Schema, widened
 from saffron.engine.events.times import parse_iso
 
 Scalar = int | float | str | bool | None
@@ -37,15 +39,23 @@ Reason = Literal[
 DAY = 86_400_000
 _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent")
 
-_KIND_NAMES = {Kind.INT: "an integer", Kind.FLOAT: "a number", Kind.BOOL: "true or false", Kind.STRING: "a string"}
-_INT_LIMIT = 2**63
+_KIND_NAMES = {
+    Kind.INT: "an integer",
+    Kind.LONG: "an integer",
+    Kind.FLOAT: "a number",
+    Kind.NUMBER: "a number",
+    Kind.BOOL: "true or false",
+    Kind.STRING: "a string",
+    Kind.NULL: "null",
+}
 
 
 @dataclass(frozen=True)
 class Event:
     """A good event. `values`: those attributes of the schema that are there and not null, by name.
 
-    `latest`: it happened at one of ts..latest; None: exactly at ts.
+    `latest`: it happened at one of ts..latest; None: exactly at ts. `growth`: attributes that have values which their
+    kinds do not have, and the kinds of these values.
     """
 
     type: str
@@ -54,6 +64,7 @@ class Event:
     mistyped: int = 0
     unknown: int = 0
     latest: int | None = None
+    growth: Mapping[str, Kind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,18 +126,26 @@ def parse_object(value: bytes) -> dict[str, Any] | Bad:
 
 
 def fit(value: Scalar, kind: Kind) -> Scalar:
-    """`value` as the kind's Python type, or None where it is not of that kind. A whole float is an integer too."""
-    if kind is Kind.STRING:
-        return value if isinstance(value, str) else None
-    if kind is Kind.BOOL or isinstance(value, bool):
-        return value if kind is Kind.BOOL and isinstance(value, bool) else None
-    if not isinstance(value, int | float):
-        return None
-    if kind is Kind.FLOAT:
-        return float(value)
-    if isinstance(value, float) and not value.is_integer():
-        return None
-    return int(value) if -_INT_LIMIT < value < _INT_LIMIT else None
+    """`value` as the kind's Python type, or None where it is not of that kind. A whole float is an integer too.
+
+    INT takes all that LONG takes: it should then become LONG (see `kind_of`).
+    """
+    found = kind_of(value)
+    if found is None or widened(found, kind) is not kind:
+        return int(value) if found is Kind.LONG and kind is Kind.INT else None  # type: ignore[arg-type]
+    if isinstance(value, bool | str) or value is None:
+        return value
+    return int(value) if kind.is_whole else float(value) + 0.0 if kind is Kind.FLOAT else number_of(value)
+
+
+def kind_of(value: Scalar) -> Kind | None:
+    """The least kind that has the value; None for null, and for numbers that are no values (see `number_of`)."""
+    if isinstance(value, bool):
+        return Kind.BOOL
+    if isinstance(value, str) or value is None:
+        return Kind.STRING if isinstance(value, str) else None
+    number = number_of(value)
+    return None if number is None else kind_of_number(number)
 
 
 def _parse(value: bytes) -> dict[str, Any]:
@@ -135,16 +154,54 @@ def _parse(value: bytes) -> dict[str, Any]:
         raise _Refused("too-large", f"the event is {most}; is there one event on each line, or in each message?")
     if not value:
         raise _Refused("not-json", "the message is empty")
-    try:
-        event = orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise _Refused("not-json", f"not JSON: {error}") from None
+    event = _parsed(value)
     if not isinstance(event, dict):
         raise _Refused("not-an-object", f"an event is a JSON object, and this is {_shown(event)}")
     for name, item in event.items():
         if isinstance(item, list | dict) and name != "ts":
             raise _Refused("nested-value", f"attribute {name!r} is nested; attributes are numbers, strings, booleans")
-    return event
+    return cast("dict[str, Any]", event)
+
+
+def _parsed(value: bytes) -> Any:
+    """The JSON in a message, every number of an event's attributes being a value of `number_of`, or `_NoValue`."""
+    try:
+        found = orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        if "infinity" not in str(error):
+            raise _Refused("not-json", f"not JSON: {error}") from None
+        return _parsed_by_text(value)
+    if isinstance(found, dict) and any(isinstance(item, float) and abs(item) >= EXACT for item in found.values()):
+        return _parsed_by_text(value)  # the parser has rounded what may be a whole number
+    return found
+
+
+def _parsed_by_text(value: bytes) -> Any:
+    """As `_parsed`, slowly: each number is made from its text."""
+    try:
+        found = json.loads(value, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+        orjson.dumps(found, default=str)  # Python takes half surrogates for text
+    except (ValueError, RecursionError, orjson.JSONEncodeError) as error:
+        raise _Refused("not-json", f"not JSON: {error}") from None
+    return found
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+class _NoValue(float):
+    """Infinity, in the place of a number that is no value."""
+
+    text: str
+
+
+def _number(text: str) -> int | float:
+    number = number_of_text(text)
+    if number is None:
+        number = _NoValue("inf")
+        number.text = text
+    return number
 
 
 def _type_of(event: Mapping[str, Any]) -> str:
@@ -245,6 +302,7 @@ def _flag(event: Mapping[str, Any], name: str) -> bool:
 def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
     """Under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
     values: dict[str, Scalar] = {}
+    growth: dict[str, Kind] = {}
     mistyped = unknown = 0
     for name, item in event.items():
         if name in ("type", "ts"):
@@ -253,11 +311,20 @@ def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Sch
             unknown += 1
         elif item is not None:
             fitted = fit(item, schema.kinds[name])
+            if (wider := _wider(item, schema.kinds[name])) is not None:
+                growth[name] = wider
             if fitted is None:
                 mistyped += 1
             else:
                 values[name] = fitted
-    return Event(kind, ts, values, mistyped, unknown)
+    return Event(kind, ts, values, mistyped, unknown, growth=growth)
+
+
+def _wider(value: Scalar, kind: Kind) -> Kind | None:
+    """The kind that an attribute of this kind should become for the value; None: it has it, or no kind has both."""
+    found = kind_of(value)
+    wider = None if found is None else widened(found, kind)
+    return None if wider is kind else wider
 
 
 def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
@@ -266,6 +333,7 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
         raise _Refused("schema", f"type {_shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
     attributes = schema.types[kind]
     values: dict[str, Scalar] = {}
+    growth: dict[str, Kind] = {}
     unknown = 0
     for name, item in event.items():
         if name in ("type", "ts"):
@@ -276,17 +344,28 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
             unknown += 1
         elif item is not None:
             fitted = fit(item, schema.kinds[name])
-            if fitted is None:
+            wider = _wider(item, schema.kinds[name])
+            if wider is Kind.LONG or (wider is Kind.NUMBER and schema.kinds[name] is Kind.FLOAT):
+                growth[name] = wider
+            elif fitted is None:
                 expected = _KIND_NAMES[schema.kinds[name]]
                 detail = f"attribute {name!r} of type {kind} should be {expected}, and is {_shown(item)}"
-                raise _Refused("schema", detail)
-            values[name] = fitted
+                raise _Refused("schema", detail + _why_no_value(item))
+            if fitted is not None:
+                values[name] = fitted
     for name in attributes:
-        if name in schema.required.get(kind, ()) and name not in values:
+        if name in schema.required.get(kind, ()) and name not in values and name not in growth:
             raise _Refused("schema", f"attribute {name!r} of type {kind} is required, and is absent or null")
-    return Event(kind, ts, values, 0, unknown)
+    mistyped = sum(name not in values for name in growth)
+    return Event(kind, ts, values, mistyped, unknown, growth=growth)
+
+
+def _why_no_value(item: Scalar) -> str:
+    if isinstance(item, bool | str) or item is None or number_of(item) is not None:
+        return ""
+    return ", a number that neither int64 nor float64 holds exactly: write it as a string"
 
 
 def _shown(value: Any) -> str:
-    text = orjson.dumps(value).decode()
+    text = value.text if isinstance(value, _NoValue) else orjson.dumps(value).decode()
     return text if len(text) <= 60 else text[:57] + "..."

@@ -7,24 +7,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from saffron.engine.events.as_json import NO_NUMBERS
-from saffron.engine.events.exact import parse_object
+from saffron.engine.events.exact import kind_of, parse_object
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
-from saffron.engine.events.schema import Distribution, Kind, Schema
+from saffron.engine.events.schema import Distribution, Kind, Schema, widened
 
 INFER_EVENTS = 10_000
 """How many events a schema is inferred from."""
-
-_INT_LIMIT = 2**63
 
 
 def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schema:
     """The schema of the first `limit` records; those that are no events say nothing.
 
-    Types and attributes stand in the order of their first appearance. Integers and other numbers in one attribute
-    make it FLOAT. Where kinds conflict, the majority wins, and of equals the one seen first. An attribute that was
-    only null (or "NaN", "Infinity", which stand for no number) is FLOAT: a number, should it ever come, is then kept.
-    Types with a ts [lo, hi] have uniform times.
+    Types and attributes stand in the order of their first appearance. The kind of a number is the least that has all
+    of its values (`schema.widened`). Where kinds conflict, the majority wins, and of equals the one seen first. An
+    attribute that was only null (or "NaN", "Infinity", which stand for no number) is FLOAT: a number, should it ever
+    come, is then kept. Types with a ts [lo, hi] have uniform times.
     """
     draft = _Draft()
     left = limit
@@ -54,7 +52,7 @@ class _Draft:
                 continue
             attributes[name] = None
             counts = self._counts.setdefault(name, Counter())
-            kind = _kind_of(value)
+            kind = None if value in NO_NUMBERS else kind_of(value)
             if kind is not None:
                 counts[kind] += 1
 
@@ -65,22 +63,17 @@ class _Draft:
         return Schema(kinds, types, required, closed=False, given=False, times=self._times)
 
 
-def _kind_of(value: Any) -> Kind | None:
-    if isinstance(value, bool):
-        return Kind.BOOL
-    if isinstance(value, int) and -_INT_LIMIT < value < _INT_LIMIT:
-        return Kind.INT
-    if isinstance(value, int | float):
-        return Kind.FLOAT
-    return Kind.STRING if isinstance(value, str) and value not in NO_NUMBERS else None
-
-
 def _winner(counts: Counter[Kind]) -> Kind:
-    """The kind of most values; integers and floats are one party (`Counter` keeps the order of first appearance)."""
+    """The kind of most values; numbers are one party (`Counter` keeps the order of first appearance)."""
     parties: Counter[Kind] = Counter()
     for kind, count in counts.items():
-        parties[Kind.FLOAT if kind.is_number else kind] += count
+        parties[Kind.NUMBER if kind.is_number else kind] += count
     if not parties:
         return Kind.FLOAT
     party = max(parties, key=parties.__getitem__)
-    return Kind.INT if party is Kind.FLOAT and not counts[Kind.FLOAT] else party
+    if party is not Kind.NUMBER:
+        return party
+    joined = Kind.NULL
+    for kind in counts:
+        joined = widened(joined, kind) or joined if kind.is_number else joined
+    return joined

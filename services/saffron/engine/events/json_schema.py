@@ -6,13 +6,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.events.schema import Distribution, Kind, Schema
+from saffron.engine.events.schema import Distribution, Kind, Schema, widened
 from saffron.errors import SchemaError
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _KINDS = {"string": Kind.STRING, "integer": Kind.INT, "number": Kind.FLOAT, "boolean": Kind.BOOL}
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+_NAMES = {kind: name for name, kind in _KINDS.items()} | {
+    Kind.LONG: "integer",
+    Kind.NUMBER: "number",
+    Kind.NULL: "null",
+}
 _REMARKS = frozenset({"$schema", "$id", "$comment", "title", "description", "examples", "default"})
 _OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _PROPERTY = frozenset({"type"})
@@ -130,12 +134,13 @@ class _Draft:
         owner = self._owner.setdefault(name, place)
         if before is kind:
             return
-        if not (before.is_number and kind.is_number):
+        joined = widened(before, kind)
+        if joined is None:
             raise SchemaError(
                 f"{place}: {name!r} is {_NAMES[kind]} here and {_NAMES[before]} at {owner}; an attribute has one kind "
                 "throughout a stream (rename one of them)"
             )
-        self._kinds[name] = Kind.FLOAT
+        self._kinds[name] = joined
 
 
 def _event_types(properties: Mapping[str, Any], place: str) -> list[str]:

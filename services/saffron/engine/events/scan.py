@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.arithmetic import rest
 from saffron.engine.events.raw import MAX_EVENT_BYTES
-from saffron.engine.events.scan_numbers import scan_number, to_float
+from saffron.engine.events.scan_numbers import scan_number, to_float, to_number, to_whole
 from saffron.engine.events.scan_tables import (
     FIELD_BOOL,
     FIELD_FLOAT,
-    FIELD_INT,
+    FIELD_NULL,
+    FIELD_NUMBER,
     FIELD_STRING,
     FIELD_TS,
     FIELD_TYPE,
@@ -253,21 +255,32 @@ def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
         return _scan_string(buffer, p, end, event, row, strings, cells)
     if kind == FIELD_BOOL:
         return _scan_bool(buffer, p, end, event, row, cells)
+    if kind == FIELD_NULL:
+        return _UNSURE
     value_at = p
     p, mantissa, exponent, integer = scan_number(buffer, p, end)
     if p < 0:
         return _scan_interval(buffer, value_at, end, event, cells) if kind == FIELD_TS else _UNSURE
-    if kind == FIELD_FLOAT:
-        sure, value = to_float(mantissa, exponent)
-        if not sure:
+    if kind == FIELD_TS:
+        if not integer:
             return _UNSURE
-        cells.floats[row, event] = value
-    elif not integer:
-        return _UNSURE
-    elif kind == FIELD_INT:
-        cells.ints[row, event] = mantissa
-    else:
         cells.ts[event] = mantissa
+        return p
+    if kind == FIELD_FLOAT:
+        sure, value = to_number(mantissa, exponent)
+        cells.floats[row, event] = value
+        return p if sure else _UNSURE
+    whole, number = to_whole(mantissa, exponent)
+    if kind == FIELD_NUMBER:
+        if whole:
+            cells.numbers[row, event] = complex(np.float64(number), rest(number))
+            return p
+        sure, value = to_number(mantissa, exponent)
+        cells.numbers[row, event] = complex(value, 0.0)
+        return p if sure else _UNSURE
+    if not whole:
+        return _UNSURE
+    cells.ints[row, event] = number
     return p
 
 

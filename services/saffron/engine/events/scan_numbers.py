@@ -1,4 +1,4 @@
-"""JSON numbers for the scanner: exactly rounded or not at all."""
+"""JSON numbers for the scanner: exactly rounded or not at all; `engine.events.numbers` says what is right."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
@@ -9,12 +9,17 @@ from saffron.engine.jit import inlined
 
 _MINUS, _PLUS, _POINT, _ZERO, _NINE = 45, 43, 46, 48, 57
 _UPPER_E, _LOWER_E = 69, 101
-_MAX_DIGITS = 18
-"""Significant digits that surely fit an int64."""
+_MAX_DIGITS = 19
+"""Most significant digits: so many fit a uint64, so that an int64 is negative where they were too many for it."""
 _MAX_EXPONENT_DIGITS = 4
 _EXACT_MANTISSA = 2**53
 _EXACT_POWER = 22
 _POWERS = 10.0 ** np.arange(_EXACT_POWER + 1)
+_WHOLE_POWER = 18
+_WHOLE_POWERS = 10 ** np.arange(_WHOLE_POWER + 1, dtype=np.int64)
+_MAX_INT = 2**63 - 1
+_SHORT = 10**15
+"""A float64 tells numbers of fewer digits than this one has apart."""
 
 
 @inlined
@@ -43,7 +48,7 @@ def scan_number(buffer, p, end):
         integer = False
         p += 1
         point = p
-        if mantissa == 0:
+        if mantissa == 0 and digits == 1:
             digits = 0
             while p < end and buffer[p] == _ZERO:
                 p += 1
@@ -55,7 +60,7 @@ def scan_number(buffer, p, end):
             return -1, 0, 0, False
         digits += p - significant
         exponent = point - p
-    if digits > _MAX_DIGITS:
+    if digits > _MAX_DIGITS or mantissa < 0:
         return -1, 0, 0, False
     if p < end and (buffer[p] == _LOWER_E or buffer[p] == _UPPER_E):
         integer = False
@@ -85,6 +90,33 @@ def _scan_exponent(buffer, p, end):
     if p == first or p - first > _MAX_EXPONENT_DIGITS:
         return -1, 0
     return p, -power if negative else power
+
+
+@inlined
+def to_whole(mantissa, exponent):
+    """(whether mantissa * 10**exponent is whole and fits an int64, the number)."""
+    if exponent == 0 or mantissa == 0:
+        return True, mantissa
+    if exponent > _WHOLE_POWER or exponent < -_WHOLE_POWER:
+        return False, 0
+    power = _WHOLE_POWERS[abs(exponent)]
+    if exponent > 0:
+        return abs(mantissa) <= _MAX_INT // power, mantissa * power
+    whole = mantissa // power
+    return whole * power == mantissa, whole
+
+
+@inlined
+def to_number(mantissa, exponent):
+    """(sure, mantissa * 10**exponent as the nearest float64): sure where that is the value, as `numbers.number_of` has
+    it, and not another number's too."""
+    sure, value = to_float(mantissa, exponent)
+    if not sure or abs(value) < _EXACT_MANTISSA:
+        return sure, value
+    whole, number = to_whole(mantissa, exponent)
+    if whole:
+        return abs(value) < _MAX_INT and np.int64(value) == number, value
+    return abs(mantissa) < _SHORT, value
 
 
 @inlined

@@ -5,12 +5,14 @@ Named tuples of arrays, so that one compilation of the kernel serves every schem
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.columns import NULLS
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.jit import kernel
 
@@ -25,9 +27,17 @@ MAX_UNKNOWN = 8
 WATERMARK_TYPE = "$watermark"
 
 # Kinds of fields, as the kernel sees them.
-FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_BOOL, FIELD_STRING = range(6)
+FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_NULL = range(8)
 
-_FIELD_KIND = {Kind.INT: FIELD_INT, Kind.FLOAT: FIELD_FLOAT, Kind.BOOL: FIELD_BOOL, Kind.STRING: FIELD_STRING}
+_FIELD_KIND = {
+    Kind.INT: FIELD_INT,
+    Kind.LONG: FIELD_INT,
+    Kind.FLOAT: FIELD_FLOAT,
+    Kind.NUMBER: FIELD_NUMBER,
+    Kind.BOOL: FIELD_BOOL,
+    Kind.STRING: FIELD_STRING,
+    Kind.NULL: FIELD_NULL,
+}
 
 _HASH_START = np.uint64(0xCBF29CE484222325)
 _HASH_PRIME = np.uint64(0x100000001B3)
@@ -68,6 +78,7 @@ class Cells(NamedTuple):
     latest: NDArray[np.int64]  # [n] hi of an interval, else NULL_INT; [0] under a schema that has none
     ints: NDArray[np.int64]  # [., n]
     floats: NDArray[np.float64]  # [., n]
+    numbers: NDArray[np.complex128]  # [., n]
     bools: NDArray[np.int8]  # [., n]
     codes: NDArray[np.int32]  # [1 + ., n], row 0 is the event type
     exact: NDArray[np.uint8]  # [n] 1: the scanner is not sure, the exact path decides
@@ -106,10 +117,7 @@ def fields_of(schema: Schema) -> Fields:
         slots[slot] = field
     kinds = [FIELD_TYPE, FIELD_TS] + [_FIELD_KIND[kind] for kind in schema.kinds.values()]
     rows = [0, 0]
-    used = {FIELD_INT: 0, FIELD_FLOAT: 0, FIELD_BOOL: 0, FIELD_STRING: 1}  # row 0 of the codes is the type
-    for kind in kinds[2:]:
-        rows.append(used[kind])
-        used[kind] += 1
+    rows += [place for _, place in places_of(schema).values()]
     allowed, required = _rules(schema, names)
     unknown = bool(schema.times) and not schema.given
     spread = [schema.distribution(name) is not None for name in schema.types]
@@ -125,14 +133,25 @@ def fields_of(schema: Schema) -> Fields:
     )
 
 
+def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
+    """Of each attribute the kind of its column, and its row in the array of that kind in `Cells`."""
+    places: dict[str, tuple[Kind, int]] = {}
+    used: Counter[Kind] = Counter({Kind.STRING: 1})  # row 0 of the codes is the type
+    for name, kind in schema.kinds.items():
+        places[name] = kind.column, used[kind.column]
+        used[kind.column] += 1
+    return places
+
+
 def cells_for(schema: Schema, n: int) -> Cells:
     """Cells of n events, all null."""
-    kinds = list(schema.kinds.values())
+    kinds = [kind.column for kind in schema.kinds.values()]
     return Cells(
         ts=np.zeros(n, dtype=np.int64),
         latest=np.full(n if schema.times else 0, NULL_INT, dtype=np.int64),
         ints=np.full((kinds.count(Kind.INT), n), NULL_INT, dtype=np.int64),
         floats=np.full((kinds.count(Kind.FLOAT), n), np.nan, dtype=np.float64),
+        numbers=np.full((kinds.count(Kind.NUMBER), n), NULLS[Kind.NUMBER], dtype=np.complex128),
         bools=np.full((kinds.count(Kind.BOOL), n), -1, dtype=np.int8),
         codes=np.full((1 + kinds.count(Kind.STRING), n), NULL_CODE, dtype=np.int32),
         exact=np.zeros(n, dtype=np.uint8),

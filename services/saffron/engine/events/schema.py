@@ -11,16 +11,51 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """The kind of an attribute, with the column that holds it and the value that stands for null there."""
+    """The kind of an attribute, with the column that holds it and the value that stands for null there.
 
-    INT = "int"  # int64, null = NULL_INT
+    JSON has one kind of number. The kinds of numbers here say which values an attribute has held, so that it can be
+    held, and compared, no slower than they need: see `widened`.
+    """
+
+    INT = "int"  # whole numbers that float64 holds exactly: int64, null = NULL_INT
+    LONG = "long"  # whole numbers within 64 bits: int64, null = NULL_INT
     FLOAT = "float"  # float64, null = NaN
+    NUMBER = "number"  # both of the last two: complex128 (see `engine.events.numbers`), null = NaN
     BOOL = "bool"  # int8: 0, 1, null = -1
     STRING = "string"  # int32 codes into the column's `values`, null = -1
+    NULL = "null"  # nothing but null so far: as FLOAT
 
     @property
     def is_number(self) -> bool:
-        return self in (Kind.INT, Kind.FLOAT)
+        return self in (Kind.INT, Kind.LONG, Kind.FLOAT, Kind.NUMBER)
+
+    @property
+    def is_whole(self) -> bool:
+        """Held as int64."""
+        return self in (Kind.INT, Kind.LONG)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has values that float64 does not hold exactly."""
+        return self in (Kind.LONG, Kind.NUMBER)
+
+    @property
+    def column(self) -> Kind:
+        """The kind of the column that holds it: one for all that are held alike."""
+        return Kind.INT if self.is_whole else Kind.FLOAT if self is Kind.NULL else self
+
+
+def widened(a: Kind, b: Kind) -> Kind | None:
+    """The least kind that has the values of both; None where there is none. The order of joins does not matter."""
+    if a is b or b is Kind.NULL:
+        return a
+    if a is Kind.NULL:
+        return b
+    if not (a.is_number and b.is_number):
+        return None
+    if a.is_whole and b.is_whole:
+        return Kind.LONG
+    return Kind.NUMBER if a.is_wide or b.is_wide else Kind.FLOAT
 
 
 NULL_INT = -(2**63)

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns, is_null
+from saffron.engine.events.numbers import rests_of, value_of_pair
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 
 Bits = NDArray[np.uint64]
-
-_DTYPE: Mapping[Kind, type[np.generic]] = {
-    Kind.INT: np.int64,
-    Kind.FLOAT: np.float64,
-    Kind.BOOL: np.int8,
-    Kind.STRING: np.int32,
-}
 
 
 def empty_columns(schema: Schema | None) -> Columns:
     """No events, with the attributes of `schema`."""
     kinds = {} if schema is None else schema.kinds
     whole = np.empty(0, dtype=np.int64)
-    attributes = {name: Column(kind, np.empty(0, dtype=_DTYPE[kind])) for name, kind in kinds.items()}
+    attributes = {name: Column(kind.column, np.empty(0, dtype=DTYPES[kind])) for name, kind in kinds.items()}
     return Columns(whole, whole.copy(), whole.copy(), Column(Kind.STRING, np.empty(0, dtype=np.int32)), attributes)
 
 
@@ -116,6 +111,24 @@ def concat_column(parts: Sequence[Column]) -> Column:
     return Column(kind, np.concatenate(coded), tuple(codes))
 
 
+def converted(column: Column, kind: Kind) -> Column:
+    """The same values as a column of a kind that has them all (`schema.widened`); others are null."""
+    kind = kind.column
+    if column.kind is kind:
+        return column
+    data: NDArray[Any] = np.full(len(column.data), NULLS[kind], DTYPES[kind])
+    here = ~is_null(column.kind, column.data)
+    held = column.data[here]
+    if kind is Kind.FLOAT and column.kind is Kind.INT:
+        data[here] = held.astype(np.float64)
+    elif kind is Kind.NUMBER and column.kind is Kind.INT:
+        whole = held.astype(np.int64)
+        data[here] = whole.astype(np.float64) + 1j * rests_of(whole)
+    elif kind is Kind.NUMBER and column.kind is Kind.FLOAT:
+        data[here] = held
+    return Column(kind, data)
+
+
 def pruned(column: Column) -> Column:
     """The column with only those strings that it uses, in the order of their codes."""
     if column.kind is not Kind.STRING or not column.values:
@@ -156,4 +169,6 @@ def column_values(column: Column) -> list[int | float | str | bool | None]:
         return [None if flag < 0 else bool(flag) for flag in data]
     if column.kind is Kind.INT:
         return [None if number == NULL_INT else number for number in data]
+    if column.kind is Kind.NUMBER:
+        return [value_of_pair(pair) for pair in data]
     return [None if math.isnan(number) else number for number in data]
