@@ -37,7 +37,10 @@ Rows = Sequence[Mapping[str, Any]]
 
 _KINDS: Mapping[Kind, pa.DataType] = {
     Kind.INT: pa.int64(),
+    Kind.LONG: pa.int64(),
     Kind.FLOAT: pa.float64(),
+    Kind.NUMBER: pa.string(),  # no Arrow type has both large integers and fractions
+    Kind.NULL: pa.float64(),
     Kind.BOOL: pa.bool_(),
     Kind.STRING: pa.string(),
 }
@@ -85,7 +88,8 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
             ]
         )
         kind = pa.list_(event) if component.closure else event
-        values = [row.get("events", {}).get(component.variable) for row in rows]
+        kinds = {name: schema.kinds[name] for name in schema.attributes_of(component.type)}
+        values = [_held_all(row.get("events", {}).get(component.variable), kinds) for row in rows]
         bound[component.variable] = pa.array([_spread(value) for value in values] if imprecise else values, kind)
     return columns | {"events": _struct(bound, len(rows))}
 
@@ -93,6 +97,21 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
 def _events(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for bound in row.get("events", {}).values():
         yield from bound if isinstance(bound, list) else [bound] if bound else []
+
+
+def _held_all(bound: Any, kinds: Mapping[str, Kind]) -> Any:
+    """The event, or events, with every number as the column of its kind has it."""
+    if isinstance(bound, list):
+        return [_held_all(event, kinds) for event in bound]
+    if bound is None:
+        return None
+    return {name: _held(value, kinds.get(name)) for name, value in bound.items()}
+
+
+def _held(value: Any, kind: Kind | None) -> Any:
+    if value is None or kind not in (Kind.FLOAT, Kind.NUMBER):
+        return value
+    return float(value) if kind is Kind.FLOAT else orjson.dumps(value).decode()
 
 
 def _spread(bound: Any) -> Any:
@@ -118,7 +137,10 @@ def _window(rows: Rows) -> dict[str, Column]:
 def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -> Column:
     own = {"ts": pa.int64(), "type": pa.string()}
     members = {
-        attribute: pa.array([row[name].get(attribute) for row in rows], own.get(attribute) or _kind(attribute, schema))
+        attribute: pa.array(
+            [_held(row[name].get(attribute), schema.kinds.get(attribute)) for row in rows],
+            own.get(attribute) or _kind(attribute, schema),
+        )
         for attribute in attributes
     }
     return _struct(members, len(rows))
@@ -142,13 +164,13 @@ def _types(expr: Expr) -> tuple[pa.DataType, ...]:
     """The type of an item of RETURN; where values decide, the one to try first comes first."""
     match expr:
         case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind):
-            return (_KINDS[kind],)
+            return _tried(kind)
         case Aggregate(function="count") | Length():
             return (pa.int64(),)
         case Aggregate(function="first" | "last" | "min" | "max", kind=kind) if kind is not None:
-            return (_KINDS[kind],)
+            return _tried(kind)
         case Aggregate(function="sum"):
-            return (pa.int64(), pa.float64()) if expr.kind is Kind.INT else (pa.float64(),)
+            return (pa.int64(), pa.float64()) if expr.kind is not None and expr.kind.is_whole else (pa.float64(),)
         case In() | Unary(operator="not") | Binary(operator="and" | "or" | "=" | "!=" | "<" | "<=" | ">" | ">="):
             return (pa.bool_(),)
         case Const(value=None):
@@ -156,6 +178,10 @@ def _types(expr: Expr) -> tuple[pa.DataType, ...]:
         case Const(value=value):
             return (_typed([value], None).type,)
     return (pa.float64(),)
+
+
+def _tried(kind: Kind) -> tuple[pa.DataType, ...]:
+    return (pa.int64(), pa.float64(), pa.string()) if kind is Kind.NUMBER else (_KINDS[kind],)
 
 
 def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:

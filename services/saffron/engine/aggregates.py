@@ -21,11 +21,12 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from saffron.errors import AggregateError
+from saffron.language.pairs import OF_EXTREME
 
 Step = Callable[[float, float], float]
 Final = Callable[[float, int], float]
 
-BUILT_IN = frozenset({"count", "sum", "avg", "min", "max", "first", "last", "stddev"})
+BUILT_IN = frozenset({"count", "sum", "avg", "min", "max", "first", "last", "stddev", *OF_EXTREME.values()})
 _TAKEN = BUILT_IN | {"abs", "sqrt", "least", "greatest", "next", "any", "seq", "not", "and", "or", "in"}
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from saffron.engine.containment import is_of_query
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema import Kind, Schema, widened
 from saffron.engine.standing import Compiler
 from saffron.errors import SaffronError
 from saffron.language.binder import Bound
@@ -31,20 +31,26 @@ def made_by(plans: Iterable[Plan]) -> Derived:
     made: dict[str, dict[str, Kind]] = {}
     for plan in plans:
         if isinstance(plan, MatchPlan) and plan.into is not None:
-            made.setdefault(plan.into, {}).update(attributes_of(plan))
+            _join(made.setdefault(plan.into, {}), attributes_of(plan))
     return made
 
 
 def with_types(schema: Schema, derived: Derived) -> Schema:
-    """The schema of a reader: the stream's, and the types that queries make. The stream's kinds are not changed."""
+    """The schema of a reader: the stream's, and the types that queries make; a number's kind has the values of both."""
     if not derived:
         return schema
     kinds, types = dict(schema.kinds), dict(schema.types)
     for name, attributes in derived.items():
-        for attribute, kind in attributes.items():
-            kinds.setdefault(attribute, kind)
+        _join(kinds, attributes)
         types[name] = tuple(dict.fromkeys((*types.get(name, ()), *attributes)))
     return replace(schema, kinds=kinds, types=types, derived=frozenset(derived))
+
+
+def _join(kinds: dict[str, Kind], more: Mapping[str, Kind]) -> None:
+    """Attributes with others; of kinds that have nothing in common the first one stays."""
+    for name, kind in more.items():
+        known = kinds.get(name, kind)
+        kinds[name] = widened(known, kind) or known
 
 
 def types_of(plan: Plan) -> frozenset[str]:

@@ -6,12 +6,14 @@ A piece is a span of one buffer. Events, and results made of events, are sequenc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import orjson
 from numba import int64, types, uint8, void
 from numpy.typing import NDArray
 
+from saffron.engine.events.numbers import LIMIT
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.jit import kernel
 from saffron.engine.memory import copy_bytes
@@ -74,7 +76,28 @@ class Pieces:
         return self._add(text.tobytes(), len(text)) + np.arange(len(text))
 
     def numbers(self, values: NDArray[np.generic]) -> NDArray[np.int64]:
-        """[n] a piece for each number, written as orjson prints it (NaN: null); NULL_INT is null too."""
+        """[n] a piece for each number, by its value, whatever array has it; NaN and, of int64, NULL_INT are null."""
+        if values.dtype.kind in "fc":
+            return self._by_value(values)
+        return self._written(values)
+
+    def _by_value(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """[n] a piece for each float64, or pair (`engine.events.numbers`): whole numbers within 64 bits as digits."""
+        nearest = values.real
+        inside = (nearest > -LIMIT) & (nearest < LIMIT) & (nearest == np.floor(nearest))
+        found = np.empty(len(values), np.int64)
+        whole = np.full(len(values), NULL_INT)
+        whole[inside] = nearest[inside].astype(np.int64)
+        if values.dtype == np.complex128:
+            # A rest stands by the nearest float64 of a whole number: what rounds up to 2**63 is within 64 bits.
+            apart = (values.imag != 0.0) & ~np.isnan(nearest)
+            whole[apart] = [int(pair.real) + int(pair.imag) for pair in values[apart].tolist()]
+            inside |= apart
+        found[inside] = self._written(whole[inside])
+        found[~inside] = self._written(np.where(np.isinf(nearest), np.nan, nearest)[~inside])
+        return found
+
+    def _written(self, values: NDArray[Any]) -> NDArray[np.int64]:
         if not len(values):
             return np.zeros(0, np.int64)
         text = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)

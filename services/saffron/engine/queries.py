@@ -30,6 +30,7 @@ from saffron.engine.containment import (
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
+from saffron.engine.events.tables import conformed
 from saffron.engine.operator import History, State
 from saffron.engine.results import Fired, Ints, OrderedResults, Part
 from saffron.engine.standing import Compiler, StandingQuery, Status, compile_text
@@ -88,10 +89,10 @@ class QueryOperator(ABC, Generic[S, R]):
         begin = 0
         for control in block.controls:
             stop = int(np.searchsorted(seq, control.position))
-            self._advance(block, begin, stop, control.position)
+            self._advance(self._fitted(block), begin, stop, control.position)
             begin, self._position = stop, control.position
             self._control(control, history)
-        self._advance(block, begin, len(seq), block.next_seq)
+        self._advance(self._fitted(block), begin, len(seq), block.next_seq)
         self._events += len(seq)
         self._position = block.next_seq
         self._finish(block)
@@ -122,6 +123,11 @@ class QueryOperator(ABC, Generic[S, R]):
 
     def part(self, names: frozenset[str]) -> None:
         """From now on these queries share nothing with each other: of one of them it is not known which is at fault."""
+
+    def _fitted(self, block: Block) -> Block:
+        """The block with all attributes of the schema in force, each of its kind there."""
+        columns = block.columns if self._schema is None else conformed(block.columns, self._schema)
+        return block if columns is block.columns else replace(block, columns=columns)
 
     def statuses(self) -> Mapping[str, Status]:
         """The state of every query that may be ours, by name: see `Status`."""
@@ -206,7 +212,10 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _adopt(self, standing: S, runs: R) -> None:
-        """A new schema: a bound query that it leaves as it is goes on, another one starts afresh on it."""
+        """A new schema: a bound query goes on with all that it holds, if the schema is wider; else it starts afresh."""
+
+    def _adopted(self) -> None:
+        """All bound queries have adopted a new schema."""
 
     @abstractmethod
     def _close(self, runs: R) -> None:
@@ -292,10 +301,13 @@ class QueryOperator(ABC, Generic[S, R]):
         body = control.body
         if control.kind == "schema":
             self._schema = schema_from_record(body["schema"])
-            for standing in self._standing.values():
+            bound = {name: one.text for name, one in self._standing.items() if one.runs is not None}
+            for name in makers_first(self._compiler, bound):
+                standing = self._standing[name]
                 if standing.runs is not None:
                     with self._step(standing, BINDING):
                         self._adopt(standing, standing.runs)
+            self._adopted()
             self._bind_waiting(history, control.position)
         elif control.kind == "query":
             self._change(body, history, control.position)
@@ -353,7 +365,7 @@ class QueryOperator(ABC, Generic[S, R]):
             if standing.active is not None and standing.earliest and history is not None:
                 standing.earliest = False
                 with self._step(standing, ADVANCING):
-                    self._replay(standing, standing.active, history, position)
+                    self._replay(standing, standing.active, lambda: map(self._fitted, history()), position)
 
     def _compile(self, standing: S) -> Plan:
         """The plan of its text, for the schema in force."""

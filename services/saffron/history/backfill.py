@@ -248,4 +248,7 @@ def _key(schema: Schema, name: str) -> Any:
     from pyspark.sql import functions as f
 
     column: Any = f.col(attribute_name(schema, name))
-    return column + f.lit(0.0) if schema.kinds.get(name) is Kind.FLOAT else column
+    kind = schema.kinds.get(name)
+    if kind is Kind.NUMBER:
+        return f.struct(column["nearest"] + f.lit(0.0), column["rest"] + f.lit(0.0))
+    return column + f.lit(0.0) if kind is not None and kind.column is Kind.FLOAT else column

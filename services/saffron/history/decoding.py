@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column
+from saffron.engine.events.columns import DTYPES, NULLS, Column
 from saffron.engine.events.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema import Kind, Schema
@@ -95,9 +95,4 @@ def _places(piece: Piece, places: Whole) -> dict[str, Any]:
 
 def _blank(schema: Schema, n: int) -> dict[str, Column]:
     """Attributes of rows that are no events: anything."""
-    zeros = {Kind.STRING: np.full(n, -1, np.int32)}
-    types = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8}
-    return {
-        name: Column(kind, zeros[kind] if kind is Kind.STRING else np.zeros(n, types[kind]))
-        for name, kind in schema.kinds.items()
-    }
+    return {name: Column(kind.column, np.full(n, NULLS[kind], DTYPES[kind])) for name, kind in schema.kinds.items()}

@@ -13,11 +13,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.columns import DTYPES, Column, Columns
 from saffron.engine.events.schema import NULL_CODE, Kind, Schema
 
-_SQL: Mapping[Kind, str] = {Kind.INT: "bigint", Kind.FLOAT: "double", Kind.BOOL: "tinyint", Kind.STRING: "string"}
-_DTYPE: Mapping[Kind, type[np.generic]] = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8}
+_SQL: Mapping[Kind, str] = {
+    Kind.INT: "bigint",
+    Kind.FLOAT: "double",
+    Kind.NUMBER: "struct<nearest: double, rest: double>",
+    Kind.BOOL: "tinyint",
+    Kind.STRING: "string",
+}
 
 
 def attribute_name(schema: Schema, attribute: str) -> str:
@@ -27,7 +32,7 @@ def attribute_name(schema: Schema, attribute: str) -> str:
 
 def event_fields(schema: Schema) -> str:
     """The columns of an event, as Spark wants them declared."""
-    own = [f"a{number} {_SQL[kind]}" for number, kind in enumerate(schema.kinds.values())]
+    own = [f"a{number} {_SQL[kind.column]}" for number, kind in enumerate(schema.kinds.values())]
     return ", ".join(["ts bigint", "latest bigint", "type string", *own])
 
 
@@ -45,12 +50,14 @@ def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
     def numbers(name: str, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
         return np.array(batch.column(name).to_numpy(zero_copy_only=False), dtype=dtype)
 
-    attributes = {
-        name: _strings(batch.column(f"a{number}"))
-        if kind is Kind.STRING
-        else Column(kind, numbers(f"a{number}", _DTYPE[kind]))
-        for number, (name, kind) in enumerate(schema.kinds.items())
-    }
+    def column(name: str, kind: Kind) -> Column:
+        if kind is Kind.STRING:
+            return _strings(batch.column(name))
+        if kind is Kind.NUMBER:
+            return _pairs(batch.column(name))
+        return Column(kind, numbers(name, DTYPES[kind]))
+
+    attributes = {name: column(f"a{number}", kind.column) for number, (name, kind) in enumerate(schema.kinds.items())}
     ts, latest = numbers("ts"), numbers("latest")
     return Columns(
         seq=numbers("seq"),
@@ -63,11 +70,21 @@ def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
 
 
 def _array(column: Column) -> Any:
+    if column.kind is Kind.NUMBER:
+        data: NDArray[Any] = column.data
+        parts = [pa.array(np.ascontiguousarray(data.real)), pa.array(np.ascontiguousarray(data.imag))]
+        return pa.StructArray.from_arrays(parts, names=["nearest", "rest"])
     if column.kind is not Kind.STRING:
         return pa.array(column.data)
     codes = column.data
     coded = pa.array(codes, pa.int32(), mask=np.less(codes, 0))
     return pa.DictionaryArray.from_arrays(coded, pa.array(column.values, pa.string())).dictionary_decode()
+
+
+def _pairs(array: Any) -> Column:
+    pairs = np.empty(len(array), np.complex128)
+    pairs.real, pairs.imag = (array.field(name).to_numpy(zero_copy_only=False) for name in ("nearest", "rest"))
+    return Column(Kind.NUMBER, pairs)
 
 
 def _strings(array: Any) -> Column:

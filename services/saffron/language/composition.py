@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saffron.engine.events.schema import Kind
+from saffron.engine.events.numbers import kind_of_number, number_of
+from saffron.engine.events.schema import Kind, widened
 from saffron.language import plan, tree
 from saffron.language.errors import quoted
 from saffron.language.scope import Scope
 
 _OWN = ("seq", "ts", "type")
 """What every event has; no attribute is called so."""
-_WORDS = {Kind.INT: "a whole number", Kind.FLOAT: "a number", Kind.STRING: "a string", Kind.BOOL: "a truth value"}
+_WORDS = dict.fromkeys(Kind, "a number") | {Kind.STRING: "a string", Kind.BOOL: "a truth value"}
 
 
 def attributes_of(made: plan.MatchPlan) -> Mapping[str, Kind]:
@@ -28,7 +29,10 @@ def kind_of(expr: plan.Expr) -> Kind:
         case plan.Const(value=bool()) | plan.In():
             return Kind.BOOL
         case plan.Const(value=value):
-            return Kind.INT if isinstance(value, int) else Kind.STRING if isinstance(value, str) else Kind.FLOAT
+            if isinstance(value, str) or value is None:
+                return Kind.FLOAT if value is None else Kind.STRING
+            number = number_of(value)
+            return Kind.FLOAT if number is None else kind_of_number(number)
         case plan.Attribute() | plan.TrendValue() | plan.GroupValue():
             return expr.kind
         case plan.Length():
@@ -62,7 +66,7 @@ def check_into(query: tree.Query, items: tuple[plan.ReturnItem, ...], scope: Sco
             raise scope.wrong(f"an attribute cannot be called {quoted(bound.name)}", item.span, hint)
         known = None if schema is None else schema.kinds.get(bound.name)
         kind = kind_of(bound.expr)
-        if known is not None and known is not kind:
+        if known is not None and widened(known, kind) is None:
             hint = "An attribute has one kind throughout a stream: name this one otherwise, ... AS name."
             message = f"{quoted(bound.name)} is {_WORDS[known]} in the stream, and {_WORDS[kind]} here"
             raise scope.wrong(message, item.span, hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.language.pairs import OF_EXTREME
 from saffron.language.plan import (
     Aggregate,
     Attribute,
@@ -21,7 +22,7 @@ from saffron.language.plan import (
 )
 from saffron.language.rewrite import reads
 
-FOLDED = ("count", "min", "max", "first", "last")
+FOLDED = ("count", "min", "max", "first", "last", *OF_EXTREME.values())
 """Aggregates with few values: those of one of the events, or counts."""
 
 

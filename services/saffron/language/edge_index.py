@@ -12,6 +12,7 @@ from enum import Enum
 
 from saffron.engine.events.schema import Kind
 from saffron.language.composition import kind_of
+from saffron.language.pairs import exact
 from saffron.language.plan import Attribute, Binary, Const, Expr, Strategy, Transition, Unary, Which
 from saffron.language.rewrite import parts, reads
 
@@ -63,7 +64,7 @@ class EdgeIndex:
 
 def edge_index(transition: Transition) -> EdgeIndex:
     """How the conditions of a transition let its predecessors be found; NOT, waiting and TIME may forbid it."""
-    conjuncts = [part for condition in transition.conditions for part in _conjuncts(condition)]
+    conjuncts = [part for one in transition.conditions for part in _conjuncts(exact(one, whole=False))]
     before = tuple(one for one in conjuncts if _sides(one) <= {Which.SINGLE})
     after = tuple(one for one in conjuncts if _sides(one) == {Which.ADJACENT})
     pairs = [one for one in conjuncts if len(_sides(one)) > 1]

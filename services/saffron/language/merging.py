@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from saffron.language.formulas import formula
+from saffron.language.pairs import OF_EXTREME
 from saffron.language.plan import (
     Aggregate,
     Attribute,
@@ -20,7 +21,7 @@ from saffron.language.plan import (
 )
 from saffron.language.rewrite import reads
 
-_AGREEING = ("min", "max", "first", "last")
+_AGREEING = ("min", "max", "first", "last", *OF_EXTREME.values())
 """Aggregates that agree again once a later event decides them; the others keep all that a run has bound."""
 
 

@@ -30,7 +30,11 @@ class Typed:
     sort: Sort
 
 
-SORTS = {Kind.INT: Sort.NUMBER, Kind.FLOAT: Sort.NUMBER, Kind.BOOL: Sort.BOOLEAN, Kind.STRING: Sort.STRING}
+SORTS = {kind: Sort.NUMBER for kind in Kind if kind.is_number} | {
+    Kind.BOOL: Sort.BOOLEAN,
+    Kind.STRING: Sort.STRING,
+    Kind.NULL: Sort.UNKNOWN,
+}
 GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
 SCALARS = {"abs": (1, 1), "sqrt": (1, 1), "least": (2, None), "greatest": (2, None)}
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
@@ -46,7 +50,7 @@ def kind_or_guess(found: Found) -> Kind:
 
 def attribute(found: Found, component: int, which: plan.Which, back: int = 0) -> Typed:
     """An attribute of a component, or null."""
-    if found.null:
+    if found.null or found.kind is Kind.NULL:
         return Typed(NULL, Sort.UNKNOWN)
     expr = plan.Attribute(component, which, found.name, kind_or_guess(found), back)
     return Typed(expr, Sort.UNKNOWN if found.kind is None else SORTS[found.kind])

@@ -6,18 +6,25 @@ from collections.abc import Sequence
 
 import orjson
 
+from saffron.engine.events.exact import Bad, parse_object
+from saffron.engine.events.numbers import number_of, shown
+
 
 def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
-    """Message keys: the attribute's text (numbers as JSON writes them); none where an event has no such attribute."""
+    """Message keys: the attribute's text, of a number that of its value; none where an event has no such attribute.
+
+    Equal numbers have one text, whatever was written (1, 1.0, 1e0), as results print them.
+    """
     return [_key(line, attribute) for line in lines]
 
 
 def _key(line: bytes, attribute: str) -> bytes | None:
-    try:
-        event = orjson.loads(line)
-    except orjson.JSONDecodeError:
+    event = parse_object(line)
+    if isinstance(event, Bad):
         return None  # windowing makes a dead letter of it
-    value = event.get(attribute) if isinstance(event, dict) else None
+    value = event.get(attribute)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = number_of(value)
     if value is None:
         return None
-    return value.encode() if isinstance(value, str) else orjson.dumps(value)
+    return value.encode() if isinstance(value, str) else orjson.dumps(shown(value))

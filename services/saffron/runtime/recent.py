@@ -18,7 +18,7 @@ from saffron.engine.composition import bound, standing_plans
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.events.schema import Distribution, Kind, Schema
+from saffron.engine.events.schema import Distribution, Kind, Schema, widened
 from saffron.engine.why.makers import read_beside
 from saffron.engine.why.story import Story
 from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
@@ -141,7 +141,10 @@ def _schema(blocks: list[Block], given: Mapping[str, Any] | None) -> Schema:
     kinds: dict[str, Kind] = {}
     names: dict[str, None] = {}
     for block in blocks:
-        kinds |= {name: column.kind for name, column in block.columns.attributes.items()}
+        for name, column in block.columns.attributes.items():
+            own = Kind.LONG if column.kind is Kind.INT else column.kind  # the column does not say how large they may be
+            known = kinds.get(name, own)
+            kinds[name] = widened(known, own) or known
         names |= dict.fromkeys(block.columns.type.values)
     times: Mapping[str, Distribution] = {} if given is None else from_json_schema(given).times
     if given is None and any(block.columns.latest is not None for block in blocks):

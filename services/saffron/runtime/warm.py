@@ -26,8 +26,8 @@ import orjson
 
 from saffron.engine import jit
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.language.shedding import AUTO
 from saffron.runtime.own_modules import import_modules
@@ -35,8 +35,6 @@ from saffron.runtime.own_modules import import_modules
 _LOG = logging.getLogger(__name__)
 _DONE = b"done\n"
 _REQUESTS = 100  # of one child: machine code is never unloaded
-_DTYPES = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
-_NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: np.nan, Kind.BOOL: -1, Kind.STRING: NULL_CODE}
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ def _one_of_each(schema: Schema) -> Columns:
     count = len(schema.types)
     seq = np.arange(count, dtype=np.int64)
     attributes = {
-        name: Column(kind, np.full(count, _NULLS[kind], dtype=_DTYPES[kind])) for name, kind in schema.kinds.items()
+        name: Column(kind.column, np.full(count, NULLS[kind], DTYPES[kind])) for name, kind in schema.kinds.items()
     }
     types = Column(Kind.STRING, np.arange(count, dtype=np.int32), tuple(schema.types))
     return Columns(seq, seq.copy(), seq.copy(), types, attributes)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.events.schema import NULL_INT, Kind, widened
 
 LIMIT = 2**63
 EXACT = 2**53
@@ -58,6 +58,12 @@ def kind_of_number(value: float) -> Kind:
     return Kind.INT if float(value) == value else Kind.LONG
 
 
+def fits(value: float, kind: Kind) -> bool:
+    """Whether a kind of numbers has the value."""
+    number = number_of(value)
+    return number is not None and widened(kind_of_number(number), kind) is kind
+
+
 def pair_of(value: float) -> complex:
     """A value of `number_of` as nearest float64 and rest."""
     nearest = float(value)
@@ -73,7 +79,12 @@ def value_of_pair(pair: complex) -> int | float | None:
 
 def plain(value: float) -> int | float:
     """The number as it is shown: int where it is whole and within 64 bits."""
-    return int(value) if value.is_integer() and -LIMIT <= value < LIMIT else value
+    return int(value) if value.is_integer() and -LIMIT < value < LIMIT else value
+
+
+def shown(value: Any) -> Any:
+    """Any value as results have it: a number by `plain`."""
+    return plain(value) if isinstance(value, float) else value
 
 
 def rests_of(values: NDArray[np.int64]) -> NDArray[np.float64]:

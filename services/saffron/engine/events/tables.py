@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns, is_null
-from saffron.engine.events.numbers import rests_of, value_of_pair
+from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.numbers import LIMIT, plain, rests_of, value_of_pair
 from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 
 Bits = NDArray[np.uint64]
@@ -112,21 +112,49 @@ def concat_column(parts: Sequence[Column]) -> Column:
 
 
 def converted(column: Column, kind: Kind) -> Column:
-    """The same values as a column of a kind that has them all (`schema.widened`); others are null."""
+    """The values that a kind has as a column of that kind; others are null. A wider kind (`schema.widened`) has all."""
     kind = kind.column
     if column.kind is kind:
         return column
     data: NDArray[Any] = np.full(len(column.data), NULLS[kind], DTYPES[kind])
-    here = ~is_null(column.kind, column.data)
-    held = column.data[here]
-    if kind is Kind.FLOAT and column.kind is Kind.INT:
-        data[here] = held.astype(np.float64)
-    elif kind is Kind.NUMBER and column.kind is Kind.INT:
-        whole = held.astype(np.int64)
-        data[here] = whole.astype(np.float64) + 1j * rests_of(whole)
-    elif kind is Kind.NUMBER and column.kind is Kind.FLOAT:
-        data[here] = held
+    if not (column.kind.is_number and kind.is_number):
+        return Column(kind, data)
+    nearest, rests = _pairs(column)
+    whole = (nearest == np.floor(nearest)) & (np.abs(nearest) < LIMIT) if kind is Kind.INT else rests == 0.0
+    if kind is Kind.NUMBER:
+        here = ~np.isnan(nearest)
+        data.real[here], data.imag[here] = nearest[here], rests[here]
+    elif kind is Kind.FLOAT:
+        data[whole] = nearest[whole]
+    else:
+        apart = (rests != 0.0) & ~np.isnan(nearest)
+        data[whole & ~apart] = nearest[whole & ~apart].astype(np.int64)
+        numbers = zip(nearest[apart].tolist(), rests[apart].tolist(), strict=True)
+        data[apart] = [int(number) + int(rest) for number, rest in numbers]
     return Column(kind, data)
+
+
+def _pairs(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[n] the nearest float64 of each number, NaN for null, and what is left behind it."""
+    data: NDArray[Any] = column.data
+    if column.kind is Kind.INT:
+        whole = data.astype(np.int64)
+        return np.where(whole == NULL_INT, np.nan, whole.astype(np.float64)), rests_of(whole)
+    nearest, rests = np.array(data.real, np.float64), np.array(data.imag, np.float64)
+    return nearest, np.where(np.isnan(nearest), 0.0, rests)
+
+
+def conformed(columns: Columns, schema: Schema) -> Columns:
+    """The same events with all attributes of a schema, which is at least as wide as theirs; what is new is null."""
+    held = columns.attributes
+    if all(name in held and held[name].kind is kind.column for name, kind in schema.kinds.items()):
+        return columns
+    attributes = dict(held)
+    for name, kind in schema.kinds.items():
+        known = held.get(name)
+        null = Column(kind.column, np.full(len(columns), NULLS[kind], DTYPES[kind]))
+        attributes[name] = null if known is None else converted(known, kind)
+    return replace(columns, attributes=attributes)
 
 
 def pruned(column: Column) -> Column:
@@ -171,4 +199,4 @@ def column_values(column: Column) -> list[int | float | str | bool | None]:
         return [None if number == NULL_INT else number for number in data]
     if column.kind is Kind.NUMBER:
         return [value_of_pair(pair) for pair in data]
-    return [None if math.isnan(number) else number for number in data]
+    return [None if math.isnan(number) else plain(number) for number in data]

@@ -11,11 +11,11 @@ from numba import float64, int64
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import ConcreteTemplate, infer_global
 
-from saffron.engine.arithmetic import greatest, least, quotient, remainder, root
+from saffron.engine.arithmetic import greatest, least, quotient, remainder, rest, root
 from saffron.engine.events.schema import NULL_INT
 from saffron.engine.jit import jitable
 
-__all__ = ["deviation", "finite", "greatest", "least", "quotient", "real", "real_at", "remainder", "root"]
+__all__ = ["deviation", "finite", "greatest", "least", "quotient", "real", "real_at", "remainder", "rest", "root"]
 
 
 def real_at(constants: Any, place: int) -> float:

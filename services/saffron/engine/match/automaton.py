@@ -12,6 +12,7 @@ from enum import Enum
 
 from saffron.engine.aggregates import BUILT_IN
 from saffron.engine.events.schema import Kind
+from saffron.language.pairs import OF_EXTREME
 from saffron.language.plan import (
     Aggregate,
     Attribute,
@@ -38,10 +39,16 @@ class What(Enum):
     MEAN = 4
     NUMBER = 5  # how many were not null
     SUM = 6
-    MIN = 7
-    MAX = 8
-    LENGTH = 9
-    FOLD = 10  # a user-defined aggregate so far
+    MIN_REST = 7  # of the least value what is left behind the nearest float64 (`language.pairs`)
+    MAX_REST = 8
+    MIN = 9
+    MAX = 10
+    LENGTH = 11
+    FOLD = 12  # a user-defined aggregate so far
+
+
+RESTS = {What.MIN_REST: What.MIN, What.MAX_REST: What.MAX}
+"""What is left of an extreme, and the extreme."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +195,8 @@ _AGGREGATES = {
     "avg": (What.SUM, What.NUMBER),
     "min": (What.MIN,),
     "max": (What.MAX,),
+    OF_EXTREME["min"]: (What.MIN_REST, What.MIN),
+    OF_EXTREME["max"]: (What.MAX_REST, What.MAX),
     "first": (What.FIRST,),
     "last": (What.LAST,),
     "stddev": (What.SPREAD, What.NUMBER),

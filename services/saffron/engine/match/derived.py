@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.numbers import fits, pair_of
+from saffron.engine.events.schema import NULL_CODE, Kind, Schema
+from saffron.engine.events.tables import converted
 from saffron.engine.match.layout import AT_ONCE
 from saffron.engine.match.rows import COUNTED, DUE, FIRES, RESULT
 from saffron.engine.match.stream import Range
 
 Ints = NDArray[np.int64]
 Array = NDArray[np.generic]
-
-_DTYPES: Mapping[Kind, Any] = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
-_NULLS = {Kind.INT: NULL_INT, Kind.FLOAT: np.nan, Kind.BOOL: -1, Kind.STRING: NULL_CODE}
 
 OF_STREAM = 0
 """The `result` of an event that is none."""
@@ -96,21 +95,22 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
 def _column(name: str, kind: Kind, part: Range, made: Sequence[Made], order: Ints) -> Column:
     values = [one.attributes.get(name, [None] * len(one)) for one in made]
     own = part.columns.attributes.get(name)
-    if own is None:
-        own = Column(kind, np.full(part.high, _NULLS[kind], _DTYPES[kind]))
+    own = Column(kind.column, np.full(part.high, NULLS[kind], DTYPES[kind])) if own is None else converted(own, kind)
     if kind is Kind.STRING:
         return _strings(own, part, values, order)
-    added = [np.array([_held(value, kind) for value in column], _DTYPES[kind]) for column in values]
-    return Column(kind, np.concatenate([own.data[part.low : part.high], *added])[order])
+    added = [np.array([_held(value, kind) for value in column], DTYPES[kind]) for column in values]
+    return Column(kind.column, np.concatenate([own.data[part.low : part.high], *added])[order])
 
 
 def _held(value: Any, kind: Kind) -> Any:
     """A value as its column has it; null where it is of another kind, or too large."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is Kind.FLOAT:
-        return float(value) if number else np.nan
-    if kind is Kind.INT:
-        return int(value) if number and abs(value) < 2**63 else NULL_INT
+    if kind.is_number and not (number and fits(value, kind)):
+        return NULLS[kind]
+    if kind is Kind.NUMBER:
+        return pair_of(value)
+    if kind.is_number:
+        return int(value) if kind.is_whole else float(value)
     return int(value) if isinstance(value, bool) else -1
 
 

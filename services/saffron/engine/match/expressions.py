@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.language.pairs import NEAREST, REST
 from saffron.language.plan import (
     Aggregate,
     Attribute,
@@ -121,7 +122,7 @@ class Writer:
         """The term as float64, NaN where it is null."""
         if term.kind is Kind.FLOAT:
             return term.text
-        if term.kind is Kind.INT:
+        if term.kind is not None and term.kind.is_whole:
             function = "real8" if term.wide else "real" if term.nullable else "float"
             return f"{function}({term.text})"
         return "math.nan"
@@ -146,7 +147,7 @@ class Writer:
         if left.kind is None or right.kind is None:
             return "False"
         if left.kind.is_number and right.kind.is_number:
-            if left.kind is right.kind is Kind.INT:
+            if left.kind.is_whole and right.kind.is_whole:
                 return _guarded(operator, left, right, str(NULL_INT))
             if (text := self._beside_mean(operator, left, right)) is not None:
                 return text
@@ -179,7 +180,11 @@ class Writer:
 
     def _call(self, expr: Call) -> Term:
         terms = [self.term(argument) for argument in expr.arguments]
+        if expr.function == NEAREST:
+            return Term(self._number(terms[0]), Kind.FLOAT, terms[0].nullable, wide=terms[0].wide)
         self.narrow |= any(term.wide for term in terms)
+        if expr.function == REST:
+            return Term(f"rest({terms[0].text})", Kind.FLOAT, False)
         texts = [self._number(term) for term in terms]
         if expr.function in ("abs", "sqrt"):
             function = "abs" if expr.function == "abs" else "root"

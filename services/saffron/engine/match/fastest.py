@@ -10,6 +10,7 @@ from saffron.engine.match.program import compile_program
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.scan.runs import ScanRuns
 from saffron.engine.strings import Strings
+from saffron.language.pairs import exact_match
 from saffron.language.plan import Edge, MatchPlan
 from saffron.language.shedding import NONE, is_collapsed, partial_matches
 
@@ -30,13 +31,15 @@ def fastest(
     `shed`: the query's shedder (`language.shedding`), which may need runs, to drop them and to observe them for models.
     `merges`: equivalent runs go on as one (N7). SaffronError where nothing can run the plan.
     """
+    graphs = not schema.derived and not partial_matches(plan, shed).kept
+    scans = plan.flat and not _all_begin(plan)
+    plan = exact_match(plan)  # only then: which way is taken does not depend on the kinds of numbers
     if schema.derived:  # results of other queries among the events
         program = compile_program(plan, compiled=compiled, derived=schema.derived, merges=merges)
         return QueryRuns(program, schema, strings, slot=slot)
-    if not partial_matches(plan, shed).kept:
+    if graphs:
         kind = CollapsedRuns if is_collapsed(plan) else GraphRuns
         return kind(compile_graphs(plan, compiled=compiled), schema, strings, slot=slot)
-    scans = plan.flat and not _all_begin(plan)
     program = compile_program(plan, compiled=compiled, merges=merges, scans=scans)
     if scans and program.flat:
         return ScanRuns(program, schema, strings, slot=slot)

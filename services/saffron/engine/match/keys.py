@@ -132,12 +132,25 @@ class Keys:
         )
         return keys
 
+    def renamed(self, held: NDArray[np.int64]) -> Keys:
+        """The same slots for keys of other words: int64 [attributes, capacity], different keys still differ."""
+        keys = Keys(0)
+        keys._held, keys._free, keys._counters = held, self._free, self._counters
+        keys._table = np.full_like(self._table, -1)
+        _rebuild(held, int(self._counters[_NEXT]), keys._table, self._occupied())
+        return keys
+
+    def _occupied(self) -> NDArray[np.int64]:
+        """[capacity] 1 for slots in use."""
+        occupied = np.zeros(self.capacity, np.int64)
+        occupied[: self._counters[_NEXT]] = 1
+        occupied[self._free[: self._counters[_FREE]]] = 0
+        return occupied
+
     def grow(self) -> None:
         """Room for more keys."""
         next_slot = int(self._counters[_NEXT])
-        occupied = np.zeros(self.capacity, np.int64)
-        occupied[:next_slot] = 1
-        occupied[self._free[: self._counters[_FREE]]] = 0
+        occupied = self._occupied()
         if next_slot >= self.capacity:
             self._held = np.ascontiguousarray(np.pad(self._held, ((0, 0), (0, self.capacity))))
             self._free = np.concatenate([self._free, np.zeros_like(self._free)])

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.engine.match.automaton import Automaton, Feature, State, What, attribute_feature
+from saffron.engine.match.automaton import RESTS, Automaton, Feature, State, What, attribute_feature
 from saffron.engine.match.expressions import Term
+from saffron.language.pairs import OF_EXTREME, rest_name
 from saffron.language.plan import Aggregate, Attribute, Length, Which
 
 # Places in the array of counters that a step kernel reads and writes.
@@ -78,7 +79,7 @@ def null_text(kind: Kind) -> str:
     """The sentinel of a kind."""
     if kind is Kind.FLOAT:
         return "math.nan"
-    return str(NULL_INT) if kind is Kind.INT else "-1"
+    return str(NULL_INT) if kind.is_whole else "-1"
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,8 @@ _AGGREGATES = {
     "sum": What.SUM,
     "min": What.MIN,
     "max": What.MAX,
+    OF_EXTREME["min"]: What.MIN_REST,
+    OF_EXTREME["max"]: What.MAX_REST,
     "first": What.FIRST,
     "last": What.LAST,
 }
@@ -178,6 +181,8 @@ def initial(feature: Feature, names: Names) -> str:
     if feature.what is What.LENGTH:
         return "1"
     event = names.attribute(feature.name, feature.kind)
+    if feature.what in RESTS:
+        return f"x{names.attribute(rest_name(feature.name), feature.kind)}"
     return {
         What.PREVIOUS: null_text(feature.kind),
         What.NUMBER: f"k{event}",
@@ -209,6 +214,12 @@ def updated(feature: Feature, names: Names, read: Carried) -> str:
     null = null_text(feature.kind)
     if feature.what is What.PREVIOUS:
         return beside(What.PREVIOUS, feature.back - 1) if feature.back > 2 else beside(What.LAST)
+    if feature.what in RESTS:
+        best, rest = beside(RESTS[feature.what]), f"x{names.attribute(rest_name(feature.name), feature.kind)}"
+        sign = "<" if feature.what is What.MIN_REST else ">"
+        same = f"((x{event} == {best}) & ({rest} {sign} {old}))"
+        replaced = f"(({best} != {best}) | (x{event} {sign} {best}) | {same})"
+        return f"choose({replaced}, {rest}, {old})" if read.wide else f"{rest} if {replaced} else {old}"
     if feature.what in (What.MIN, What.MAX):
         sign = "<" if feature.what is What.MIN else ">"
         absent = f"({old} != {old})" if feature.floating else f"({old} == {null})"

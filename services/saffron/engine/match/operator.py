@@ -369,10 +369,18 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return standing.name in self._ordered
 
     def _adopt(self, standing: Standing, runs: Runs) -> None:
-        assert self._schema is not None
-        if not runs.adopt(with_types(self._schema, standing.derived or {})):
-            self._drop(standing, runs)
-            standing.runs = standing.derived = None  # to be bound anew
+        told_already = standing.reported, standing.censored
+        standing.runs = standing.derived = None
+        self._bind(standing)
+        fresh: Any = standing.runs
+        adopt: Any = runs.adopt
+        if fresh is not None and type(fresh) is type(runs) and adopt(fresh):
+            standing.runs = runs
+            standing.reported, standing.censored = told_already
+            return
+        standing.runs = runs
+        self._drop(standing, runs)
+        standing.runs = fresh
 
     def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)

@@ -74,6 +74,13 @@ class Pool:
             new[..., : old.shape[-1]] = old
             setattr(self, name, new)
 
+    def put(self, floats: Array, ints: Array) -> None:
+        """Other rows for the same lanes."""
+        for name, rows in (("floats", floats), ("ints", ints)):
+            own = aligned(rows.shape, getattr(self, name).dtype)
+            own[:] = rows
+            setattr(self, name, own)
+
     def lanes(self) -> NDArray[np.int64]:
         """The lanes of all segments, key by key."""
         lengths = self.segments[:, LENGTH]

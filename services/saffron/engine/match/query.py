@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.engine.events.columns import DTYPES
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.key_words import key_names
 from saffron.engine.match import chains
+from saffron.engine.match.adopting import adopt_keys, adopt_pool, adopt_rows
 from saffron.engine.match.classify import OPENS
 from saffron.engine.match.derived import composition, results_of
 from saffron.engine.match.entries import Entries
@@ -18,6 +21,7 @@ from saffron.engine.match.general.found import settle
 from saffron.engine.match.general.passing import Passing
 from saffron.engine.match.general.sweep import sweep, sweep_all
 from saffron.engine.match.general.watch import UNWATCHED, Watch
+from saffron.engine.match.held import column_name, held_kinds
 from saffron.engine.match.keys import Keys
 from saffron.engine.match.layout import (
     AT,
@@ -63,14 +67,6 @@ Chosen = slice | NDArray[np.intp]
 AFTER_ALL = 2**62
 _LARGE = 1 << 20  # matches; a longer list is given back after its block
 
-DTYPES = {Kind.FLOAT: np.float64, Kind.INT: np.int64, Kind.BOOL: np.int8, Kind.STRING: np.int32}
-NULLS = {Kind.FLOAT: np.nan, Kind.INT: NULL_INT, Kind.BOOL: -1, Kind.STRING: NULL_CODE}
-
-
-def column_name(attribute: str) -> str:
-    """Where rows keep an attribute; "ts" and "type" are every event's own."""
-    return {"ts": TS, "type": TYPE}.get(attribute, f".{attribute}")
-
 
 class QueryRuns:
     """The state of one query. `advance` takes the next events; `found` then holds matches (see `layout`)."""
@@ -82,13 +78,13 @@ class QueryRuns:
         self.schema = schema
         self.strings = strings
         self.windows = Windows(self.plan.window)
-        held = {f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()}
+        held = {column_name(name): np.dtype(DTYPES[kind]) for name, kind in held_kinds(schema).items()}
         self.composed = bool(schema.derived)  # results of other queries may be among its events
         more = (*(LINKS if self.plan.absences else ()), *(RESULTS if self.composed else ()))
         self.rows = Rows(held | dict.fromkeys(more, np.dtype(np.int64)))
         self.nodes = Nodes()
         self.pools = pools(program.states, program.merging)
-        self.keys = Keys(len(self.plan.key))
+        self.keys = Keys(len(key_names(self.plan.key, schema.kinds)))
         self.counters = np.zeros(counters(len(self.pools)), np.int64)
         self.counters[LONGEST_LIFE] = max(1, self.plan.window.size // 2)
         self.touched = np.full(8, -1, np.int64)
@@ -303,7 +299,7 @@ class QueryRuns:
             slots = slots_by_code(part, self.plan.key[0], self.strings, chosen, create, self.keys)
             if slots is not None:
                 return slots
-        keys, present = key_matrix(part, self.plan.key, self.strings, chosen, len(create))
+        keys, present = key_matrix(part, key_names(self.plan.key, self.schema.kinds), self.strings, chosen, len(create))
         if present is None:
             return self.keys.slots(keys, create)
         # A key that lacks a part is no key, whatever value stands for the part.
@@ -339,8 +335,8 @@ class QueryRuns:
         write(UNTIL, places, until)
         write(SLOT, places, slots)
         keep_keys(self.rows, part, places, chosen)
-        for name in self.schema.kinds:
-            write(f".{name}", places, interned(part, name, self.strings, chosen))
+        for name in held_kinds(self.schema):
+            write(column_name(name), places, interned(part, name, self.strings, chosen))
         if self.composed:
             for name, values in composition(part).items():
                 write(name, places, values[chosen])
@@ -421,12 +417,21 @@ class QueryRuns:
         for index, pool in enumerate(self.pools):
             self.counters[place(index, LIVE)] -= pool.release(np.arange(len(pool.segments)))
 
-    def adopt(self, schema: Schema) -> bool:
-        """Go on under a new schema, if it has all attributes that the rows hold, of the same kinds."""
-        if any(schema.kinds.get(name) is not kind for name, kind in self.schema.kinds.items()):
+    def adopt(self, fresh: Self) -> bool:
+        """Go on as `fresh`, which was started for the same text under a wider schema; False if it is made otherwise."""
+        if not self._is_like(fresh):
             return False
-        for name, kind in schema.kinds.items():
-            if name not in self.schema.kinds:
-                self.rows.add(f".{name}", np.dtype(DTYPES[kind]), NULLS[kind])
-        self.schema = schema
+        adopt_rows(self.rows, self.schema, fresh.schema)
+        self.keys = adopt_keys(self.keys, self.plan.key, self.schema, fresh.schema)
+        for pool, old, new in zip(self.pools, self.program.states, fresh.program.states, strict=False):
+            adopt_pool(pool, old, new)
+        self._pinned.release()
+        self._pinned, (self.step_constants, self.classify_constants) = fresh._pinned, fresh._pinned.codes
+        self.program, self.plan, self.schema = fresh.program, fresh.plan, fresh.schema
         return True
+
+    def _is_like(self, fresh: Self) -> bool:
+        own, its = self.program, fresh.program
+        places = [[(one.index, one.closure) for one in program.states] for program in (own, its)]
+        tables = len(own.tables) == len(its.tables) and all(map(np.array_equal, own.tables, its.tables))
+        return type(self) is type(fresh) and own.merging == its.merging and places[0] == places[1] and tables

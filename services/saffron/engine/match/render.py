@@ -9,12 +9,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import Kind
 from saffron.engine.identity import digits, identify, seeds
 from saffron.engine.match.assemble import assemble
 from saffron.engine.match.entries import Entries
+from saffron.engine.match.held import kind_in, stored_values
 from saffron.engine.match.layout import DEADLINE_OF
-from saffron.engine.match.query import QueryRuns, column_name
+from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.returns import evaluator
 from saffron.engine.match.rows import SEQ, TIME, TS, TYPE, Rows
 from saffron.engine.match.sequences import bound
@@ -145,8 +145,9 @@ class Written(ABC):
             at = 3 + ts.shape[1]
             for attribute in schema.attributes_of(text):
                 order[own, at] = pieces.literal(opening + b"," + orjson.dumps(attribute) + b":")
-                values = columns[f".{attribute}"][used[own]]
-                order[own, at + 1] = pieces.column(schema.kinds[attribute], values, strings)
+                kind = kind_in(schema, attribute)
+                values = stored_values(self._runs.rows, kind, attribute, used[own])
+                order[own, at + 1] = pieces.column(kind, values, strings)
                 opening, at = b"", at + 2
             order[own, at] = pieces.literal(opening + b"}")
         return pieces.join(order)
@@ -154,13 +155,12 @@ class Written(ABC):
     def _heads(self, chosen: Ints, first: Ints, start: Ints, end: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """From after the id to before the events: query, partition, key, start, end, window."""
         runs, plan, pieces = self._runs, self._runs.plan, Pieces()
-        columns = runs.rows.columns
         opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
         order: list[NDArray[np.int64] | int] = []
         for name in plan.key:
             order.append(pieces.literal(opening + orjson.dumps(name) + b":"))
-            kind = {"ts": Kind.INT, "type": Kind.STRING}.get(name) or runs.schema.kinds[name]
-            order.append(pieces.column(kind, columns[column_name(name)][first], runs.strings.values))
+            kind = kind_in(runs.schema, name)
+            order.append(pieces.column(kind, stored_values(runs.rows, kind, name, first), runs.strings.values))
             opening = b","
         order += [
             pieces.literal((opening if not plan.key else b"") + b'},"start":'),

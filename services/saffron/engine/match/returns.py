@@ -148,8 +148,6 @@ def _compare(operator: str, a: Any, b: Any) -> bool:
         return False
     if isinstance(a, bool) and operator not in ("=", "!="):
         return False
-    if isinstance(a, int) is not isinstance(b, int) and numbers:
-        a, b = float(a), float(b)
     return bool(
         a == b
         if operator == "="

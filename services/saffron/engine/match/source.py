@@ -64,7 +64,13 @@ POOL = (
     ("G", "int64[:, ::1]"),
     ("A", "int64[::1]"),
 )
-COLUMN_TYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "int8", Kind.STRING: "int32"}
+COLUMN_TYPES = {
+    Kind.FLOAT: "float64",
+    Kind.INT: "int64",
+    Kind.LONG: "int64",
+    Kind.BOOL: "int8",
+    Kind.STRING: "int32",
+}
 
 
 def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
@@ -74,7 +80,7 @@ def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
     for number, (name, kind) in enumerate(names.attributes.items()):
         out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
         if kind.is_number and name in aggregated:
-            out(f"r{number} = {f'real(x{number})' if kind is Kind.INT else f'x{number}'}")
+            out(f"r{number} = {f'real(x{number})' if kind.is_whole else f'x{number}'}")
             out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
             out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
 

@@ -9,11 +9,13 @@ import numpy as np
 from numba import boolean, int32, int64, types, void
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns, masked
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+from saffron.engine.events.columns import Column, Columns, is_null, masked
+from saffron.engine.events.schema import Kind
 from saffron.engine.jit import kernel
+from saffron.engine.key_words import words_of
 from saffron.engine.match.keys import Keys
 from saffron.engine.strings import Strings
+from saffron.language.pairs import rest_of_name
 
 Array = NDArray[np.generic]
 
@@ -50,10 +52,17 @@ class Range:
         return self.columns.time[self.low : self.high]
 
     def column(self, name: str) -> Column:
-        """An attribute's column, `ts` and `type` included."""
+        """An attribute's column, `ts` and `type` included; one of kind NUMBER is read as two (`language.pairs`)."""
         if name == "ts":
             return Column(Kind.INT, self.columns.ts)
-        return self.columns.type if name == "type" else self.columns.attributes[name]
+        if name == "type":
+            return self.columns.type
+        whole = rest_of_name(name)
+        column = self.columns.attributes[name if whole is None else whole]
+        if column.kind is not Kind.NUMBER:
+            return column
+        data = column.data.real if whole is None else column.data.imag
+        return Column(Kind.FLOAT, np.ascontiguousarray(data))
 
     def data(self, name: str) -> Array:
         """The values of an attribute, aligned and contiguous, as kernels take them."""
@@ -87,12 +96,8 @@ def key_matrix(
     for row, name in enumerate(attributes):
         values = interned(part, name, strings, chosen)
         kind = part.column(name).kind
-        if kind is Kind.FLOAT:
-            here = values == values  # noqa: PLR0124  NaN is null
-            matrix[row] = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 and 0.0 are one key
-        else:
-            here = values != (NULL_INT if kind is Kind.INT else NULL_CODE)
-            matrix[row] = values
+        here = ~is_null(kind, values)
+        matrix[row] = words_of(kind, values)
         if not here.all():
             present = here if present is None else present & here
     return matrix, present

@@ -6,8 +6,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.engine.match.query import column_name
+from saffron.engine.events.columns import is_null
+from saffron.engine.events.numbers import shown
+from saffron.engine.events.schema import Kind
+from saffron.engine.match.held import kind_in, stored_values
 from saffron.engine.match.returns import Value, evaluator
 from saffron.engine.match.values import Stored
 from saffron.engine.pieces import Pieces
@@ -62,7 +64,7 @@ class Tails:
         if (numbers := self._numbers(expr)) is not None:
             return pieces.numbers(numbers)
         evaluate = evaluator(expr, self._value)
-        found = [orjson.dumps(evaluate(bound)) for bound in self._bound()]
+        found = [orjson.dumps(shown(evaluate(bound))) for bound in self._bound()]
         return np.arange(len(found)) + pieces.literals(found)
 
     def _bound_always(self, leaf: Attribute) -> bool:
@@ -73,8 +75,8 @@ class Tails:
         begin = self._starts[:, leaf.component]
         last = leaf.which is Which.LAST
         place = self._places[begin + self._counts[:, leaf.component] - 1 if last else begin]
-        kind = {"ts": Kind.INT, "type": Kind.STRING}.get(leaf.name) or self._runs.schema.kinds[leaf.name]
-        values = self._runs.rows.columns[column_name(leaf.name)][place]
+        kind = kind_in(self._runs.schema, leaf.name)
+        values = stored_values(self._runs.rows, kind, leaf.name, place)
         return kind, values.astype(np.int64) if kind is Kind.INT else values
 
     def _lengths(self, expr: Expr) -> Ints | None:
@@ -102,8 +104,8 @@ class Tails:
             kind, values = self._column(leaf)
             if not kind.is_number:
                 return None
-            numbers = values.astype(np.float64)
-            return np.where(values == NULL_INT, np.nan, numbers) if kind is Kind.INT else numbers
+            numbers = values.real.astype(np.float64)
+            return np.where(is_null(kind, values), np.nan, numbers)
         lengths = self._lengths(expr)
         return None if lengths is None else lengths.astype(np.float64)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from saffron.engine.events.numbers import plain, value_of_pair
 from saffron.engine.events.schema import NULL_INT, Kind, Schema
-from saffron.engine.match.query import column_name
+from saffron.engine.match.held import column_name, kind_in
 from saffron.engine.match.rows import Rows
 from saffron.engine.strings import Strings
+from saffron.language.pairs import rest_name
 from saffron.language.plan import MatchPlan
 
 
@@ -32,9 +34,11 @@ def value_at(rows: Rows, schema: Schema, strings: Strings, attribute: str, place
     value = column[place].item()
     if attribute == "ts":
         return value
-    kind = Kind.STRING if attribute == "type" else schema.kinds[attribute]
+    kind = kind_in(schema, attribute)
+    if kind is Kind.NUMBER:
+        return value_of_pair(complex(value, rows.columns[column_name(rest_name(attribute))][place].item()))
     if kind is Kind.FLOAT:
-        return None if value != value else value  # noqa: PLR0124  NaN is null
+        return None if value != value else plain(value)  # noqa: PLR0124  NaN is null
     if kind is Kind.INT:
         return None if value == NULL_INT else value
     if value < 0:

@@ -99,7 +99,7 @@ def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: obje
         asked.cuts.setdefault(name, {})[">=", 1.0] = None
     elif not isinstance(value, int | float):
         return
-    elif kind is Kind.INT and operator in ("=", "!=") and float(value).is_integer():
+    elif kind.is_whole and operator in ("=", "!=") and float(value).is_integer():
         asked.named.setdefault(name, {})[int(value)] = None
     elif kind.is_number:
         asked.cuts.setdefault(name, {})[operator, float(value)] = None

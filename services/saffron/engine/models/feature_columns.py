@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.events.columns import Column, Columns, is_null
+from saffron.engine.events.numbers import pair_of
+from saffron.engine.events.schema import Kind
 from saffron.engine.models.features import FeatureError, FeatureSpec, Value
 
 Floats = NDArray[np.float64]
@@ -46,14 +47,16 @@ class KindCodes:
         return found
 
     def _numbers(self, index: int, column: Column) -> NDArray[np.int32]:
-        if column.kind is not Kind.INT:
+        if not column.kind.is_number:
             raise FeatureError(
                 f"column {self._columns[index]!r} is {column.kind.value}, and kinds are strings or integers"
             )
         places = self._places[index]
         found = np.full(len(column.data), len(places), dtype=np.int32)
         for value, place in places.items():
-            found[column.data == value] = place
+            if not isinstance(value, int):
+                continue
+            found[column.data == (value if column.kind is Kind.INT else pair_of(value))] = place
         return found
 
 
@@ -79,11 +82,8 @@ def as_floats(column: Column) -> Floats:
     """A column of numbers or booleans as float64, NaN for null."""
     if column.kind is Kind.STRING:
         raise FeatureError("a column of strings has no numbers: it can be part of an event's kind")
-    values = column.data.astype(np.float64)
-    if column.kind is Kind.INT:
-        values[np.equal(column.data, NULL_INT)] = np.nan
-    elif column.kind is Kind.BOOL:
-        values[np.less(column.data, 0)] = np.nan
+    values: Floats = column.data.real.astype(np.float64)
+    values[is_null(column.kind, column.data)] = np.nan
     return values
 
 

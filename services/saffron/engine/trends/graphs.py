@@ -5,8 +5,12 @@ Which transition asks what is decided in `language.trend_graphs`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 
+from saffron.engine.events.schema import Kind
+from saffron.language.pairs import exact_trend
 from saffron.language.plan import Expr, Strategy, TrendPlan
 from saffron.language.trend_graphs import Total, TrendGraphs, numbered
 
@@ -84,6 +88,7 @@ class Graphs(TrendGraphs):
         return Total(s, state.trailing, None)
 
 
-def graphs_of(plan: TrendPlan) -> Graphs:
-    """All graphs of a plan."""
+def graphs_of(plan: TrendPlan, kinds: Mapping[str, Kind] = MappingProxyType({})) -> Graphs:
+    """All graphs of a plan, for a stream whose attributes are of these kinds."""
+    plan = exact_trend(plan, kinds)
     return Graphs(plan, *numbered(plan))

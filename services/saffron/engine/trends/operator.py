@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from saffron.engine.containment import ADVANCING, REPORTING, Note, Step, together, unnoted
-from saffron.engine.events.block import Block
+from saffron.engine.events.block import Block, Control
 from saffron.engine.operator import History, State
 from saffron.engine.queries import QueryOperator
 from saffron.engine.results import DUE, FULL, PAST, Fired
 from saffron.engine.standing import Compiler, StandingQuery, compile_text
 from saffron.engine.stopwatch import Stopwatch, no_time
+from saffron.engine.trends import contents
 from saffron.engine.trends.history import replay_past
 from saffron.engine.trends.layout import Batch
 from saffron.engine.trends.reader import Reader
@@ -92,11 +93,12 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
         self._last_ts: int | None = None if record is None else record["last_ts"]
+        self._last = (-contents.FARTHEST, -1) if record is None else tuple(record.get("last", (self._last_ts or 0, -1)))
         self._batches: dict[SharedGraph, Batch] = {}
         self._together.restore({} if record is None else record)
 
     def _record(self) -> Mapping[str, Any]:
-        return {"last_ts": self._last_ts, **self._together.record(self._readers())}
+        return {"last_ts": self._last_ts, "last": self._last, **self._together.record(self._readers())}
 
     def _saved(self, runs: Reader) -> State:
         """Its graph's, with the first of its readers."""
@@ -221,15 +223,23 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _drop(self, standing: Standing, runs: Reader) -> None:
         runs.leave()
 
+    def _control(self, control: Control, history: History | None) -> None:
+        super()._control(control, history)
+        if control.kind == "schema":
+            self._batches = {}  # to be read anew
+
     def _adopt(self, standing: Standing, runs: Reader) -> None:
         standing.runs = None
         self._bind(standing)
-        if standing.runs is not None and standing.runs.is_like(runs):
-            standing.runs = runs
-            if runs.graph is not None:
-                self._batches.pop(runs.graph, None)
-        else:
+        fresh = standing.runs
+        if fresh is None:
             runs.leave()
+        else:
+            fresh.instead_of(runs)
+
+    def _adopted(self) -> None:
+        for graph in graphs_of_readers(self._readers()):
+            graph.adopt(*self._last)
 
     def _replay(self, standing: Standing, runs: Reader, history: History, position: int) -> None:
         graph = self._together.alone(runs)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns, masked
+from saffron.engine.events.columns import Column, Columns, is_null, masked
+from saffron.engine.events.numbers import rests_of, value_of_pair
 from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.key_words import words_of
 from saffron.engine.strings import Strings
 from saffron.engine.trends.conditions import Reads
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import DROPPED, OF_KEY, Batch, Flags, Floats, Ints, Smalls
+from saffron.engine.trends.order import Order
 from saffron.engine.trends.wide import split
 from saffron.errors import SaffronError
+from saffron.language.pairs import rest_of_name
 from saffron.language.plan import Strategy
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -23,11 +28,18 @@ _POSITIVE = np.uint64(2**63 - 1)
 
 
 def prepare(
-    graphs: Graphs, needs: Reads, strings: Strings, columns: Columns, slot: int, opened: Sequence[int]
+    graphs: Graphs,
+    needs: Reads,
+    strings: Strings,
+    columns: Columns,
+    slot: int,
+    opened: Sequence[int],
+    orders: Mapping[str, Order],
 ) -> Batch:
     """The batch of all events of a block; those that are no vertex for sure have no states, dropped ones are marked.
 
     `slot`: the query's bit in `Columns.dropped`, negative for none. `opened`: seqs at which an OPEN ON window opens.
+    `orders`: of attributes of which extremes are asked that float64 does not hold.
     """
     n = len(columns)
     plan = graphs.plan
@@ -40,8 +52,11 @@ def prepare(
         states[masked(columns.dropped, slot)] |= DROPPED
     group_words = words[[plan.key.index(name) for name in plan.group]]
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
-    for row, (name, _) in enumerate(needs.attributes):
-        attributes[row] = numbers_of(columns, name, strings)
+    for row, (name, kind) in enumerate(needs.attributes):
+        if kind.is_wide and name in orders:
+            attributes[row] = orders[name].codes_of(column_of(columns, name))
+        else:
+            attributes[row] = numbers_of(columns, name, strings)
     mantissas, exponents = split_of(columns, [name for name, _ in needs.summed])
     trees = (len(graphs.trees), n)
     return Batch(
@@ -103,8 +118,13 @@ def split_of(columns: Columns, names: Sequence[str]) -> tuple[Ints, Smalls]:
         column = column_of(columns, name)
         if column.kind is Kind.INT:
             mantissas[row] = np.where(column.data == NULL_INT, 0, column.data)
-        else:
-            mantissas[row], exponents[row] = split(np.asarray(column.data, dtype=np.float64))
+            continue
+        data: NDArray[Any] = column.data
+        mantissas[row], exponents[row] = split(np.asarray(data.real, dtype=np.float64))
+        if column.kind is Kind.NUMBER:
+            whole = (data.imag != 0.0) & ~np.isnan(data.real)
+            mantissas[row, whole] = [int(pair.real) + int(pair.imag) for pair in data[whole].tolist()]
+            exponents[row, whole] = 0
     return mantissas, exponents
 
 
@@ -114,8 +134,14 @@ def column_of(columns: Columns, name: str) -> Column:
         return columns.type
     if name == "ts":
         return Column(Kind.INT, columns.ts)
-    column = columns.attributes.get(name)
-    return Column(Kind.FLOAT, np.full(len(columns), np.nan)) if column is None else column
+    whole = rest_of_name(name)
+    column = columns.attributes.get(name if whole is None else whole)
+    if column is None:
+        return Column(Kind.FLOAT, np.full(len(columns), np.nan))
+    if whole is None:
+        return column
+    data: NDArray[Any] = column.data
+    return Column(Kind.FLOAT, rests_of(data) if column.kind is Kind.INT else np.ascontiguousarray(data.imag))
 
 
 def key_words(columns: Columns, name: str, strings: Strings) -> tuple[NDArray[np.signedinteger], Flags]:
@@ -124,15 +150,13 @@ def key_words(columns: Columns, name: str, strings: Strings) -> tuple[NDArray[np
     if column.kind is Kind.STRING:
         codes = strings.mapping(name, column)[column.data]
         return codes, codes < 0
-    if column.kind is Kind.FLOAT:
-        values = np.asarray(column.data, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
-        return values.view(np.int64), np.isnan(values)
-    words = column.data.astype(np.int64)
-    return words, words == (NULL_INT if column.kind is Kind.INT else -1)
+    return words_of(column.kind, column.data), is_null(column.kind, column.data)
 
 
-def value_of(word: int, kind: Kind | None, strings: Strings) -> int | float | str | bool:
-    """The value that a word stands for."""
+def value_of(word: int, kind: Kind | None, strings: Strings, behind: Iterator[int]) -> int | float | str | bool | None:
+    """The value that a word stands for, of kind NUMBER with the first of those `behind` it."""
+    if kind is Kind.NUMBER:
+        return value_of_pair(complex(*np.array([word, next(behind)]).view(np.float64).tolist()))
     if kind is Kind.STRING:
         return strings.value(word)
     if kind is Kind.FLOAT:
@@ -143,13 +167,13 @@ def value_of(word: int, kind: Kind | None, strings: Strings) -> int | float | st
 def numbers_of(columns: Columns, name: str, strings: Strings) -> Floats:
     """[n] an attribute as conditions read it: float64, null as NaN, a string as its number."""
     column = column_of(columns, name)
-    if column.kind is Kind.FLOAT:
-        return np.asarray(column.data, dtype=np.float64)
+    if column.kind in (Kind.FLOAT, Kind.NUMBER):
+        return np.ascontiguousarray(column.data.real, dtype=np.float64)
     if column.kind is Kind.STRING:
         data, absent = key_words(columns, name, strings)
     else:
         data = np.asarray(column.data)
-        absent = data == (NULL_INT if column.kind is Kind.INT else -1)
+        absent = is_null(column.kind, data)
     return np.where(absent, np.nan, data.astype(np.float64))
 
 

@@ -13,6 +13,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Kind
 from saffron.engine.strings import Strings
 from saffron.engine.trends import conditions, contents, forest, source, store
+from saffron.engine.trends.extremes import Extremes
 from saffron.engine.trends.graphs import graphs_of
 from saffron.engine.trends.layout import (
     DROPPED,
@@ -39,6 +40,8 @@ from saffron.engine.trends.layout import (
     SLIDE,
     TOUCHED,
     Batch,
+    Ints,
+    Smalls,
     Store,
 )
 from saffron.engine.trends.limits import check
@@ -65,26 +68,27 @@ class TrendQuery:
     """
 
     def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int, *, compiled: bool = True) -> None:
-        self.graphs = graphs_of(plan)
+        self.graphs = graphs_of(plan, kinds)
         check(self.graphs)
         self.plan = plan
+        self.kinds = kinds
         self.slot = slot
-        self.key_kinds = kinds_of(plan.key, kinds)
-        self.group_kinds = kinds_of(plan.group, kinds)
+        self.key_kinds = kinds_of(self.graphs.plan.key, kinds)
+        self.group_kinds = kinds_of(self.graphs.plan.group, kinds)
         self.strings = Strings()
         self._measures = measures_of(plan)
-        self._needs = conditions.reads(self.graphs, self._measures)
-        names = [name for name, _ in self._needs.attributes]
-        self._wiring = wiring_of(self.graphs, self._measures, names, self._needs.stored)
+        self.needs = conditions.reads(self.graphs, self._measures)
+        self.wiring = wiring_of(self.graphs, self._measures, self.needs.attributes, self.needs.stored)
         compiled = compiled and not plan.exact
         self._kernels = (
-            source.special(self._wiring, self._sizes().lasting, compiled=True)
+            source.special(self.wiring, self._sizes().lasting, compiled=True)
             if compiled
             else source.core(unlimited=plan.exact)
         )
-        self._conditions = conditions.conditions(self.graphs, self._needs, compiled=compiled)
+        self._conditions = conditions.conditions(self.graphs, self.needs, compiled=compiled)
         self._has_local = any(place.local for place in self.graphs.places)
-        stored = self._needs.attributes[: self._needs.stored]
+        stored = self.needs.attributes[: self.needs.stored]
+        self._extremes = Extremes(self._measures)
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
         self._nothing = nothing()
         self._store: Store
@@ -96,20 +100,21 @@ class TrendQuery:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
         self.shed = Shed(self.plan.window)
-        self._store = store.new(self._wiring, self._sizes())
+        self._store = store.new(self.wiring, self._sizes())
         self._index = self._forest()
+        self._extremes.reset()
 
     def _forest(self) -> Index | tuple[()]:
         """No trees yet; () for a query that never has any."""
         return forest.planted(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
 
     def _sizes(self) -> Sizes:
-        return sizes_of(self.graphs, self._measures, self._needs.stored)
+        return sizes_of(self.graphs, self._measures, self.needs.stored)
 
     def _table(self, *saved: Any) -> Strings:
         """A table of strings; literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
         strings = Strings(*saved, slack=_SLACK)
-        for text in self._needs.strings:
+        for text in self.needs.strings:
             strings.pin(text)
         return strings
 
@@ -126,7 +131,9 @@ class TrendQuery:
 
     def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
         """The block's events as `apply` takes them."""
-        batch = prepare(self.graphs, self._needs, self.strings, columns, self.slot, opened)
+        self._extremes.enter(columns, self._store, self._index)
+        orders = self._extremes.orders
+        batch = prepare(self.graphs, self.needs, self.strings, columns, self.slot, opened, orders)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
         return self._rank(batch)
@@ -154,15 +161,15 @@ class TrendQuery:
 
     def low(self) -> int:
         """The beginning of the first window that is not closed."""
-        return contents.oldest(self._store, self._wiring)
+        return contents.oldest(self._store, self.wiring)
 
     def begin_at(self, low: int) -> None:
         """Before the first event: no window before this one."""
-        self._store.head[KLO] = low // int(self._wiring.params[SLIDE])
+        self._store.head[KLO] = low // int(self.wiring.params[SLIDE])
 
     def openings(self) -> tuple[tuple[int, int], ...]:
         """OPEN ON: (where it begins, seq of the event that opened it) of each open window; else none."""
-        return contents.openings(self._store) if self._wiring.params[ON_OPEN] else ()
+        return contents.openings(self._store) if self.wiring.params[ON_OPEN] else ()
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
         """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
@@ -182,17 +189,17 @@ class TrendQuery:
 
     def pass_position(self, position: int) -> None:
         """Every event before `position` has been applied: EVENTS windows that end there are complete."""
-        if self._wiring.params[IN_EVENTS]:
+        if self.wiring.params[IN_EVENTS]:
             self._close_until(position, position)
 
     def pass_time(self, watermark: int, position: int) -> None:
         """No event with ts below `watermark` will come; `position` is that of the next event."""
-        if not self._wiring.params[IN_EVENTS]:
+        if not self.wiring.params[IN_EVENTS]:
             self._close_until(max(watermark, -contents.FARTHEST), position)
 
     def end(self, last_ts: int | None, watermark: int, position: int) -> None:
         """Close all windows; those that begin before the next event (number `position`) take no later one."""
-        head, params = self._store.head, self._wiring.params
+        head, params = self._store.head, self.wiring.params
         self._close_until(2 * contents.FARTHEST, position)
         if params[ON_OPEN]:
             return
@@ -209,7 +216,7 @@ class TrendQuery:
             state.out[:found].copy(),
             state.out_numbers[:found].copy(),
             state.out_scales[:found].copy(),
-            state.out_extremes[:found].copy(),
+            self._extremes.values(state.out_extremes[:found]),
         )
         state.head[OUT] = 0
         return rows
@@ -220,7 +227,7 @@ class TrendQuery:
         idle = head[KEYS] > 0 and head[KLO] > head[KHI]
         if idle or head[TOUCHED] > max(_SWEEP, len(self._store.keys)):
             if idle or len(self._store.keys) > store.SMALLEST:  # else there is nothing to be had
-                self._store = store.sweep(self._store, self._wiring, self._kernels.rehash)
+                self._store = store.sweep(self._store, self.wiring, self._kernels.rehash)
             head[TOUCHED] = 0
             if len(self._store.marks):
                 self._shrink_arena()
@@ -229,17 +236,17 @@ class TrendQuery:
         self.shed.forget(self.low())
         if self.strings.wants_collection:
             kinds = self.key_kinds, self._string_values, self.group_kinds
-            used = contents.strings_in_use(self._store, self._wiring, *kinds)
-            ordered = forest.codes(self._index, self._store, self._wiring, len(self.strings.values))
+            used = contents.strings_in_use(self._store, self.wiring, *kinds)
+            ordered = forest.codes(self._index, self._store, self.wiring, len(self.strings.values))
             self.strings.collect([*used, *ordered], shrink=True)
 
     def statistics(self) -> dict[str, int]:
         """Stored vertices, windows in which a trend has begun, keys, bytes of state."""
         head = self._store.head
-        rows, _ = store.live_vertices(self._store, self._wiring)
+        rows, _ = store.live_vertices(self._store, self.wiring)
         planted = size = 0
         if isinstance(self._index, Index):
-            planted, size = forest.entries(self._index, self._store, self._wiring), forest.size(self._index)
+            planted, size = forest.entries(self._index, self._store, self.wiring), forest.size(self._index)
         return {
             "vertices": len(rows) + planted,
             "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
@@ -249,13 +256,49 @@ class TrendQuery:
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """The state as arrays by name."""
-        return {**saved(self._store, self._index), "strings": self.strings.saved(), **self.shed.saved()}
+        return {
+            **saved(self._store, self._index),
+            "strings": self.strings.saved(),
+            **self.shed.saved(),
+            **self._extremes.saved(),
+        }
+
+    def keeps(self, kinds: Mapping[str, Kind]) -> bool:
+        """Whether it reads the same of a stream whose attributes are of these kinds."""
+        read = {*self.graphs.plan.key, *(name for name, _ in self.needs.attributes)}
+        if any(self.kinds.get(name) is not kinds.get(name) for name in read):
+            return False
+        self.kinds = kinds
+        return True
+
+    def begin_behind(self, old: TrendQuery, ts: int, seq: int) -> None:
+        """Take the place of a query that has had events up to this one: windows that hold it are told to lack it."""
+        self.shed = old.shed
+        if self.wiring.params[ON_OPEN]:
+            self.reopen(old.openings())
+        elif (low := old.low()) > -contents.FARTHEST:
+            self.begin_at(low)
+        if old.is_empty:
+            return
+        instant = seq if self.plan.window.events else ts
+        self.shed.add(np.array([instant], np.int64), np.array([seq], np.int64))
+
+    def rehash(self, table: Smalls, rows: Ints, used: int) -> None:
+        """Enter the first rows into an empty hash table."""
+        self._kernels.rehash(table, rows, used)
+
+    def take_over(self, old: TrendQuery, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with the state of a query that held the same otherwise (`adopting`)."""
+        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
+        self.strings, self.shed = old.strings, old.shed
+        self._extremes.take_over(old._extremes, self._store, self._index)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
         self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
         self.shed.restore(state)
+        self._extremes.restore(state)
 
     def _close_until(self, point: int, position: int) -> None:
         self._advance(self._nothing, 0, 0, point, position)
@@ -264,7 +307,7 @@ class TrendQuery:
         """Apply events begin..stop-1 of the batch, then close the windows that end at or before `point`."""
         select = self._conditions.select_pointer
         while True:
-            state = self._wiring, self._store, batch, self._index
+            state = self.wiring, self._store, batch, self._index
             begin = self._kernels.advance(begin, stop, point, position, select, *state)
             if begin > stop:
                 return
@@ -275,11 +318,11 @@ class TrendQuery:
         state, rehash = self._store, self._kernels.rehash
         need = int(state.head[NEED])
         if need in (NEED_KEYS, NEED_GROUPS):
-            state = store.sweep(state, self._wiring, rehash)
+            state = store.sweep(state, self.wiring, rehash)
         elif need in _GROWN:
             state = _GROWN[need](state)
         elif need == NEED_ARENA:
-            state = store.repack(state, self._wiring)
+            state = store.repack(state, self.wiring)
         elif need == NEED_WINDOWS:
             self._widen()
             return
@@ -295,6 +338,6 @@ class TrendQuery:
             self._index = forest.widened(self._index, source, target, len(self._store.slots))
 
     def _shrink_arena(self) -> None:
-        rows, _ = store.live_vertices(self._store, self._wiring)
+        rows, _ = store.live_vertices(self._store, self.wiring)
         if len(self._store.marks) > 16 * (len(rows) + 64):
-            self._store = store.repack(self._store, self._wiring)
+            self._store = store.repack(self._store, self.wiring)

@@ -30,7 +30,7 @@ class Reader:
     """
 
     def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int) -> None:
-        check(graphs_of(plan))
+        check(graphs_of(plan, kinds))
         self.plan = plan
         self.kinds = kinds
         self.slot = slot
@@ -51,6 +51,12 @@ class Reader:
         """What counts for it."""
         assert self.graph is not None
         return self.graph.run()
+
+    def instead_of(self, other: Reader) -> None:
+        """Read what another one of the same query has read, which was bound to an earlier schema."""
+        self.results, self.taken, self.graph = other.results, other.taken, other.graph
+        if self.graph is not None:
+            self.graph.readers[self.graph.readers.index(other)] = self
 
     def leave(self) -> None:
         """Forget all events: as if the query were added now."""

@@ -18,15 +18,18 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.events.numbers import shown
 from saffron.engine.events.schema import Kind
 from saffron.engine.pieces import Pieces
 from saffron.engine.strings import Strings
 from saffron.engine.trends.computed import computed
 from saffron.engine.trends.layout import O_WORDS, Floats, Ints, Smalls
 from saffron.engine.trends.measures import Measures, parts_of
+from saffron.engine.trends.order import Pairs
 from saffron.engine.trends.prepare import value_of
-from saffron.engine.trends.shown import Shown, shown_count, shown_extreme, shown_mean, shown_sum
+from saffron.engine.trends.shown import Shown, shown_count, shown_extreme, shown_mean, shown_pairs, shown_sum
 from saffron.engine.trends.wide import decimal, written, written_sum
+from saffron.language.pairs import rest_of_name
 from saffron.language.plan import Binary, Const, Expr, GroupValue, TrendAggregate, TrendPlan, TrendValue
 
 _CONTEXT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -38,12 +41,13 @@ _LARGEST = 2**63
 
 
 class Rows(NamedTuple):
-    """Results as kernels write them: `layout.out`, and of each the numbers [n, A] and extremes [n, B]."""
+    """Results as kernels write them: `layout.out`, and of each the numbers [n, A] and extremes [n, B], which are pairs
+    where float64 does not hold some of them."""
 
     out: Ints
     numbers: Ints
     scales: Smalls
-    extremes: Floats
+    extremes: Floats | Pairs
 
     def at(self, chosen: NDArray[Any]) -> Rows:
         """Some of them."""
@@ -53,7 +57,8 @@ class Rows(NamedTuple):
 def kinds_of(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[Kind | None, ...]:
     """The kinds of these attributes, those that every event has included."""
     own = {"ts": Kind.INT, "type": Kind.STRING}
-    return tuple(own.get(name) or kinds.get(name) for name in names)
+    of_rest = (Kind.FLOAT if rest_of_name(name) is not None else None for name in names)
+    return tuple(rest or own.get(name) or kinds.get(name) for name, rest in zip(names, of_rest, strict=True))
 
 
 class Row(NamedTuple):
@@ -62,7 +67,7 @@ class Row(NamedTuple):
     group: Sequence[Any]
     numbers: Sequence[int]
     scales: Sequence[int]
-    extremes: Sequence[float]
+    extremes: Sequence[complex]
 
 
 class Returns:
@@ -106,7 +111,8 @@ class Returns:
 
         @lru_cache(maxsize=4096)
         def values(words: tuple[int, ...]) -> Sequence[Any]:
-            return [value_of(word, kind, strings) for word, kind in zip(words, self._kinds, strict=True)]
+            left = iter(words)
+            return [shown(value_of(next(left), kind, strings, left)) for kind in self._kinds]
 
         return values
 
@@ -168,7 +174,7 @@ class _Aggregate:
 
     def __init__(self, aggregate: TrendAggregate, measures: Measures) -> None:
         self._function = aggregate.function
-        self._whole = aggregate.kind in (None, Kind.INT)
+        self._whole = aggregate.kind is None or aggregate.kind.is_whole
         parts = parts_of(aggregate)
         self._is_extreme = self._function in ("min", "max")
         self._at = [(measures.extremes if self._is_extreme else measures.numbers).index(part) for part in parts]
@@ -182,8 +188,8 @@ class _Aggregate:
         """[n] its values as results show them; None where they have to be written one by one."""
         at = self._at[0]
         if self._is_extreme:
-            values = rows.extremes[:, at]
-            return shown_extreme(-values if self._function == "max" else values, whole=self._whole)
+            values = -rows.extremes[:, at] if self._function == "max" else rows.extremes[:, at]
+            return shown_pairs(values.astype(np.complex128)) if values.imag.any() else shown_extreme(values.real)
         numbers, scales = rows.numbers[:, at], rows.scales[:, at]
         if self._function == "count":
             return shown_count(numbers, scales)
@@ -200,14 +206,19 @@ class _Aggregate:
         if self._function == "sum":
             return written_sum(row.numbers[at], row.scales[at], whole=self._whole)
         value = self.value(row, huge=any(abs(scale) > _MODEST for scale in row.scales))
-        return int(value) if self._is_extreme and self._whole and value is not None else _float(value)
+        if self._is_extreme and value is not None and abs(value) < _LARGEST and value == int(value):
+            return int(value)
+        return _float(value)
 
     def value(self, row: Row, *, huge: bool) -> Any:
         """Its value as Fraction or, if numbers are huge, Decimal."""
         at = self._at[0]
         if self._is_extreme:
-            value = -row.extremes[at] if self._function == "max" else row.extremes[at]
-            return None if math.isinf(value) else Decimal(value) if huge else Fraction(value)
+            pair = -row.extremes[at] if self._function == "max" else row.extremes[at]
+            if math.isinf(pair.real):
+                return None
+            found = int(pair.real) + int(pair.imag) if pair.imag else pair.real
+            return Decimal(found) if huge else Fraction(found)
         number: Any = decimal if huge else _fraction
         if self._function == "count":
             return number(row.numbers[at], row.scales[at])
@@ -247,9 +258,9 @@ def _shown(value: Any, *, unlimited: bool) -> tuple[bytes, bool]:
         return orjson.dumps(value), True
     if isinstance(value, Fraction) and value.denominator == 1 and (unlimited or abs(value) < _LARGEST):
         return b"%d" % value.numerator, True
-    shown = _float(value)
-    return orjson.dumps(shown), not isinstance(shown, str)
+    rounded = _float(value)
+    return orjson.dumps(shown(rounded)), not isinstance(rounded, str)
 
 
 def _json(value: float | str | None) -> bytes:
-    return b"%d" % value if isinstance(value, int) else orjson.dumps(value)
+    return b"%d" % value if isinstance(value, int) else orjson.dumps(shown(value))

@@ -9,9 +9,10 @@ events than the rest (shedding drops them query by query) takes a copy along.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from saffron.engine.trends.adopting import adopt
 from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.query import TrendQuery
 from saffron.engine.trends.reader import Reader
@@ -45,7 +46,7 @@ class SharedGraph:
     alike: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds}"
+        self._liken()
         for reader in self.readers:
             reader.graph = self
 
@@ -53,6 +54,28 @@ class SharedGraph:
     def of(cls, reader: Reader, *, compiled: bool) -> SharedGraph:
         """The graph of a query by itself, that has seen nothing."""
         return cls(graph_of(reader.plan), compiled, [reader])
+
+    def _liken(self) -> None:
+        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds}"
+
+    def adopt(self, ts: int, seq: int) -> None:
+        """Its readers have been bound to a wider schema: it goes on under that, if it can. Else it begins anew, and
+        windows that hold the event before, of these `ts` and `seq`, lack what came up to it."""
+        plan, kinds = graph_of(self.readers[0].plan), self.readers[0].kinds
+        aggregates = tuple(replace(one, kind=kinds.get(one.attribute or "", one.kind)) for one in self.plan.aggregates)
+        plan = replace(plan, aggregates=aggregates, window=self.plan.window)
+        old, self.running = self.running, None
+        unchanged = plan == self.plan and old is not None and old.keeps(kinds)
+        self.plan = plan
+        self._liken()
+        if unchanged:
+            self.running = old
+        elif old is not None:
+            fresh = TrendQuery(plan, kinds, self.readers[0].slot, compiled=self.compiled)
+            if not adopt(old, fresh):
+                fresh.begin_behind(old, ts, seq)
+                self.since = seq if plan.window.events else ts
+            self.running = fresh
 
     def add(self, reader: Reader) -> None:
         """One more reader, that has had all events of this graph."""

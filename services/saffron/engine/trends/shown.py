@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from saffron.engine.events.schema import NULL_INT
 from saffron.engine.trends.layout import Floats, Ints, Smalls
+from saffron.engine.trends.order import Pairs
 
 _WHOLE = 2**53
 """Up to here every integer is a float."""
 _SMALLEST, _GREATEST = 2.0**-1000, 2.0**1000
 """Between these a product with a power of two is not rounded again."""
 
-Shown = Ints | Floats
-"""[n] integers, NULL_INT for null, or floats, NaN for null."""
+Shown = Ints | Floats | Pairs
+"""[n] integers, NULL_INT for null, or floats, or pairs (`engine.events.numbers`), NaN for null."""
 
 
 def shown_count(numbers: Ints, scales: Smalls) -> Shown | None:
@@ -39,14 +39,14 @@ def shown_mean(numbers: Ints, scales: Smalls, counts: Ints, count_scales: Smalls
     return _scaled(quotients, (scales >> 1) - count_scales)
 
 
-def shown_extreme(values: Floats, *, whole: bool) -> Shown | None:
-    """Least or greatest values, infinite for null; None where one is no integer of 64 bits though it is `whole`."""
-    absent = np.isinf(values)
-    if not whole:
-        return np.where(absent, np.nan, values + 0.0)  # + 0.0: there is no -0
-    if np.abs(values[~absent]).max(initial=0.0) > _WHOLE:
-        return None
-    return np.where(absent, NULL_INT, np.where(absent, 0.0, values).astype(np.int64))
+def shown_extreme(values: Floats) -> Shown:
+    """Least or greatest values, infinite for null."""
+    return np.where(np.isinf(values), np.nan, values + 0.0)  # + 0.0: there is no -0
+
+
+def shown_pairs(values: Pairs) -> Shown:
+    """The same of pairs."""
+    return np.where(np.isinf(values.real), complex(np.nan), values)
 
 
 def _plain(numbers: Ints) -> bool:

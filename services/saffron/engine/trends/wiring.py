@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from saffron.engine.events.schema import Kind
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.layout import (
     ABSENCES,
@@ -90,8 +91,8 @@ _STRATEGIES = {
 _FUNCTIONS = {"count": F_COUNT, "sum": F_SUM, "min": F_LEAST, "max": F_GREATEST}
 
 
-def wiring_of(graphs: Graphs, measures: Measures, attributes: list[str], stored: int) -> Wiring:
-    """The arrays; `attributes`: the columns of a batch, by name, of which `stored` are kept with vertices.
+def wiring_of(graphs: Graphs, measures: Measures, attributes: Sequence[tuple[str, Kind]], stored: int) -> Wiring:
+    """The arrays; `attributes`: the columns of a batch, by name and kind, of which `stored` are kept with vertices.
 
     Transitions are sorted by the state they enter."""
     order = sorted(range(len(graphs.steps)), key=lambda t: graphs.steps[t].target)
@@ -224,13 +225,13 @@ def _trees(graphs: Graphs) -> Ints:
     return rows
 
 
-def _measures(measures: Measures, attributes: list[str]) -> Ints:
+def _measures(measures: Measures, attributes: Sequence[tuple[str, Kind]]) -> Ints:
     rows = np.full((len(measures.all), 3), -1, dtype=np.int64)
     summed = [name for name, _ in measures.summed]
     for row, measure in zip(rows, measures.all, strict=True):
         row[0] = _FUNCTIONS[measure.function]
         if measure.attribute is not None:
-            row[1] = attributes.index(measure.attribute)
+            row[1] = next(at for at, one in enumerate(attributes) if one == (measure.attribute, measure.kind))
         if measure.function == "sum" and measure.attribute is not None:
             row[2] = summed.index(measure.attribute)
     return rows

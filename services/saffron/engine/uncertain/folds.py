@@ -80,6 +80,26 @@ def max_real(column, path, first, end, mask):
 
 
 @inline
+def least_rest(column, rests, path, first, end, mask):
+    found = rest = math.nan
+    for level in range(first, end):
+        x, y = column[path[level] & mask], rests[path[level] & mask]
+        if x < found or found != found or (x == found and y < rest):  # noqa: PLR0124
+            found, rest = x, y
+    return rest
+
+
+@inline
+def greatest_rest(column, rests, path, first, end, mask):
+    found = rest = math.nan
+    for level in range(first, end):
+        x, y = column[path[level] & mask], rests[path[level] & mask]
+        if x > found or found != found or (x == found and y > rest):  # noqa: PLR0124
+            found, rest = x, y
+    return rest
+
+
+@inline
 def min_whole(column, path, first, end, mask):
     found = NULL_INT
     for level in range(first, end):

@@ -13,7 +13,7 @@ from saffron.language.plan import Attribute, Binary, MatchPlan, Which
 
 Ints = NDArray[np.int64]
 
-_EXACT = (Kind.INT, Kind.STRING, Kind.BOOL)  # equal values have equal bits
+_EXACT = (Kind.INT, Kind.LONG, Kind.STRING, Kind.BOOL)  # equal values have equal bits
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _ties(plan: MatchPlan) -> Ties:
 
 
 def _joins(plan: MatchPlan, left: Attribute, right: Attribute) -> bool:
-    if left.component == right.component or left.kind is not right.kind or left.kind not in _EXACT:
+    if left.component == right.component or left.kind.column is not right.kind.column or left.kind not in _EXACT:
         return False
     return all(
         leaf.which is Which.SINGLE and leaf.name not in ("ts", "type") and not plan.components[leaf.component].closure

@@ -19,6 +19,7 @@ from saffron.engine.uncertain import folds, search
 from saffron.engine.uncertain.joins import Joins, joins_of
 from saffron.engine.uncertain.source import asks, search_source
 from saffron.errors import SaffronError
+from saffron.language.pairs import exact_match
 from saffron.language.plan import (
     MAX_COMPONENTS,
     Aggregate,
@@ -63,6 +64,7 @@ def compile_uncertain(plan: MatchPlan, schema: Schema, *, compiled: bool = True)
     refusal = next(_refusals(plan, schema), None)
     if refusal is not None:
         raise SaffronError(f"query {plan.name}: with imprecise time, {refusal}")
+    plan = exact_match(plan)
     automaton = build(plan)
     names, classify_names = Names(), Names()
     source = search_source(automaton, names)

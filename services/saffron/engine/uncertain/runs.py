@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.columns import DTYPES
 from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.key_words import key_names
+from saffron.engine.match.adopting import adopt_keys, adopt_rows
+from saffron.engine.match.held import column_name, held_kinds
 from saffron.engine.match.keys import Keys
-from saffron.engine.match.query import DTYPES, NULLS, column_name
 from saffron.engine.match.rows import SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
 from saffron.engine.match.shedding.keys import keep_keys
 from saffron.engine.match.stream import Range, interned, key_matrix, type_bits
@@ -64,8 +67,9 @@ class UncertainRuns:
         self.strings = strings
         self.windows = Windows(self.plan.window)
         own = dict.fromkeys((LATEST, BITS, LAW), _WHOLE)
-        self.rows = Rows(own | {f".{name}": np.dtype(DTYPES[kind]) for name, kind in schema.kinds.items()})
-        self.keys = Keys(len(self.plan.key))
+        held = {column_name(name): np.dtype(DTYPES[kind]) for name, kind in held_kinds(schema).items()}
+        self.rows = Rows(own | held)
+        self.keys = Keys(len(key_names(self.plan.key, schema.kinds)))
         self.touched = np.full(8, -1, np.int64)
         self._pinned = Pinned(strings, program.search_names.constants, program.classify_names.constants)
         self._search_constants, self._classify_constants = self._pinned.codes
@@ -172,15 +176,18 @@ class UncertainRuns:
         self.work.heads[:] = -1
         self.work.buckets[:] = -1
 
-    def adopt(self, schema: Schema) -> bool:
-        """Go on under a new schema, if it has all attributes that the rows hold, of the same kinds, and their times."""
-        kinds = self.schema.kinds
-        if schema.times != self.schema.times or any(schema.kinds.get(name) is not kind for name, kind in kinds.items()):
+    def adopt(self, fresh: Self) -> bool:
+        """Go on as `fresh`, which was started for the same text under a wider schema; False if times differ there."""
+        if any(fresh._laws.get(name) != number for name, number in self._laws.items()):
             return False
-        for name, kind in schema.kinds.items():
-            if name not in kinds:
-                self.rows.add(f".{name}", np.dtype(DTYPES[kind]), NULLS[kind])
-        self.schema = schema
+        adopt_rows(self.rows, self.schema, fresh.schema)
+        self.keys = adopt_keys(self.keys, self.plan.key, self.schema, fresh.schema)
+        self._pinned.release()
+        self._pinned, (self._search_constants, self._classify_constants) = fresh._pinned, fresh._pinned.codes
+        self.program, self.plan, self.schema = fresh.program, fresh.plan, fresh.schema
+        self.shape, self._laws = fresh.shape, fresh._laws
+        unknown = np.zeros((len(self.program.joins.by), 0), np.int64)  # found anew with the next events
+        self.work = self.work._replace(hashes=unknown)
         return True
 
     # ---------------------------------------------------------------- events
@@ -192,7 +199,7 @@ class UncertainRuns:
         if dropped is not None:
             masks[dropped] = 0
         chosen = np.flatnonzero(masks)
-        keys, present = key_matrix(part, self.plan.key, self.strings, chosen, len(chosen))
+        keys, present = key_matrix(part, key_names(self.plan.key, self.schema.kinds), self.strings, chosen, len(chosen))
         if present is not None:
             chosen, keys = chosen[present], np.ascontiguousarray(keys[:, present])
         if len(chosen):
@@ -235,7 +242,7 @@ class UncertainRuns:
         types = part.columns.type
         laws = np.array([self._laws.get(name, 0) for name in types.values], np.int64)
         write(LAW, places, laws[part.data("type")[chosen]])
-        for name in self.schema.kinds:
+        for name in held_kinds(self.schema):
             write(f".{name}", places, interned(part, name, self.strings, chosen))
         self.touched[slots] = numbers
         return numbers

@@ -38,6 +38,7 @@ from saffron.engine.uncertain.table import (
     TRY,
     TRY_BIND,
 )
+from saffron.language.pairs import OF_EXTREME, rest_name
 from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Length, Scope, Which
 
 
@@ -170,8 +171,12 @@ class _PathReader:
             level = f"first[{leaf.component}]" if leaf.function == "first" else f"{self._end(leaf)} - 1"
             text = f"{self._column(leaf.name, leaf.kind)}[path[{level}] & mask]"
             return Term(text if leaf.kind is Kind.FLOAT else f"np.int64({text})", leaf.kind)
-        whole = leaf.kind is Kind.INT
+        whole = leaf.kind.is_whole
         span = f"{self._column(leaf.name, leaf.kind)}, {whole}, path, first[{leaf.component}], {self._end(leaf)}, mask"
+        if leaf.function in OF_EXTREME.values():
+            rests = self._column(rest_name(leaf.name), leaf.kind)
+            function = "least_rest" if leaf.function == OF_EXTREME["min"] else "greatest_rest"
+            return Term(f"{function}({span.replace(f', {whole}', f', {rests}')})", leaf.kind)
         if leaf.function in ("min", "max"):
             kind = "whole" if whole else "real"
             return Term(f"{leaf.function}_{kind}({span.replace(f', {whole}', '')})", leaf.kind)

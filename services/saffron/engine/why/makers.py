@@ -10,6 +10,7 @@ import orjson
 
 from saffron.engine.composition import made_by, makers_of, read_by, with_types
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.numbers import fits, number_of
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.derived import Made
@@ -116,10 +117,8 @@ def _by_id(results: Results) -> dict[bytes, bytes]:
 def _as_read(value: Any, kind: Kind) -> Any:
     """A value as the reader's column has it: null where it is of another kind."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is Kind.FLOAT:
-        return float(value) if number else None
-    if kind is Kind.INT:
-        return int(value) if number and abs(value) < 2**63 else None
+    if kind.is_number:
+        return number_of(value) if number and fits(value, kind) else None
     return value if isinstance(value, str if kind is Kind.STRING else bool) else None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.numbers import number_of_text
 from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.events.tables import column_values
 from saffron.engine.uncertain.program import is_uncertain
@@ -180,7 +181,11 @@ def _read(name: str, text: str, kinds: Mapping[str, Kind]) -> Any:
     try:
         if kind is Kind.BOOL:
             return {"true": True, "false": False}[text.lower()]
-        return text if kind is Kind.STRING else int(text) if kind is Kind.INT else float(text)
+        if kind is Kind.STRING:
+            return text
+        if (number := number_of_text(text)) is not None:
+            return number
+        raise ValueError(text)
     except (ValueError, KeyError):
         raise InputError(f"{name}={text}: {name} is of kind {kind.value}") from None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.engine.aggregates import BUILT_IN, require
+from saffron.engine.events.numbers import shown as shown_number
 from saffron.engine.match.returns import aggregate, evaluator
 from saffron.engine.why.bindings import Bound
 from saffron.language.formulas import formula
@@ -106,6 +107,7 @@ def _text(found: Any) -> str:
         return "null"
     if isinstance(found, bool):
         return "true" if found else "false"
+    found = shown_number(found)
     return f"{found:.6g}" if isinstance(found, float) else f"'{found}'" if isinstance(found, str) else str(found)
 
 

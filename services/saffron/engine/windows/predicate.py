@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Kind
+from saffron.engine.events.columns import Column, Columns, is_null
+from saffron.engine.events.schema import Kind
+from saffron.engine.events.tables import converted
 from saffron.errors import SchemaError
+from saffron.language.pairs import exact, rest_of_name
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, Unary
 
 Bools = NDArray[np.bool_]
@@ -60,7 +62,7 @@ def holds(expr: Expr, columns: Columns) -> Bools:
     SchemaError for an expression that reads more than one event, or an attribute that the columns do not have.
     """
     with np.errstate(all="ignore"):
-        return _truth(_value(expr, columns), len(columns))
+        return _truth(_value(exact(expr, whole=False), columns), len(columns))
 
 
 def _truth(value: _Value, n: int) -> Bools:
@@ -106,7 +108,12 @@ def _constant(value: float | str | bool | None, n: int) -> _Value:
 def _attribute(expr: Attribute, columns: Columns) -> _Value:
     if expr.name == "ts":
         return _Number(columns.ts.astype(np.float64))
-    column = columns.type if expr.name == "type" else columns.attributes.get(expr.name)
+    whole = rest_of_name(expr.name)
+    name = expr.name if whole is None else whole
+    column = columns.type if name == "type" else columns.attributes.get(name)
+    if column is not None and whole is not None:
+        data: NDArray[Any] = converted(column, Kind.NUMBER).data
+        return _Number(data.imag)
     if column is None:
         raise SchemaError(f"the columns have no attribute {expr.name!r}; they have {', '.join(columns.attributes)}")
     return _column(column)
@@ -118,9 +125,7 @@ def _column(column: Column) -> _Value:
         return _Text(data, column.values)
     if column.kind is Kind.BOOL:
         return _Flag(data == 1, data >= 0)
-    if column.kind is Kind.INT:
-        return _Number(np.where(data == NULL_INT, np.nan, data.astype(np.float64)))
-    return _Number(data)
+    return _Number(np.where(is_null(column.kind, data), np.nan, data.real.astype(np.float64)))
 
 
 def _binary(operator: str, left: _Value, right: _Value, n: int) -> _Value:

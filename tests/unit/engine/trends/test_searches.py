@@ -41,7 +41,7 @@ def kept(plan: TrendPlan) -> list[Search]:
     """By step: which way the kernels' arrays lead."""
     graphs, measures = graphs_of(plan), measures_of(plan)
     needs = conditions.reads(graphs, measures)
-    wiring = wiring_of(graphs, measures, [name for name, _ in needs.attributes], needs.stored)
+    wiring = wiring_of(graphs, measures, needs.attributes, needs.stored)
     found = []
     for row in wiring.transitions:
         if row[STRATEGY] >= BY_PARTITION:

@@ -35,7 +35,7 @@ def test_special_kernels_give_what_the_common_ones_give(monkeypatch: pytest.Monk
 
     def special(self: TrendQuery, *arguments: Any, **options: Any) -> None:
         build(self, *arguments, **options)
-        self._kernels = source.special(self._wiring, self._sizes().lasting, compiled=False)
+        self._kernels = source.special(self.wiring, self._sizes().lasting, compiled=False)
 
     monkeypatch.setattr(TrendQuery, "__init__", special)
     for one, found in zip(asked, expected, strict=True):

@@ -11,6 +11,7 @@ from enum import Enum
 
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.automaton import leaves
+from saffron.language.pairs import OF_EXTREME
 from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Length, MatchPlan, Scope, Which
 
 Leaf = Attribute | Aggregate | Length
@@ -124,13 +125,22 @@ def _which(leaf: Leaf) -> Which | None:
     return None
 
 
+_HELD = {
+    "min": Held.MIN,
+    "max": Held.MAX,
+    OF_EXTREME["min"]: Held.MIN,
+    OF_EXTREME["max"]: Held.MAX,
+    "count": Held.NUMBER,
+}
+
+
 def _folded(leaf: Leaf) -> Slot | None:
     """What all events of a list come to: values that are one event's, or counts. Sums have too many values."""
     if isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.name is None):
         return Slot(leaf.component, Held.LENGTH)
     if not isinstance(leaf, Aggregate) or leaf.name is None or leaf.kind is None:
         return None
-    held = {"min": Held.MIN, "max": Held.MAX, "count": Held.NUMBER}.get(leaf.function)
+    held = _HELD.get(leaf.function)
     return None if held is None else Slot(leaf.component, held, leaf.name, leaf.kind)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Automaton
+from saffron.engine.match.automaton import Automaton, leaves
 from saffron.engine.match.compressed.asked import Event, Held, Leaf, Question, Slot, Step
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.expressions import Term, Writer
 from saffron.engine.match.layout import Names, null_text
+from saffron.language.pairs import OF_EXTREME, rest_name
 from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan
 
 
@@ -33,8 +34,9 @@ class _PathReader:
         place = self._place(leaf)
         if leaf.function == "count":
             return Term(f"float({place})", Kind.FLOAT, False)
-        value = value_at(self.names, leaf.name, leaf.kind, place)
-        if leaf.function in ("min", "max"):
+        of_rest = leaf.function in OF_EXTREME.values()
+        value = value_at(self.names, rest_name(leaf.name) if of_rest else leaf.name, leaf.kind, place)
+        if leaf.function in ("min", "max") or of_rest:
             null = null_text(leaf.kind)
             value = f"({value} if {place} >= 0 else {null if leaf.kind is Kind.FLOAT else f'np.int64({null})'})"
         return Term(value, leaf.kind)
@@ -63,6 +65,12 @@ class Tests:
         self.plan = slots.plan
         self.names = names
         self._automaton = Automaton(slots.plan, ())
+        read = (leaf for condition in slots.plan.conditions for leaf in leaves(condition.expr))
+        self._paired = {  # of these lists extremes are asked that float64 does not hold
+            (leaf.component, leaf.name)
+            for leaf in read
+            if isinstance(leaf, Aggregate) and leaf.function in OF_EXTREME.values()
+        }
 
     def at(self, step: Step, component: int) -> list[str]:
         """What must hold at a step; node x is the one that is extended, or `key` has the slots of the end's own."""
@@ -145,7 +153,12 @@ class Tests:
             case Held.MIN | Held.MAX:
                 sign = "<" if slot.held is Held.MIN else ">"
                 new, best = (value_at(self.names, slot.name, slot.kind, place) for place in ("j", old))
-                return f"(j if {self._present(slot)} and ({old} < 0 or {new} {sign} {best}) else {old})"
+                beyond = f"{new} {sign} {best}"
+                if (slot.component, slot.name) in self._paired:
+                    of = rest_name(slot.name)
+                    rests = [value_at(self.names, of, slot.kind, place) for place in ("j", old)]
+                    beyond = f"{beyond} or ({new} == {best} and {rests[0]} {sign} {rests[1]})"
+                return f"(j if {self._present(slot)} and ({old} < 0 or {beyond}) else {old})"
             case _:
                 return old
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numba import int64
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from saffron.engine.match.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.compressed.bounds import ends_in_windows, firsts
 from saffron.engine.match.compressed.build import Builder, Past, build, builder
 from saffron.engine.match.compressed.graphs import Graphs
+from saffron.engine.match.held import column_name
 from saffron.engine.match.layout import (
     AT_ONCE,
     CHAIN,
@@ -31,7 +34,7 @@ from saffron.engine.match.layout import (
     take_bit,
 )
 from saffron.engine.match.program import Program
-from saffron.engine.match.query import QueryRuns, column_name
+from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import LINKS, NODE_AT, SEQ, TS
 from saffron.engine.strings import Strings
 from saffron.language.plan import MatchPlan
@@ -160,6 +163,13 @@ class GraphRuns(QueryRuns):
         ends = numbers[masks & self._end_bits != 0]
         if len(ends):
             self._ends.append(ends)
+
+    def adopt(self, fresh: Self) -> bool:
+        """Go on as `fresh`, started under a wider schema."""
+        if not super().adopt(fresh):
+            return False
+        self._builder = fresh._builder
+        return True
 
     def forget_runs(self) -> None:
         """Start afresh, as when paused: no match holds both an event from before and one from after."""

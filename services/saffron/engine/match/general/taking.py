@@ -40,6 +40,7 @@ from saffron.engine.match.general.table import (
 from saffron.engine.match.general.table import Kind as EdgeKind
 from saffron.engine.match.general.updates import write_updates
 from saffron.engine.match.general.watched import KINDS, LEFT, TOOK
+from saffron.engine.match.held import kinds_held
 from saffron.engine.match.layout import null_text
 from saffron.language.plan import Strategy
 
@@ -119,8 +120,10 @@ class TakingSource(EndingSource):
         """ANY ... DISTINCT: the event's value is none of those that the run has taken there."""
         out = self.out
         for number, rule in enumerate(self.automaton.plan.distinct):
-            column = self.names.attribute(rule.attribute, rule.kind)
-            null = f"x{column} != x{column}" if rule.kind is Kind.FLOAT else f"x{column} == {null_text(rule.kind)}"
+            held = kinds_held(rule.attribute, rule.kind)
+            columns = [self.names.attribute(name, kind) for name, kind in held.items()]
+            kind = held[rule.attribute]
+            null = f"x{columns[0]} != x{columns[0]}" if kind is Kind.FLOAT else f"x{columns[0]} == {null_text(kind)}"
             out(f"if ok and {_one_of(f'edges[e, {COMPONENT}]', rule.components)}:")
             with out.block():
                 out(f"ok = not ({null})")
@@ -134,7 +137,8 @@ class TakingSource(EndingSource):
                         out("    break")
                         out("part = np.int64(node_part[p])")
                         out(f"if {_one_of('part', rule.components)}:")
-                        out(f"    ok = c{column}[np.int64(node_row[p]) & row_mask] != x{column}")
+                        differ = (f"(c{one}[np.int64(node_row[p]) & row_mask] != x{one})" for one in columns)
+                        out(f"    ok = {' or '.join(differ)}")
                         out("if np.int64(node_before[p]) == back:")
                         out("    break")
                         out("back = np.int64(node_before[p])")

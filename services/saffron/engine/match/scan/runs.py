@@ -9,9 +9,12 @@ import numpy as np
 from numba import int32, int64, types, void
 from numpy.typing import NDArray
 
+from saffron.engine.events.columns import DTYPES
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.jit import kernel
+from saffron.engine.key_words import key_names
 from saffron.engine.match.classify import OPENS
+from saffron.engine.match.held import column_name, held_kinds
 from saffron.engine.match.layout import (
     AT,
     DONE,
@@ -22,7 +25,7 @@ from saffron.engine.match.layout import (
     NODE,
     NODE_TAIL,
 )
-from saffron.engine.match.query import DTYPES, QueryRuns
+from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
 from saffron.engine.match.scan.source import COUNT, GROW_KEYS, LEFT_OUT
 from saffron.engine.match.shedding.keys import keep_keys
@@ -56,14 +59,16 @@ class ScanRuns(QueryRuns):
 
     def _keys_of(self, part: Range, masks: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
         """`keys`, `which` and `slot_of` of the kernel (see `ScanSource`); events without a key are left out."""
-        alone = len(self.plan.key) == 1
+        alone = len(key_names(self.plan.key, self.schema.kinds)) == 1
         name = self.plan.key[0] if alone else "ts"
         column = part.column(name)
         distinct = len(column.values)
         if alone and column.kind is Kind.INT and (dense := self._dense(part.data(name).astype(np.int64, copy=False))):
             return dense
         if column.kind is not Kind.STRING or 4 * distinct > len(part):
-            keys, present = key_matrix(part, self.plan.key, self.strings, slice(None), len(part))
+            keys, present = key_matrix(
+                part, key_names(self.plan.key, self.schema.kinds), self.strings, slice(None), len(part)
+            )
             if present is not None:
                 masks[~present] = LEFT_OUT
             return keys, np.empty(0, np.int32), np.empty(0, np.int64)
@@ -119,11 +124,12 @@ class ScanRuns(QueryRuns):
             self.rows.write(name, places, values)
         for name, values in ((SEQ, part.seq), (TS, part.ts), (TIME, part.time), (UNTIL, until)):
             self.rows.gather(name, places, values, chosen)
-        for name, kind in self.schema.kinds.items():
+        for name, kind in held_kinds(self.schema).items():
             if kind is Kind.STRING:
-                self.rows.write(f".{name}", places, interned(part, name, self.strings, chosen))
+                self.rows.write(column_name(name), places, interned(part, name, self.strings, chosen))
             else:
-                self.rows.gather(f".{name}", places, part.data(name).astype(DTYPES[kind], copy=False), chosen)
+                values = part.data(name).astype(DTYPES[kind], copy=False)
+                self.rows.gather(column_name(name), places, values, chosen)
 
     def _make_room(self, status: int) -> None:
         if status == GROW_KEYS:
