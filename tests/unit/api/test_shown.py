@@ -82,7 +82,7 @@ class TestMatch:
 
     def test_it_is_one_line_on_a_terminal(self, match: saffron.Match) -> None:
         assert repr(match) == (
-            "<Match peaks: user='ann' a[2] b, 1000 + 3 s, steps=2, total=4, gain=6.0, up=False, who='ann'>"
+            "<Match peaks: user='ann' a[2] b, 1000 + 3 s, steps=2, total=4, gain=6, up=False, who='ann'>"
         )
         assert repr(match.events["b"]) == "Fall(seq=3, ts=4000, user='ann', n=4, x=None)"
 
