@@ -123,7 +123,8 @@ def _comparison(expr: Expr) -> Comparison | None:
         left, operator, right = right, _FLIPPED[operator], left
     if _sides(left) != {Which.SINGLE} or _sides(right) != {Which.ADJACENT}:
         return None
-    kinds = {Kind.FLOAT if (kind := kind_of(side)).is_number else kind for side in (left, right)}
+    kinds = {Kind.FLOAT if (kind := kind_of(side)).is_number else kind for side in (left, right)} - {Kind.NULL}
+    kinds = kinds or {Kind.FLOAT}  # how vertices stand must not depend on whether an attribute had a value yet
     if len(kinds) > 1 or (operator not in ("=", "!=") and kinds != {Kind.FLOAT}):
         return None
     return Comparison(left, operator, right)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from saffron.language import plan, tree
 from saffron.language.durations import duration
+from saffron.language.pairs import rest_of_name
 from saffron.language.plan import Which
 from saffron.language.printer import AND, expression_text
 
@@ -34,6 +36,8 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
     match expr:
         case plan.Const(value=value):
             return tree.Name("null") if value is None else tree.Literal(value)
+        case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
+            return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
         case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
             return tree.Next(names[component], name)
         case plan.Attribute(component=component, which=which, name=name, back=back):

@@ -28,6 +28,7 @@ from saffron.language.plan import (
     Unary,
     Window,
 )
+from saffron.language.rewrite import mapped
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 NEAREST, REST = "nearest", "rest"
@@ -81,6 +82,27 @@ def _exact_key(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ..
     return tuple(name for pair in pairs for name in pair)
 
 
+def narrowed(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
+    """The plan with pairs of events compared as if these attributes were of these kinds."""
+
+    def leaf(expr: Expr) -> Expr:
+        narrow = isinstance(expr, Attribute) and expr.name in kinds
+        return replace(expr, kind=kinds[expr.name]) if isinstance(expr, Attribute) and narrow else expr
+
+    def template(one: Template) -> Template:
+        asked = (
+            replace(step, conditions=tuple(mapped(expr, leaf) for expr in step.conditions)) for step in one.transitions
+        )
+        return replace(one, transitions=tuple(asked))
+
+    return replace(
+        plan,
+        template=template(plan.template),
+        negatives=tuple(map(template, plan.negatives)),
+        sides=tuple(map(template, plan.sides)),
+    )
+
+
 def _exact_absence(absence: Absence) -> Absence:
     return replace(absence, checks=tuple(replace(one, expr=exact(one.expr)) for one in absence.checks))
 
@@ -120,9 +142,7 @@ def exact(expr: Expr, *, whole: bool = True) -> Expr:
             found = [_compared("=", operand, choice, whole=whole) for choice in choices]
             plain = all(isinstance(one, Binary) and one.operator == "=" for one in found)
             return replace(expr, operand=exact(operand, whole=whole)) if plain else _any(found)
-        case Attribute() | Aggregate() if expr.kind in (Kind.NUMBER, Kind.NULL) or (
-            expr.kind is Kind.LONG and not whole
-        ):
+        case Attribute() | Aggregate() if expr.kind is Kind.NUMBER or expr.kind is (Kind.NULL if whole else Kind.LONG):
             return replace(expr, kind=Kind.FLOAT)
     return expr
 

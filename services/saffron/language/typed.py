@@ -50,7 +50,7 @@ def kind_or_guess(found: Found) -> Kind:
 
 def attribute(found: Found, component: int, which: plan.Which, back: int = 0) -> Typed:
     """An attribute of a component, or null."""
-    if found.null or found.kind is Kind.NULL:
+    if found.null:
         return Typed(NULL, Sort.UNKNOWN)
     expr = plan.Attribute(component, which, found.name, kind_or_guess(found), back)
     return Typed(expr, Sort.UNKNOWN if found.kind is None else SORTS[found.kind])
@@ -80,8 +80,9 @@ def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
 
 def _settled(typed: Typed, sort: Sort) -> Typed:
     """Without a schema, an attribute's kind is guessed from what it is compared with."""
-    if typed.sort is Sort.UNKNOWN and isinstance(typed.expr, plan.Attribute) and sort in GUESS:
-        return Typed(replace(typed.expr, kind=GUESS[sort]), sort)
+    expr = typed.expr
+    if typed.sort is Sort.UNKNOWN and isinstance(expr, plan.Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
+        return Typed(replace(expr, kind=GUESS[sort]), sort)
     return typed
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.schema import Kind
 from saffron.engine.key_words import widened_words
-from saffron.engine.trends.layout import GROUP_WIDTH, KEY_WIDTH, O_WORDS, STORED, Floats, Ints, Wiring
+from saffron.engine.trends.layout import GROUP_WIDTH, KEY_WIDTH, O_WORDS, STORED, T_COLUMN, Floats, Ints, Wiring
 from saffron.engine.trends.prepare import hashes_of
 from saffron.engine.trends.query import TrendQuery
 from saffron.language.pairs import rest_of_name
@@ -45,7 +45,7 @@ def _alike(old: Wiring, fresh: Wiring) -> bool:
     params = (np.delete(wiring.params, _WIDTHS) for wiring in (old, fresh))
     same = (old.states, fresh.states), (old.transitions, fresh.transitions), (old.feeds, fresh.feeds)
     others = (old.barriers, fresh.barriers), (old.measured, fresh.measured)
-    trees = (old.trees[:, 1:], fresh.trees[:, 1:]) if len(old.trees) == len(fresh.trees) else (old.trees, fresh.trees)
+    trees = tuple(np.delete(wiring.trees, T_COLUMN, axis=1) for wiring in (old, fresh))
     return all(np.array_equal(a, b) for a, b in (tuple(params), *same, *others, trees))
 
 

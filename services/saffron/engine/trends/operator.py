@@ -13,7 +13,6 @@ from saffron.engine.queries import QueryOperator
 from saffron.engine.results import DUE, FULL, PAST, Fired
 from saffron.engine.standing import Compiler, StandingQuery, compile_text
 from saffron.engine.stopwatch import Stopwatch, no_time
-from saffron.engine.trends import contents
 from saffron.engine.trends.history import replay_past
 from saffron.engine.trends.layout import Batch
 from saffron.engine.trends.reader import Reader
@@ -93,12 +92,11 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
         self._last_ts: int | None = None if record is None else record["last_ts"]
-        self._last = (-contents.FARTHEST, -1) if record is None else tuple(record.get("last", (self._last_ts or 0, -1)))
         self._batches: dict[SharedGraph, Batch] = {}
         self._together.restore({} if record is None else record)
 
     def _record(self) -> Mapping[str, Any]:
-        return {"last_ts": self._last_ts, "last": self._last, **self._together.record(self._readers())}
+        return {"last_ts": self._last_ts, **self._together.record(self._readers())}
 
     def _saved(self, runs: Reader) -> State:
         """Its graph's, with the first of its readers."""
@@ -134,6 +132,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         for graph in graphs_of_readers(self._active().values()):
             with self._step_of(graph.readers, ADVANCING):
                 graph.run().tidy()  # each has been settled at the end of the block before
+                graph.widen()
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
         readers = list(self._active().values())
@@ -239,7 +238,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _adopted(self) -> None:
         for graph in graphs_of_readers(self._readers()):
-            graph.adopt(*self._last)
+            graph.adopt()
 
     def _replay(self, standing: Standing, runs: Reader, history: History, position: int) -> None:
         graph = self._together.alone(runs)

@@ -19,7 +19,7 @@ from saffron.engine.trends.layout import DROPPED, OF_KEY, Batch, Flags, Floats, 
 from saffron.engine.trends.order import Order
 from saffron.engine.trends.wide import split
 from saffron.errors import SaffronError
-from saffron.language.pairs import rest_of_name
+from saffron.language.pairs import rest_name, rest_of_name
 from saffron.language.plan import Strategy
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -175,6 +175,16 @@ def numbers_of(columns: Columns, name: str, strings: Strings) -> Floats:
         data = np.asarray(column.data)
         absent = is_null(column.kind, data)
     return np.where(absent, np.nan, data.astype(np.float64))
+
+
+def rounded_in(columns: Columns, names: Sequence[str]) -> Flags:
+    """[n] whether float64 does not hold one of these attributes."""
+    found = np.zeros(len(columns), np.bool_)
+    for name in names:
+        if column_of(columns, name).kind.is_number:
+            rests = np.asarray(column_of(columns, rest_name(name)).data, np.float64)
+            found |= (rests != 0.0) & ~np.isnan(rests)
+    return found
 
 
 def hashes_of(words: Ints) -> Ints:

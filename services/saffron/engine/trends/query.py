@@ -47,7 +47,7 @@ from saffron.engine.trends.layout import (
 from saffron.engine.trends.limits import check
 from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.ordered import Index
-from saffron.engine.trends.prepare import nothing, prepare, ranked
+from saffron.engine.trends.prepare import nothing, prepare, ranked, rounded_in
 from saffron.engine.trends.returns import Rows, kinds_of
 from saffron.engine.trends.saved import restored, saved
 from saffron.engine.trends.shed import Shed
@@ -63,14 +63,26 @@ _SLACK = 1024  # each query has a table of its own
 class TrendQuery:
     """Aggregates the trends of one plan over the blocks of one partition (T1-T10).
 
-    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`.
+    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`. `narrow`:
+    attributes by which events are compared as float64, which may not hold them; `rounded` counts events of which it
+    does not.
     Raises SaffronError for what it cannot hold (`limits.check`).
     """
 
-    def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], slot: int, *, compiled: bool = True) -> None:
+    def __init__(
+        self,
+        plan: TrendPlan,
+        kinds: Mapping[str, Kind],
+        slot: int,
+        *,
+        narrow: frozenset[str] = frozenset(),
+        compiled: bool = True,
+    ) -> None:
         self.graphs = graphs_of(plan, kinds)
         check(self.graphs)
         self.plan = plan
+        self.narrow = sorted(narrow)
+        self._is_rounded = np.zeros(0, np.bool_)  # of the last batch
         self.kinds = kinds
         self.slot = slot
         self.key_kinds = kinds_of(self.graphs.plan.key, kinds)
@@ -99,7 +111,7 @@ class TrendQuery:
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
-        self.shed = Shed(self.plan.window)
+        self.shed, self.rounded = Shed(self.plan.window), Shed(self.plan.window)
         self._store = store.new(self.wiring, self._sizes())
         self._index = self._forest()
         self._extremes.reset()
@@ -136,6 +148,7 @@ class TrendQuery:
         batch = prepare(self.graphs, self.needs, self.strings, columns, self.slot, opened, orders)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        self._is_rounded = rounded_in(columns, self.narrow)
         return self._rank(batch)
 
     def _rank(self, batch: Batch) -> Batch:
@@ -184,7 +197,10 @@ class TrendQuery:
         """Apply events begin..stop-1 of the batch."""
         states = batch.states[begin:stop]
         lacking = begin + np.flatnonzero((states < 0) & (states != DROPPED))  # others would have changed nothing
-        self.shed.add((batch.seq if self.plan.window.events else batch.ts)[lacking], batch.seq[lacking])
+        instants = batch.seq if self.plan.window.events else batch.ts
+        self.shed.add(instants[lacking], batch.seq[lacking])
+        rounded = begin + np.flatnonzero(self._is_rounded[begin:stop])
+        self.rounded.add(instants[rounded], batch.seq[rounded])
         self._advance(batch, begin, stop, -contents.FARTHEST, 0)
 
     def pass_position(self, position: int) -> None:
@@ -234,6 +250,7 @@ class TrendQuery:
             if self._store.head[KEYS] == 0:
                 self._index = self._forest()  # without keys there is no tree
         self.shed.forget(self.low())
+        self.rounded.forget(self.low())
         if self.strings.wants_collection:
             kinds = self.key_kinds, self._string_values, self.group_kinds
             used = contents.strings_in_use(self._store, self.wiring, *kinds)
@@ -259,7 +276,8 @@ class TrendQuery:
         return {
             **saved(self._store, self._index),
             "strings": self.strings.saved(),
-            **self.shed.saved(),
+            **self.shed.saved("shed"),
+            **self.rounded.saved("rounded"),
             **self._extremes.saved(),
         }
 
@@ -271,18 +289,6 @@ class TrendQuery:
         self.kinds = kinds
         return True
 
-    def begin_behind(self, old: TrendQuery, ts: int, seq: int) -> None:
-        """Take the place of a query that has had events up to this one: windows that hold it are told to lack it."""
-        self.shed = old.shed
-        if self.wiring.params[ON_OPEN]:
-            self.reopen(old.openings())
-        elif (low := old.low()) > -contents.FARTHEST:
-            self.begin_at(low)
-        if old.is_empty:
-            return
-        instant = seq if self.plan.window.events else ts
-        self.shed.add(np.array([instant], np.int64), np.array([seq], np.int64))
-
     def rehash(self, table: Smalls, rows: Ints, used: int) -> None:
         """Enter the first rows into an empty hash table."""
         self._kernels.rehash(table, rows, used)
@@ -290,14 +296,15 @@ class TrendQuery:
     def take_over(self, old: TrendQuery, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on with the state of a query that held the same otherwise (`adopting`)."""
         self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
-        self.strings, self.shed = old.strings, old.shed
+        self.strings, self.shed, self.rounded = old.strings, old.shed, old.rounded
         self._extremes.take_over(old._extremes, self._store, self._index)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
         self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
-        self.shed.restore(state)
+        self.shed.restore(state, "shed")
+        self.rounded.restore(state, "rounded")
         self._extremes.restore(state)
 
     def _close_until(self, point: int, position: int) -> None:

@@ -26,14 +26,17 @@ class Trends:
         self._strings = query.counting.strings
         self._partition = partition
         self._rows = rows
-        self._shed = query.counting.shed.within(rows.out[:, O_LOW], rows.out[:, O_SEQ])
+        windows = rows.out[:, O_LOW], rows.out[:, O_SEQ]
+        self._shed, self._rounded = query.counting.shed.within(*windows), query.counting.rounded.within(*windows)
 
     def __len__(self) -> int:
         return len(self._rows.out)
 
     def json(self, chosen: Ints) -> list[bytes]:
         """These results as JSON objects."""
-        return self._writer.lines(self._rows.at(chosen), self._shed[chosen]) if len(chosen) else []
+        return (
+            self._writer.lines(self._rows.at(chosen), self._shed[chosen], self._rounded[chosen]) if len(chosen) else []
+        )
 
     @cached_property
     def _writer(self) -> Writer:

@@ -8,15 +8,18 @@ events than the rest (shedding drops them query by query) takes a copy along.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from saffron.engine.events.schema import Kind
 from saffron.engine.trends.adopting import adopt
+from saffron.engine.trends.contents import FARTHEST
 from saffron.engine.trends.measures import measures_of
 from saffron.engine.trends.query import TrendQuery
 from saffron.engine.trends.reader import Reader
 from saffron.engine.trends.returns import Rows
+from saffron.language.pairs import narrowed
 from saffron.language.plan import TrendPlan
 from saffron.language.sharing import graph_of, in_order, likeness, united
 
@@ -33,6 +36,8 @@ class SharedGraph:
     `low`: no window begins before it; None: whatever the stream's next event allows. `openings`: OPEN ON: the windows
     that are open at the beginning. `since`: of windows that begin later (ts, or position) it has had every event.
     `lost`: why what a snapshot has of it could not be taken over.
+    `narrow`: kinds of attributes by which events are compared as long as it holds vertices of before they widened, for
+    these stand in that order; results that this may touch are not `exact`.
     """
 
     plan: TrendPlan
@@ -43,6 +48,7 @@ class SharedGraph:
     running: TrendQuery | None = None
     since: int | None = None
     lost: Exception | None = None
+    narrow: Mapping[str, Kind] = field(default_factory=dict)
     alike: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,26 +62,36 @@ class SharedGraph:
         return cls(graph_of(reader.plan), compiled, [reader])
 
     def _liken(self) -> None:
-        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds}"
+        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
 
-    def adopt(self, ts: int, seq: int) -> None:
-        """Its readers have been bound to a wider schema: it goes on under that, if it can. Else it begins anew, and
-        windows that hold the event before, of these `ts` and `seq`, lack what came up to it."""
+    def adopt(self) -> None:
+        """Its readers have been bound to a wider schema: it goes on under that with all that it holds."""
         plan, kinds = graph_of(self.readers[0].plan), self.readers[0].kinds
         aggregates = tuple(replace(one, kind=kinds.get(one.attribute or "", one.kind)) for one in self.plan.aggregates)
-        plan = replace(plan, aggregates=aggregates, window=self.plan.window)
         old, self.running = self.running, None
-        unchanged = plan == self.plan and old is not None and old.keeps(kinds)
-        self.plan = plan
+        self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
+        if old is not None and not self._go_on(old, kinds):
+            self.narrow = {**{name: kind for name, kind in old.kinds.items() if not kind.is_wide}, **self.narrow}
+            self._go_on(old, kinds)  # if not, strings stand in an order now: nothing that it held can go on
         self._liken()
-        if unchanged:
+
+    def _go_on(self, old: TrendQuery, kinds: Mapping[str, Kind]) -> bool:
+        if old.plan == narrowed(self.plan, self.narrow) and old.keeps(kinds):
             self.running = old
-        elif old is not None:
-            fresh = TrendQuery(plan, kinds, self.readers[0].slot, compiled=self.compiled)
-            if not adopt(old, fresh):
-                fresh.begin_behind(old, ts, seq)
-                self.since = seq if plan.window.events else ts
-            self.running = fresh
+            return True
+        fresh = self._made(self.readers[0])
+        if not adopt(old, fresh):
+            return False
+        self.running = fresh
+        return True
+
+    def widen(self) -> None:
+        """Where it holds nothing, it may compare all numbers exactly from now on."""
+        if self.narrow and self.running is not None and self.running.is_empty:
+            low, self.openings = self.running.low(), self.running.openings()
+            self.low = None if low <= -FARTHEST else low
+            self.narrow, self.running = {}, None
+            self._liken()
 
     def add(self, reader: Reader) -> None:
         """One more reader, that has had all events of this graph."""
@@ -94,7 +110,8 @@ class SharedGraph:
         return self.running
 
     def _made(self, reader: Reader) -> TrendQuery:
-        return TrendQuery(self.plan, reader.kinds, reader.slot, compiled=self.compiled)
+        plan, narrow = narrowed(self.plan, self.narrow), frozenset(self.narrow)
+        return TrendQuery(plan, reader.kinds, reader.slot, narrow=narrow, compiled=self.compiled)
 
     def own(self, reader: Reader, rows: Rows) -> Rows:
         """Of what `run` has found, a reader's own."""
@@ -108,7 +125,7 @@ class SharedGraph:
         running.restore(self.running.snapshot())
         for reader in readers:
             self.readers.remove(reader)
-        return SharedGraph(self.plan, self.compiled, list(readers), running=running, since=self.since)
+        return SharedGraph(self.plan, self.compiled, list(readers), running=running, since=self.since, narrow=self.narrow)
 
     def part(self) -> None:
         """From now on each reader has a graph of its own, which holds the same, and shares it with nobody."""
@@ -184,7 +201,9 @@ class SharedGraph:
 
     def _for_both(self, one: SharedGraph, other: SharedGraph) -> SharedGraph:
         readers = [*one.readers, *other.readers]
-        return SharedGraph(self.plan, self.compiled, readers, running=self.running, since=self.since)
+        return SharedGraph(
+            self.plan, self.compiled, readers, running=self.running, since=self.since, narrow=self.narrow
+        )
 
     @cached_property
     def _in_order(self) -> bool:

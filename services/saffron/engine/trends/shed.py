@@ -63,13 +63,13 @@ class Shed:
             kept = int(np.searchsorted(self._instants, before))
             self._instants, self._seqs, self._counts = (getattr(self, f"_{name}")[kept:] for name in _NAMES)
 
-    def saved(self) -> dict[str, NDArray[np.generic]]:
-        """Its state as arrays by name."""
-        return {f"shed.{name}": getattr(self, f"_{name}").copy() for name in _NAMES} if len(self) else {}
+    def saved(self, name_of: str) -> dict[str, NDArray[np.generic]]:
+        """Its state as arrays, whose names begin with one."""
+        return {f"{name_of}.{name}": getattr(self, f"_{name}").copy() for name in _NAMES} if len(self) else {}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]], name_of: str) -> None:
         """Take over what `saved` gave."""
         none = np.zeros(0, np.int64)
         self._instants, self._seqs, self._counts = (
-            np.array(arrays.get(f"shed.{name}", none), np.int64) for name in _NAMES
+            np.array(arrays.get(f"{name_of}.{name}", none), np.int64) for name in _NAMES
         )

@@ -82,6 +82,7 @@ class Together:
                 "readers": names,
                 "slide": graph.plan.window.slide,
                 "since": graph.since,
+                "narrow": {name: kind.value for name, kind in graph.narrow.items()},
                 "aggregates": [
                     [one.function, one.component, one.attribute, None if one.kind is None else one.kind.value]
                     for one in graph.plan.aggregates
@@ -121,7 +122,8 @@ class Together:
         )
         window = replace(reader.plan.window, slide=saved["slide"])
         plan = replace(graph_of(reader.plan), aggregates=aggregates, window=window)
-        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader], since=saved["since"])
+        narrow = {name: Kind(kind) for name, kind in saved.get("narrow", {}).items()}
+        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader], since=saved["since"], narrow=narrow)
 
     # ---------------------------------------------------------------- who is with whom
 
