@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from saffron.engine.containment import ADVANCING, REPORTING, Note, Step, together, unnoted
+from saffron.engine.containment import ADVANCING, BINDING, REPORTING, Note, Step, together, unnoted
 from saffron.engine.events.block import Block, Control
 from saffron.engine.operator import History, State
 from saffron.engine.queries import QueryOperator
@@ -238,7 +238,8 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _adopted(self) -> None:
         for graph in graphs_of_readers(self._readers()):
-            graph.adopt()
+            with self._step_of(graph.readers, BINDING):
+                graph.adopt()
 
     def _replay(self, standing: Standing, runs: Reader, history: History, position: int) -> None:
         graph = self._together.alone(runs)

@@ -125,7 +125,9 @@ class SharedGraph:
         running.restore(self.running.snapshot())
         for reader in readers:
             self.readers.remove(reader)
-        return SharedGraph(self.plan, self.compiled, list(readers), running=running, since=self.since, narrow=self.narrow)
+        return SharedGraph(
+            self.plan, self.compiled, list(readers), running=running, since=self.since, narrow=self.narrow
+        )
 
     def part(self) -> None:
         """From now on each reader has a graph of its own, which holds the same, and shares it with nobody."""
