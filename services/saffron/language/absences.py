@@ -57,8 +57,8 @@ class _Expander:
         match pattern:
             case tree.Event():
                 return self._event(pattern, own, rounds)
-            case tree.Repeat(pattern=inner, low=low, high=high):
-                if high == 1:
+            case tree.Repeat(pattern=inner, low=low):
+                if not tree.is_repetition(pattern, inside=bool(self.around or own)):
                     found = self.expand(inner, own, rounds)
                     return found if low == 1 else (((),), found[1])
                 return self._repeat(pattern, inner, low, own, rounds)

@@ -78,7 +78,8 @@ def _warn_of_never(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
     """Two sides of an OR: no match, or no iteration, has both."""
     for one, other in combinations(conjunct.uses, 2):
         leaf, against = layout.leaves[one.component], layout.leaves[other.component]
-        if one.component == other.component or order(leaf.path, against.path) is not Order.NEVER:
+        whole = Index.ALL in (one.index, other.index)  # a list that is not bound is empty
+        if whole or one.component == other.component or order(leaf.path, against.path) is not Order.NEVER:
             continue
         again = bool(leaf.loops) and leaf.loops[:1] == against.loops[:1]
         if not again or (one.index in TAKING and other.index in TAKING):

@@ -39,6 +39,7 @@ from saffron.language.tree import (
     Star,
     StrategyUse,
     Within,
+    is_repetition,
 )
 
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE, ATOM = range(1, 9)
@@ -94,35 +95,42 @@ def _events(pattern: Pattern) -> Iterator[Event]:
         yield from _events(part)
 
 
-def pattern_text(pattern: Pattern) -> str:
-    """A pattern, with only the brackets that it needs."""
+def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
+    """A pattern, with only the brackets that it needs. `around`: what makes its variables lists, if anything does."""
+
+    def inner(part: Pattern) -> str:
+        return pattern_text(part, around)
+
     match pattern:
-        case Event(type=name, variable=variable):
-            return event_name(name) + (f" {event_name(variable)}" if variable is not None else "")
-        case Repeat(pattern=Event(type=name, variable=variable), low=low, high=high):
-            brackets = "[]" if high != 1 else ""
-            written = f" {event_name(variable)}{brackets}" if variable is not None else ""
-            return event_name(name) + _repeat(low, high) + written
-        case Repeat(pattern=inner, low=low, high=high):
-            return _unit(inner) + _repeat(low, high)
-        case Negation(pattern=inner):
-            return "NOT " + (pattern_text(inner) if isinstance(inner, Repeat | Negation) else _unit(inner))
+        case Event(type=name, variable=variable, brackets=brackets):
+            needed = brackets and isinstance(around, Repeat) and around.high == 1
+            return event_name(name) + _variable(variable, brackets=needed)
+        case Repeat(pattern=body, low=low, high=high):
+            mine = is_repetition(pattern, inside=around is not None)
+            if isinstance(body, Event):
+                return event_name(body.type) + _repeat(low, high) + _variable(body.variable, brackets=mine)
+            return _unit(body, pattern if mine else around) + _repeat(low, high)
+        case Negation(pattern=body):
+            return "NOT " + (inner(body) if isinstance(body, Repeat | Negation) else _unit(body, around))
         case Sequence(parts=parts):
-            return "SEQ(" + ", ".join(map(pattern_text, parts)) + ")"
+            return "SEQ(" + ", ".join(map(inner, parts)) + ")"
         case AnyOf(count=count, parts=parts, distinct=distinct):
             tail = f" DISTINCT {name_text(distinct)}" if distinct is not None else ""
-            return f"ANY({count}, " + ", ".join(map(pattern_text, parts)) + ")" + tail
+            lists = around or (pattern if len(parts) == 1 else None)
+            return f"ANY({count}, " + ", ".join(pattern_text(part, lists) for part in parts) + ")" + tail
         case Conjunction(parts=parts):
-            return " AND ".join(
-                f"({pattern_text(p)})" if isinstance(p, Disjunction) else pattern_text(p) for p in parts
-            )
+            return " AND ".join(f"({inner(p)})" if isinstance(p, Disjunction) else inner(p) for p in parts)
         case Disjunction(parts=parts):
-            return " OR ".join(map(pattern_text, parts))
+            return " OR ".join(map(inner, parts))
 
 
-def _unit(pattern: Pattern) -> str:
+def _variable(name: str | None, *, brackets: bool) -> str:
+    return "" if name is None else f" {event_name(name)}{'[]' * brackets}"
+
+
+def _unit(pattern: Pattern, around: Pattern | None) -> str:
     """A pattern to which something is attached: in brackets unless it closes itself."""
-    text = pattern_text(pattern)
+    text = pattern_text(pattern, around)
     bare = isinstance(pattern, Event | Sequence) or (isinstance(pattern, AnyOf) and not pattern.distinct)
     return text if bare else f"({text})"
 

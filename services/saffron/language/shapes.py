@@ -71,7 +71,7 @@ class Builder:
                 return plan.Take(len(self.events) - 1)
             case tree.Sequence(parts=parts):
                 return self._sequence(parts, loops, outermost)
-            case tree.Repeat(low=low, high=1):
+            case tree.Repeat(low=low) if not tree.is_repetition(pattern, inside=bool(loops)):
                 if low == 1:
                     return self.shape(pattern.pattern, loops)
                 return plan.Choice((NOTHING, _something(self.shape(pattern.pattern, loops))))

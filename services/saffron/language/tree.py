@@ -82,6 +82,25 @@ class Disjunction(Node):
     parts: tuple[Pattern, ...]
 
 
+def is_repetition(repeat: Repeat, *, inside: bool) -> bool:
+    """Whether it makes its variables lists: it may take several, or they are written so, as in A{1} a[].
+
+    `inside`: another repetition around it does already.
+    """
+    return repeat.high != 1 or (not inside and _writes_lists(repeat.pattern))
+
+
+def _writes_lists(pattern: Pattern) -> bool:
+    """Whether some variable has brackets that no repetition inside of the pattern accounts for."""
+    match pattern:
+        case Event(brackets=brackets):
+            return brackets
+        case Repeat() | Negation() | AnyOf(parts=(_,)):
+            return False
+        case Sequence(parts=parts) | AnyOf(parts=parts) | Conjunction(parts=parts) | Disjunction(parts=parts):
+            return any(map(_writes_lists, parts))
+
+
 Pattern = Event | Repeat | Negation | Sequence | AnyOf | Conjunction | Disjunction
 
 # ---------------------------------------------------------------- expressions

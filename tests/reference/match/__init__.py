@@ -17,7 +17,8 @@ Positions and choices
     run has left, and waits for what follows as behind a single component (choices by 1).
  3. It sits in the innermost repetition that has just ended an iteration. A further iteration of one around that
     begins "what follows": over A1 B2 A3 B4, `SEQ(A, B+)+` gives (1;2), (1,3;2,4), (1;2,4), (3;4).
- 4. `{n}` is `{n,n}`; `?`, `{0,1}` and `{1}` are no repetitions: the variable is one event. `*` is a choice of nothing
+ 4. `{n}` is `{n,n}`; `?`, `{0,1}` and `{1}` are no repetitions, and the variable is one event, unless it is
+    written as a list (`A{1} a[]`) and no repetition around makes it one. `*` is a choice of nothing
     or `+`. An iteration takes at least one event: a body that can be empty makes the repetition `{0,m}`.
  5. ANY(n, P) of one unit is `P{n}`, a list even for n = 1. ANY(n, P, Q, ...) is a choice of n of them, then their AND;
     parts may be patterns. DISTINCT holds for all events bound inside the ANY, within one iteration of the repetitions
@@ -53,8 +54,9 @@ Conditions
     Refused: v[i] beside w[i] of another repetition; v[last], v[], v.len beside w[i] within one outermost repetition.
     (A binder may refuse more, as N3 does: v[i] beside what comes after its repetition, or in another part of an AND.
     Here the condition is then asked of all events of v, those taken before and after; `generate` leaves it out.)
-15. A condition holds as a whole if a variable that it names is not bound, or if it looks back further than there are
-    events. In RETURN all that is read of an unbound variable is null, counts and lengths too.
+15. A condition holds as a whole if a variable of which it reads an event is not bound, or if it looks back further
+    than there are events. Of a list as a whole (v[], v.len) it reads the empty list then: count and length are 0, all
+    other aggregates null. In RETURN an event that is not bound is null; lists are as in conditions.
 16. User-defined aggregates get the values that are not null, in order; of none they are null.
 
 NOT
@@ -71,18 +73,21 @@ NOT
 21. Components without a variable are numbered A, A#2 over the positive ones first, then those inside NOT.
 
 Windows, output
-22. CONSUME looks at all matches in the order of results (last seq, first seq, all seqs, seqs by variable in pattern
-    order, window); an event consumed serves in no role. OUTPUT chooses among what CONSUME leaves.
+22. The order of results: last seq, first seq, all seqs, seqs by variable in pattern order (one that is not bound behind
+    all others), window. Matches take turns in it, under LONGEST first event by first event; what one that is reported
+    consumes serves in no role of a match whose turn comes later. Beside NON-OVERLAP, whose matches share no event,
+    CONSUME changes nothing.
 23. NON-OVERLAP: per partition key (11), over all windows; two matches overlap if their spans of positions do.
-24. FIRST and LONGEST: per window and first event; last ties by the order of results.
+24. FIRST and LONGEST: per window and first event, among matches of which nothing is consumed; last ties by the order
+    of results.
 25. WITH TIMEOUTS: the runs that wait when their window (or the stream) ends and that no match continued; one for equal
     bindings, waiting for all variables that any of these runs waits for. A run that NOT refused is no match.
 26. INTO: a result stands behind the last event of its match, or, where it is known only later, behind the last event
     of the stream up to that deadline, with the deadline as ts (EVENTS windows: the ts of that event). Known later are
     LONGEST and matches with a trailing NOT: when the window closes. In a pattern that may end in a NOT, FIRST and
-    CONSUME are too, CONSUME without windows one reach (20) after the last event, which FIRST and LONGEST then add to
-    theirs; and NON-OVERLAP: when the last window that holds the last event closes. Such events break no contiguity
-    when they are not taken, and open no window.
+    CONSUME are too, CONSUME (but for LONGEST) without windows one reach (20) after the last event; and NON-OVERLAP:
+    when the last window that holds the last event closes. Such events break no contiguity when they are not taken, and
+    open no window.
 27. COMPRESSED is ALL: one result for each last event (and window).
 
 Imprecise time (X2)

@@ -8,7 +8,8 @@ from typing import Any
 
 from saffron.language import tree
 from saffron.language.printer import expression_text
-from tests.reference.match.conditions import read, references
+from saffron.language.tree import Index
+from tests.reference.match.conditions import is_length, read, references
 from tests.reference.match.deadlines import deadline
 from tests.reference.match.events import Event, events_of
 from tests.reference.match.matches import Match, all_matches
@@ -56,7 +57,8 @@ def _item(asked: Question, match: Match, expression: tree.Expression) -> Any:
         reference = next(references(part))
         leaf = asked.pattern.leaf(reference.variable)
         bound = [one for one in match.bindings if one.leaf == leaf.number]
-        return read(part, leaf, bound, 0, asked.functions) if bound else None
+        whole = reference.index is Index.ALL or is_length(reference, leaf)
+        return read(part, leaf, bound, 0, asked.functions) if bound or whole else None
 
     return value(expression, look)
 

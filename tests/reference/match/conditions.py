@@ -21,6 +21,7 @@ FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
 class Condition:
     """`taking`: components read as the event being taken; `finished`: those whose complete list is read.
 
+    `events`: components of which an event is read, not only an aggregate over the list or its length.
     `focus`: that of `taking` which lies in the most repetitions: the condition is asked of each of its events.
     """
 
@@ -28,6 +29,7 @@ class Condition:
     references: tuple[tuple[tree.Reference, Leaf], ...]
     taking: tuple[Leaf, ...]
     finished: tuple[Leaf, ...]
+    events: frozenset[int]
     focus: Leaf | None
 
 
@@ -87,13 +89,15 @@ def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
             raise ValueError(f"{leaf.variable}[i] has no meaning when {focus.variable} comes")
     if any(one.loops[0] == other.loops[0] for one in taking for other in finished):
         raise ValueError("a condition on each event cannot know the end of its closure")
-    return Condition(expression, read, taking, finished, focus)
+    lists = {id(reference) for reference, leaf in read if reference.index is Index.ALL or is_length(reference, leaf)}
+    events = frozenset(leaf.number for reference, leaf in read if id(reference) not in lists)
+    return Condition(expression, read, taking, finished, events, focus)
 
 
 def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates) -> bool:
     """Whether the condition fails on what it can read already. `over`: whether a component's list is complete."""
     lists = {leaf.number: [b for b in bindings if b.leaf == leaf.number] for _, leaf in asked.references}
-    if not all(lists.values()) or not all(map(over, asked.finished)):
+    if not all(lists[number] for number in asked.events) or not all(map(over, asked.finished)):
         return False
     instances: Sequence[Bound | None] = [None] if asked.focus is None else lists[asked.focus.number]
     for focus in instances:

@@ -19,8 +19,8 @@ def deadline(asked: Question, match: Match, events: Sequence[Event]) -> int | No
     late = may_trail(asked)
     first, last = match.events()[0], match.events()[-1]
     by_first = clock(asked, first) + reach(asked) if match.window is None else match.window[1] - 1
-    if mode == "LONGEST" or (late and mode == "FIRST"):
-        return by_first + (reach(asked) if late and consumes and match.window is None else 0)
+    if mode == "LONGEST" or (late and mode == "FIRST" and not consumes):
+        return by_first
     if late and mode == "NON-OVERLAP":
         return _latest(asked, last, events)
     if late and consumes:

@@ -99,18 +99,20 @@ def query(
     types: str = TYPES,
     into: str = "",
     timeouts: bool = False,
+    mixed: bool = False,
 ) -> str:
     """The text of a match query that has a meaning.
 
     `strategy`: for all components. `functions`: user-defined aggregates that it may call. `most`: about how many
     components. `plain`: without OUTPUT, CONSUME and TIME. `types`: of its events. `into`: the type of its results,
-    which then have all attributes. `timeouts`: with OUTPUT ALL WITH TIMEOUTS.
+    which then have all attributes. `timeouts`: with OUTPUT ALL WITH TIMEOUTS. `mixed`: with conditions of all kinds of
+    references together, which may have no meaning.
     """
     made = Patterns(rng, rng.randrange(1, most + 1), types)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
     keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{made.variables[0].type}.k]"])
     conditions = Conditions(rng, made.variables, functions)
-    conjuncts = conditions.some()
+    conjuncts = conditions.some() + (conditions.mixed() if mixed else [])
     chosen = strategies(rng, made.variables, strategy)
     if PARTITION in chosen and any(variable.absent for variable in made.variables):
         keys = keys.replace(f"{made.variables[0].type}.", "")  # what is next is told by a key of all types

@@ -38,10 +38,11 @@ class Match:
         return tuple(tuple(event.seq for event in part) for part in self.parts)
 
     def order(self) -> tuple[Any, ...]:
-        """(last seq, first seq, all seqs, seqs by component, window): the order of results."""
+        """The order of results: last seq, first seq, all seqs, seqs by component (one not bound last), window."""
         ordered = tuple(event.place() for event in self.events())
         opener = self.opener.place() if self.opener else ()
-        return ordered[-1], ordered[0], ordered, self.places(), self.window or (), opener
+        components = tuple((not part, part) for part in self.places())
+        return ordered[-1], ordered[0], ordered, components, self.window or (), opener
 
 
 def parts_of(asked: Question, bindings: Bindings) -> tuple[tuple[Event, ...], ...]:

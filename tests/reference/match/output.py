@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,34 +13,46 @@ from tests.reference.match.question import Question, names
 
 
 def chosen(asked: Question, found: Sequence[Match]) -> list[Match]:
-    """What CONSUME and then OUTPUT leave of all matches, in the order of results."""
-    left = _unconsumed(asked, found)
+    """What OUTPUT and CONSUME leave of all matches, in the order of results.
+
+    Matches take turns: by their first events (LONGEST), else in the order of results; among those of one turn the one
+    with most events comes first (FIRST, LONGEST). In its turn a match is reported unless its first event has one in
+    its window (FIRST, LONGEST), or an event of it was consumed, in its window, by one that was reported.
+    """
     mode = "ALL" if asked.query.output is None else asked.query.output.mode
-    if mode == "NON-OVERLAP":
-        return _apart(asked, left)
-    if mode == "FIRST":
-        return _best(left, lambda match: (match.order()[0], -len(match.bindings)))
-    if mode == "LONGEST":
-        return _best(left, lambda match: (-len(match.bindings),))
-    return left
+    if mode == "NON-OVERLAP":  # its matches share no event
+        return _apart(asked, found)
+    numbers = _consuming(asked)
+    begun: set[tuple[Any, ...]] = set()
+    gone: set[tuple[Any, ...]] = set()
+    kept = []
+    for match in sorted(found, key=lambda one: (_turn(mode, one), one.order())):
+        window = match.window, match.opener
+        start = *window, match.events()[0]
+        if mode in ("FIRST", "LONGEST") and start in begun:
+            continue
+        if any((*window, event) in gone for event in match.events()):
+            continue
+        kept.append(match)
+        begun.add(start)
+        gone.update((*window, bound.event) for bound in match.bindings if bound.leaf in numbers)
+    return sorted(kept, key=Match.order)
 
 
-def _unconsumed(asked: Question, found: Sequence[Match]) -> list[Match]:
-    """Greedily: a match none of whose events was consumed, in its window, by one that was taken before."""
+def _turn(mode: str, match: Match) -> tuple[Any, ...]:
+    last, first, *_ = match.order()
+    turns = {"FIRST": (last, first, -len(match.bindings)), "LONGEST": (first, -len(match.bindings))}
+    return turns.get(mode, ())
+
+
+def _consuming(asked: Question) -> set[int]:
+    """The components whose events serve one match only."""
     clause = asked.query.consume
     if clause is None or clause.scope == "none":
-        return list(found)
-    numbers = {leaf.number for leaf in names(asked)}
+        return set()
     if clause.scope == "variables":
-        numbers = {asked.pattern.leaf(name).number for name in clause.variables}
-    gone: set[tuple[Any, Event]] = set()
-    kept = []
-    for match in found:
-        window = match.window, match.opener
-        if not any((window, event) in gone for event in match.events()):
-            kept.append(match)
-            gone.update((window, bound.event) for bound in match.bindings if bound.leaf in numbers)
-    return kept
+        return {asked.pattern.leaf(name).number for name in clause.variables}
+    return {leaf.number for leaf in names(asked)}
 
 
 def _apart(asked: Question, found: Sequence[Match]) -> list[Match]:
@@ -54,17 +66,6 @@ def _apart(asked: Question, found: Sequence[Match]) -> list[Match]:
             kept.append(match)
             ends[key] = events[-1].place()
     return kept
-
-
-def _best(found: Sequence[Match], rank: Callable[[Match], tuple[Any, ...]]) -> list[Match]:
-    """One match for each window and first event; the order of results breaks ties."""
-    best: dict[Any, Match] = {}
-    for match in found:
-        start = match.window, match.opener, match.events()[0]
-        held = best.get(start)
-        if held is None or (rank(match), match.order()) < (rank(held), held.order()):
-            best[start] = match
-    return sorted(best.values(), key=Match.order)
 
 
 def counts_by_last(found: Iterable[Match]) -> dict[tuple[Event, Any], int]:

@@ -27,6 +27,39 @@ class Conditions:
         made = [self.rng.choice(forms)() for _ in range(self.rng.choice([0, 1, 1, 2, 2, 3]))]
         return [f"({one})" for one in made if one]
 
+    def mixed(self) -> list[str]:
+        """Conjuncts of any references together, whether they have a meaning together or not."""
+        return [f"({self._mixture()})" for _ in range(self.rng.choice([1, 1, 2]))]
+
+    def _mixture(self) -> str:
+        focus = self.rng.choice(self.variables)
+        read = [self._reference(focus), *(self._reference(self.rng.choice(self.variables)) for _ in range(3))]
+        one, two, three, four = self.rng.sample(read, 4)
+        sign = self.rng.choice(COMPARISONS)
+        roll = self.rng.random()
+        if roll < 0.3:
+            return f"{one} {sign} {two}"
+        if roll < 0.6:
+            return f"{one} {sign} {two} {self.rng.choice('+-*/')} {three}"
+        if roll < 0.7:
+            return f"min({one}, {two}) {sign} abs({three})"
+        if roll < 0.8:
+            return f"{one} {sign} {self._number()} {self.rng.choice(['AND', 'OR'])} {two} {sign} {three}"
+        if roll < 0.9:
+            return f"NOT ({one} {sign} {two} AND {three} > {self._number()})"
+        return f"{one} {sign} {two} OR {three} - {four} {sign} {self._number()}"
+
+    def _reference(self, variable: Variable) -> str:
+        name, attribute = variable.name, self._attribute()
+        if not variable.loops:
+            return f"{name}.{attribute}"
+        roll = self.rng.random()
+        if roll < 0.3:
+            return f"{name}[i].{attribute}"
+        if roll < 0.5:
+            return f"{name}[i-{self.rng.choice([1, 1, 2])}].{attribute}"
+        return self._aggregate(f"{name}[..i-1]") if roll < 0.7 else self._whole(variable)
+
     def returned(self) -> str:
         """Values of finished components, as the items of RETURN."""
         items = []

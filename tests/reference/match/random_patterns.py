@@ -47,12 +47,14 @@ class Patterns:
         """A pattern with its repetition, if any."""
         group = depth > 0 and not self._full() and self.rng.random() < 0.4
         bounds = "" if self.rng.random() < (0.5 if group else 0.45) else self._bounds()
-        inside = loops
-        if bounds not in ("", "?", "{1}", "{0,1}"):
+        inside, brackets = loops, ""
+        if bounds in ("?", "{1}") and not group and not loops and len(self.variables) % 2:
+            bounds, brackets = bounds.replace("?", "{0,1}"), "[]"  # a list of one event, or of none
+        if bounds not in ("", "?", "{1}") or brackets:
             inside = (*loops, self.loops)
             self.loops += 1
         if not group:
-            return self._event(bounds, inside, absent)
+            return self._event(bounds, inside, absent) + brackets
         return f"({self._group(depth - 1, inside, absent)}){bounds}"
 
     def _bounds(self) -> str:

@@ -176,7 +176,7 @@ class _Builder:
                 return Either(tuple(self.shape(part, loops) for part in parts))
             case tree.Conjunction(parts=parts):
                 return Both(len(parts), tuple(self.shape(part, loops) for part in parts))
-            case tree.Repeat(pattern=inner, low=low, high=1):
+            case tree.Repeat(pattern=inner, low=low, high=1) if loops or not _written_as_lists(inner):
                 shape = self.shape(inner, loops)
                 return Either((shape, NOTHING)) if low == 0 else shape
             case tree.Repeat(pattern=inner, low=low, high=high):
@@ -223,6 +223,17 @@ class _Builder:
         if not outermost and any(gap in (0, len(present)) for gap, _ in absent):
             raise ValueError("a leading or trailing NOT stands in the outermost SEQ only")
         return Seq(tuple(present), tuple(absent))
+
+
+def _written_as_lists(pattern: tree.Pattern) -> bool:
+    """Whether a variable that would be one event has brackets."""
+    if isinstance(pattern, tree.Event):
+        return pattern.brackets
+    if isinstance(pattern, tree.Repeat | tree.Negation) or (
+        isinstance(pattern, tree.AnyOf) and len(pattern.parts) == 1
+    ):
+        return False
+    return any(map(_written_as_lists, pattern.parts))
 
 
 def _joined(missing: list[Shape]) -> Shape:

@@ -51,6 +51,8 @@ def aggregate(function: str, values: Sequence[Any], own: Aggregates) -> Any:
         return values[0 if function == "first" else -1] if values else None
     if function == "count":
         return len(present)
+    if not values:
+        return None
     if function == "sum":
         return sum(present)
     if not present:

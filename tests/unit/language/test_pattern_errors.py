@@ -75,7 +75,7 @@ def test_what_has_no_meaning_is_refused(text: str) -> None:
 NAMES = {
     "PATTERN SEQ(A a, B b)+ WHERE a.x > 1": ("a is a closure, a list of events", "a.x"),
     "PATTERN SEQ(A a, B? b) WHERE b[i].x > 1": ("b is one event, not a closure", "b[i].x"),
-    "PATTERN SEQ(A a, B? b[])": ("b[] is a list, but one event is asked for", "B? b[]"),
+    "PATTERN SEQ(A a, B b[])": ("b[] is a list, but one event is asked for", "B b[]"),
     "PATTERN ANY(2, A a[], B b)": ("a[] is a list, but one event is asked for", "A a[]"),
     "PATTERN ANY(2, A a) WHERE a.x > 1": ("a is a closure, a list of events", "a.x"),
     "PATTERN ANY(2, A a, D d) DISTINCT k": ("unknown attribute 'k' of type D", "ANY(2, A a, D d) DISTINCT k"),

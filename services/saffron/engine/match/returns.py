@@ -39,7 +39,7 @@ def evaluator(expr: Expr, value: Value) -> Evaluate:
         case Attribute():
             return _attribute(expr, value)
         case Length():
-            return lambda bound: len(bound[expr.component]) or None
+            return lambda bound: len(bound[expr.component])
         case Aggregate():
             return _aggregate(expr, value)
         case Unary():
@@ -68,7 +68,7 @@ def _attribute(leaf: Attribute, value: Value) -> Evaluate:
 def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
     name, component, function = leaf.name, leaf.component, leaf.function
     if name is None:
-        return lambda bound: len(bound[component]) or None
+        return lambda bound: len(bound[component])
     if function not in BUILT_IN:
         own = require(function)
         return lambda bound: own.fold(x for event in bound[component] if (x := value(name, event)) is not None)
@@ -78,7 +78,7 @@ def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
 
     def evaluate(bound: Bound) -> Any:
         if not bound[component]:
-            return None
+            return 0 if function == "count" else None
         values = [x for x in (value(name, event) for event in bound[component]) if x is not None]
         return aggregate(function, values)
 

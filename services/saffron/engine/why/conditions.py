@@ -74,7 +74,7 @@ class Conditions:
     def _broken(self, asked: Asked, bindings: Bindings, newest: int | None = None) -> Iterator[Refusal]:
         """The first instance of a condition that does not hold. `newest`: the component just taken."""
         lists = {component: taken.of(bindings, component) for component in asked.reads}
-        if not all(lists.values()):
+        if not all(lists[component] for component in asked.events):
             return
         for focus in self._instances(asked, lists, newest):
             at = self._current(asked, lists, focus)

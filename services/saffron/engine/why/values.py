@@ -27,7 +27,7 @@ from saffron.language.plan import (
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 
 Lists = Mapping[int, Sequence[Bound]]
-"""By component: what it has bound, not empty."""
+"""By component: what it has bound."""
 At = Mapping[int, int]
 """By component: which of its events is the one being taken (v[i])."""
 
@@ -82,6 +82,8 @@ def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
     values = [one.event.get(leaf.name) for one in chosen]
     if leaf.function in ("first", "last"):
         return values[0 if leaf.function == "first" else -1] if values else None
+    if not values and leaf.function != "count":
+        return None
     present = [x for x in values if x is not None]
     return aggregate(leaf.function, present) if leaf.function in BUILT_IN else require(leaf.function).fold(present)
 

@@ -21,8 +21,8 @@ class _Step:
 def matches(nodes: Sequence[Node], components: int) -> Iterator[list[list[int]]]:
     """Every match as its events by component: each path to the last node is one. None is made before its turn.
 
-    In the order of results: by all events in turn; of matches of the same events by those of each component. Nodes are
-    in the order of their events, and each lies on a path.
+    In the order of results: by all events in turn; of matches of the same events by those of each component, without
+    any last. Nodes are in the order of their events, and each lies on a path.
     """
     after: dict[int, list[int]] = {}
     for number, (_, _, before) in enumerate(nodes):
@@ -66,4 +66,4 @@ def _assignments(nodes: Sequence[Node], path: Sequence[Sequence[int]], component
         for number in chain:
             bound[nodes[number][0]].append(nodes[number][1])
         assigned.append(bound)
-    yield from sorted(assigned)
+    yield from sorted(assigned, key=lambda bound: [(not part, part) for part in bound])

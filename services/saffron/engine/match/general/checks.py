@@ -50,6 +50,11 @@ class Asked:
         return max(backs, default=0)
 
     @cached_property
+    def events(self) -> Components:
+        """The components of which it reads an event: where one is not bound the check holds. Others are empty then."""
+        return frozenset(leaf.component for leaf in leaves(self.expr) if not _is_whole(leaf))
+
+    @cached_property
     def is_local(self) -> bool:
         """Whether the event being taken decides alone."""
         return len(self.reads) <= 1 and all(
@@ -86,6 +91,9 @@ def _is_taking(leaf: Attribute | Aggregate | Length) -> bool:
 
 
 def _is_finished(leaf: Attribute | Aggregate | Length) -> bool:
-    if isinstance(leaf, Attribute):
-        return leaf.which is Which.LAST
-    return isinstance(leaf, Length) or leaf.scope is Scope.CLOSED
+    return leaf.which is Which.LAST if isinstance(leaf, Attribute) else _is_whole(leaf)
+
+
+def _is_whole(leaf: Attribute | Aggregate | Length) -> bool:
+    """Whether it reads a finished list, which may be empty."""
+    return isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.scope is Scope.CLOSED)

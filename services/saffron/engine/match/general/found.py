@@ -1,4 +1,8 @@
-"""Matches in the order of results; one found in several ways (choices are unions) is one."""
+"""Matches in the order of results; one found in several ways (choices are unions) is one.
+
+The order is by the last event, the first, all in turn; of matches of the same events by those of each component in
+turn, one that is not bound behind all others: of two sides of an OR, the first comes first.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,9 @@ from saffron.engine.match.layout import LOW, SERIAL
 from saffron.engine.match.nodes import Nodes
 
 Ints = NDArray[np.int64]
+
+_NOT_BOUND = 2**62
+"""In a key, in place of the rows of a component that has none: behind them all."""
 
 
 def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
@@ -45,7 +52,10 @@ def _measure(found, components, node_row, node_before, sizes):  # type: ignore[n
 
 @kernel(void(int64[:, :], int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[::1], int64[::1]))
 def _write(found, components, base, node_row, node_before, node_part, ends, keys):  # type: ignore[no-untyped-def]
-    """Keys: last row, first row, all rows, -1, by component its rows and -1 (counted from `base`), window."""
+    """Keys: last row, first row, all rows, -1, by component its rows and -1 or _NOT_BOUND, window.
+
+    Rows are counted from `base`.
+    """
     ring = len(node_row) - 1
     wrap = np.int64(0xFFFFFFFF)
     counts = np.empty(components, np.int64)
@@ -68,9 +78,9 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
         keys[begin + 2 + count] = -1
         at = begin + 3 + count
         for component in range(components):
+            keys[at + counts[component]] = -1 if counts[component] > 0 else _NOT_BOUND
             at += counts[component]
             counts[component] = at
-            keys[at] = -1
             at += 1
         keys[at], keys[at + 1] = found[LOW, i], found[SERIAL, i]
         counts[found[3, i]] -= 1

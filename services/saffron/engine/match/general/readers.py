@@ -79,6 +79,9 @@ class LaneReader:
             return Term(f"quotient({value(What.SUM)}, {value(What.NUMBER)})", Kind.FLOAT)
         if leaf.function == "stddev":
             return Term(f"deviation({value(What.SPREAD)}, {value(What.NUMBER)})", Kind.FLOAT)
+        if leaf.function == "sum" and leaf.scope is Scope.CLOSED:
+            bound = f"{self.text(BOUND)} & {1 << leaf.component}"  # of the empty list it is null
+            return Term(f"({value(What.SUM)} if {bound} else math.nan)", Kind.FLOAT)
         what = next(iter(kept))
         kind = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
         return Term(value(what), kind)
@@ -88,11 +91,11 @@ class LaneReader:
 
 
 def condition(asked: Asked, read: LaneReader) -> str:
-    """The text of a check that holds where a component is not bound or there is nothing to look back at."""
+    """The text of a check that holds where an event that it reads is not bound or there is nothing to look back at."""
     text = Writer(read, read.names.constant).condition(asked.expr)
     negated = read.rows or {}
     elsewhere = [c for c in asked.reads if c != read.taken and c not in negated]
-    mask = sum(1 << c for c in elsewhere if c not in asked.taking)
+    mask = sum(1 << c for c in elsewhere if c in asked.events - asked.taking)
     fresh = sum(1 << c for c in elsewhere if c in asked.taking)
     if mask:
         text = f"({read.text(BOUND)} & {mask} != {mask}) or {text}"

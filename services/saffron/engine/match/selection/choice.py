@@ -1,17 +1,18 @@
-"""One query's choice among its matches: CONSUME, then OUTPUT. The package says when each match is decided."""
+"""One query's choice among its matches by OUTPUT and CONSUME. The package says when each match is decided."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.entries import Entries, joined
 from saffron.engine.match.selection.apart import Apart
-from saffron.engine.match.selection.best import Begun, best
-from saffron.engine.match.selection.consume import Consumed
+from saffron.engine.match.selection.best import best
+from saffron.engine.match.selection.marks import Marks
 from saffron.engine.match.selection.stored import Stored
+from saffron.engine.match.selection.taken import Taken
 from saffron.engine.match.selection.waiting import Waiting
 from saffron.language.plan import MatchPlan, Output
 
@@ -26,11 +27,16 @@ class Choice:
         self._plan = plan
         self._late = late
         self._windows = plan.window.slide is not None or plan.window.opens is not None
-        self.consumed = Consumed(plan.consume, plan.positive) if plan.consume else None
-        self.apart = Apart() if plan.output is Output.NON_OVERLAP else None
-        self.begun = Begun() if plan.output is Output.FIRST and not late else None
-        self.unconsumed = Waiting(windows=self._windows)  # CONSUME has not decided yet
-        self.undecided = Waiting(windows=self._windows)  # OUTPUT has not decided yet
+        output = plan.output
+        # What NON-OVERLAP takes shares no event anyway.
+        consuming = () if output is Output.NON_OVERLAP else plan.consume
+        longest = output is Output.LONGEST
+        once = longest or output is Output.FIRST
+        self._best = once and not consuming and (late or longest)
+        self.apart = Apart() if output is Output.NON_OVERLAP else None
+        takes = bool(consuming) or (once and not self._best)
+        self.taken = Taken(consuming, plan.positive, once=once, longest=longest) if takes else None
+        self.undecided = Waiting(windows=self._windows)
 
     @staticmethod
     def waits(plan: MatchPlan, *, late: bool) -> bool:
@@ -48,65 +54,50 @@ class Choice:
     @property
     def waiting(self) -> int:
         """How many matches are not decided yet."""
-        return len(self.unconsumed) + len(self.undecided)
+        return len(self.undecided)
 
     @property
     def size(self) -> int:
         """Bytes of state."""
-        held = [self.unconsumed.held.found, self.undecided.held.found]
-        held += [one.marks.table for one in (self.consumed, self.begun) if one is not None]
-        held += [self.apart.ends] if self.apart is not None else []
-        return sum(array.nbytes for array in held)
+        held = self.undecided.held.found.nbytes
+        held += 0 if self.apart is None else self.apart.ends.nbytes
+        return held + (0 if self.taken is None else self.taken.size)
 
     def chosen(self, entries: Entries, stored: Stored, now: int) -> Entries:
         """What is decided by now: that of each deadline in the order of results, then that without one.
 
         `entries`: those of a block. `now`: the instant up to which windows have closed.
         """
-        return self._output(self._consume(entries, stored, now), stored, now)
+        deadline = self._deadline(entries, stored)
+        if deadline is not None:
+            self._add(entries.due(deadline), stored)
+            entries = self.undecided.take(now, stored)
+        if self.apart is not None:
+            return self.apart.left(entries, stored)
+        return entries if self.taken is None else self.taken.left(entries, stored)
 
     def forget(self) -> None:
         """Nothing that waits is decided any more."""
-        for waiting in (self.unconsumed, self.undecided):
-            waiting.restore(waiting.saved()[:, :0])
+        self.undecided.restore(self.undecided.saved()[:, :0])
 
-    # ---- CONSUME
-
-    def _consume(self, entries: Entries, stored: Stored, now: int) -> Entries:
-        if self.consumed is None:
-            return entries
+    def _deadline(self, entries: Entries, stored: Stored) -> Ints | None:
+        """[n] when each match is decided; None: at once."""
+        if self._plan.output is Output.LONGEST or (self._best and self._late):
+            return self._closes(entries, stored, last=False)
         if not self._late:
-            return self.consumed.left(entries, stored)
-        self.unconsumed.add(entries.due(self._closes(entries, stored, last=True)))
-        return self.consumed.left(self.unconsumed.take(now, stored), stored)
-
-    # ---- OUTPUT
-
-    def _output(self, entries: Entries, stored: Stored, now: int) -> Entries:
-        output = self._plan.output
+            return None
         if self.apart is not None:
-            if not self._late:
-                return self.apart.left(entries, stored)
-            self.undecided.add(entries.due(stored.until(entries, last=True)))
-            return self.apart.left(self.undecided.take(now, stored), stored)
-        if self.begun is not None:
-            return self.begun.left(entries, stored)
-        if output in (Output.FIRST, Output.LONGEST):
-            return self._best(entries, stored, now)
-        if output is Output.COMPRESSED and self._late:
-            self.undecided.add(entries.due(self._closes(entries, stored, last=True)))
-            return self.undecided.take(now, stored)
-        return entries
+            return stored.until(entries, last=True)
+        waits = self.taken is not None or self._plan.output is Output.COMPRESSED
+        return self._closes(entries, stored, last=True) if waits else None
 
-    def _best(self, entries: Entries, stored: Stored, now: int) -> Entries:
-        deadline = self._closes(entries, stored, last=False)
-        if self._late and self.consumed is not None and not self._windows:
-            deadline = deadline + self._plan.window.size - int(self._plan.window.events)
-        if len(entries):
-            held = joined([self.undecided.held, entries.due(deadline)])
-            held = stored.in_order(held) if self._late else held
-            self.undecided.held = best(held, stored, longest=self._plan.output is Output.LONGEST)
-        return self.undecided.take(now, stored)
+    def _add(self, entries: Entries, stored: Stored) -> None:
+        if not self._best or not len(entries):
+            self.undecided.add(entries)
+            return
+        held = joined([self.undecided.held, entries])
+        held = stored.in_order(held) if self._late else held
+        self.undecided.held = best(held, stored, longest=self._plan.output is Output.LONGEST)
 
     def _closes(self, entries: Entries, stored: Stored, *, last: bool) -> Ints:
         """[n] the end of each match's window; without windows the end of what its first, or last, event may reach."""
@@ -116,24 +107,31 @@ class Choice:
 
     # ---- state
 
+    @property
+    def _consumed(self) -> str:
+        """The name of the events that were consumed. Until 0.1.0 "consumed" were, beside FIRST and LONGEST, also those
+        of matches that were not reported then."""
+        return "consumed" if self._plan.output in (Output.ALL, Output.COMPRESSED) else "used"
+
     def saved(self, oldest: int) -> dict[str, Array]:
         """Its state as flat arrays. `oldest`: the first row that is stored."""
-        arrays: dict[str, Array] = {"unconsumed": self.unconsumed.saved(), "undecided": self.undecided.saved()}
-        if self.consumed is not None:
-            arrays["consumed"] = self.consumed.marks.saved(oldest)
+        arrays: dict[str, Array] = {"undecided": self.undecided.saved()}
         if self.apart is not None:
             arrays["ends"] = self.apart.ends.copy()
-        if self.begun is not None:
-            arrays["begun"] = self.begun.marks.saved(oldest)
-        return arrays
+        return arrays | {name: marks.saved(oldest) for name, marks in self._marks()}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `saved` gave."""
-        self.unconsumed.restore(np.asarray(arrays["unconsumed"], np.int64))
-        self.undecided.restore(np.asarray(arrays["undecided"], np.int64))
-        if self.consumed is not None:
-            self.consumed.marks.restore(np.asarray(arrays["consumed"], np.int64))
+        """Take over what `saved` gave. Until 0.1.0 matches waited in two places, "unconsumed" and "undecided"."""
+        waiting = [np.asarray(arrays[name], np.int64) for name in ("unconsumed", "undecided") if name in arrays]
+        self.undecided.restore(np.concatenate(waiting, axis=1))
         if self.apart is not None:
             self.apart.ends = np.array(arrays["ends"], np.int64)
-        if self.begun is not None:
-            self.begun.marks.restore(np.asarray(arrays["begun"], np.int64))
+        for name, marks in self._marks():
+            if name in arrays:
+                marks.restore(np.asarray(arrays[name], np.int64))
+
+    def _marks(self) -> Iterator[tuple[str, Marks]]:
+        if self.taken is not None and self.taken.consumed is not None:
+            yield self._consumed, self.taken.consumed
+        if self.taken is not None and self.taken.begun is not None:
+            yield "begun", self.taken.begun
