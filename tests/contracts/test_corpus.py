@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from corpus import read_positions, read_records, trades
 
 from saffron.control.tables import Tables
 from saffron.engine.events.codec import decode_block
+from saffron.engine.events.numbers import number_of_text
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.trends.operator import TrendOperator
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -128,8 +130,13 @@ def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path) ->
                 for body in expected(operator(partition=partition, stream=stream), standing)
             ]
             found = undated(world.read(topic, partition, committed_only=True))
-            assert sorted(found) == sorted(right), f"{topic}/{partition}"
+            assert sorted(map(by_value, found)) == sorted(map(by_value, right)), f"{topic}/{partition}"
         assert _results(world, topic) > before[topic] > 0
+
+
+def by_value(body: bytes) -> bytes:
+    """A result with its numbers as they are written since 0.2.0: whole ones as digits."""
+    return orjson.dumps(json.loads(body, parse_float=number_of_text))
 
 
 def _feed(world: World, corpus: Path) -> None:
