@@ -63,7 +63,7 @@ def test_a_result_is_the_object_that_the_language_promises() -> None:
     assert (found.query.tolist(), found.position.tolist(), found.last_time.tolist()) == ([0], [1], [10])
     (text,) = found.json(0, 1)
     rest = ',"s":"a","t":null,"k":0,"g":"b"}'
-    a = '{"seq":0,"ts":0,"type":"A","x":0,"f":0.0' + rest
+    a = '{"seq":0,"ts":0,"type":"A","x":0,"f":0' + rest
     b = '{"seq":1,"ts":1,"type":"B","x":1,"f":0.5' + rest
     head = f'{{"id":"{orjson.loads(text)["id"]}","query":"q","partition":3,"key":{{}},"start":0,"end":1,"window":null'
     assert text.decode() == head + f',"events":{{"a":{a},"b":[{b}]}},"return":{{"x":0}}}}'
