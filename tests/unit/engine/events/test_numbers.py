@@ -155,7 +155,14 @@ def test_rests() -> None:
 
 def test_what_is_shown_of_a_float() -> None:
     shown = [plain(x) for x in (77.0, -0.0, 0.5, 2.0**63, -(2.0**63), 1e300)]
-    assert [repr(value) for value in shown] == ["77", "0", "0.5", "9.223372036854776e+18", str(-(2**63)), "1e+300"]
+    assert [repr(value) for value in shown] == [
+        "77",
+        "0",
+        "0.5",
+        "9.223372036854776e+18",
+        "-9.223372036854776e+18",
+        "1e+300",
+    ]
 
 
 def fits(text: str, kind: Kind) -> bool:
