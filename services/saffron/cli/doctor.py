@@ -13,6 +13,7 @@ from saffron.cli.checks import settings as given_settings
 from saffron.cli.checks.cluster import cluster_findings
 from saffron.cli.checks.finding import ERROR, OK, WARNING, Finding, error, warning
 from saffron.cli.checks.machine import machine_findings
+from saffron.cli.queries import know_aggregates
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.config import Loaded
 from saffron.runtime.state import connect, read_state, running
@@ -62,6 +63,7 @@ def _system(loaded: Loaded) -> Iterator[Finding]:
         yield warning("system", what, f"data {loaded.settings.data}", fix)
         return
     try:
+        know_aggregates()
         yield from cluster_findings(settings, running(settings), _now)
     except SaffronError as failure:
         yield error("broker", str(failure), settings.bootstrap, "saffron status shows whether it runs; then again")
