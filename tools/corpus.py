@@ -209,7 +209,7 @@ def copy(run: Run, directory: Path) -> None:
     state = orjson.loads((run.data / "state.json").read_bytes())
     settings = load({"data": run.data, "bootstrap": state["bootstrap"], "prefix": state["prefix"]}).settings
     with connection(settings) as client:
-        _until(lambda: bool(client.table(client.topics.models)), "a model")
+        _until(lambda: any(client.records(client.topics.models)), "a model")
         _at_rest(client, run.data / "snapshots")
         records, ends = read_all(client)
         committed = _committed(client)
@@ -228,9 +228,9 @@ def copy(run: Run, directory: Path) -> None:
 
 def _names(client: Client) -> list[str]:
     topics = client.topics
-    streams = [row["topic"] for row in client.table(topics.streams).values()]
-    inner = [of(stream) for stream in client.table(topics.streams) for of in (topics.windows_of, topics.admitted_of)]
-    return sorted({*(topics.named(name) for name in topic_files()), *streams, *inner})
+    streams = client.streams().values()
+    inner = [of(stream.stem) for stream in streams for of in (topics.windows_of, topics.admitted_of)]
+    return sorted({*(topics.named(name) for name in topic_files()), *(stream.topic for stream in streams), *inner})
 
 
 def read_all(client: Client) -> tuple[list[Record], dict[TopicPartition, int]]:
@@ -253,9 +253,8 @@ def read_all(client: Client) -> tuple[list[Record], dict[TopicPartition, int]]:
 def _committed(client: Client) -> list[list[Any]]:
     rows: list[list[Any]] = []
     groups = [(name, client.settings.group(name)) for name in GROUPS]
-    groups += [
-        (f"router.{name}", client.settings.group(f"router.{name}")) for name in client.table(client.topics.streams)
-    ]
+    routers = [f"router.{stream.stem}" for stream in client.streams().values()]
+    groups += [(name, client.settings.group(name)) for name in routers]
     for name, group in groups:
         consumer = client.log.consumer(group, committed_only=True)
         for topic in _names(client):

@@ -17,12 +17,13 @@ from saffron.engine.models.ages import AGES
 from saffron.engine.models.latency import LatencyFunction, LatencySamples
 from saffron.engine.models.model import LatencyModel, Model, TransitionModel
 from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
+from saffron.records.status import QueryStatus
 from saffron.runtime.digest import Digest, send
 from saffron.runtime.histogram import Buckets
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.statuses import Statuses
 from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import Topics
 
@@ -67,9 +68,9 @@ def test_health(log: MemoryLog, times: list[float]) -> None:
 def test_query_status(log: MemoryLog, service: str) -> None:
     producer = log.producer()
     statuses = Statuses(producer, TOPICS)
-    statuses.say(Status("q", 1, service, "events", 0, "ready"))
-    statuses.say(Status("q", 1, service, "events", 0, "rejected", "query error: no"))
-    statuses.say(Status("q", 1, service, "events", 1, "active", None, 8200))
+    statuses.say(QueryStatus("q", 1, service, "events", 0, "ready"))
+    statuses.say(QueryStatus("q", 1, service, "events", 0, "rejected", "query error: no"))
+    statuses.say(QueryStatus("q", 1, service, "events", 1, "active", None, 8200))
     producer.flush(1.0)
     records = written(log, TOPICS.query_status)
     assert len(records) == 3

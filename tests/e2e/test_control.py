@@ -17,12 +17,13 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.records.status import QueryStatus
 from saffron.runtime.broker import Broker
 from saffron.runtime.config import Settings, environment_of
 from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.ports import free_ports
-from saffron.runtime.topics import Topics, status_key, topic_specs
+from saffron.runtime.topics import Topics, topic_specs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -99,9 +100,8 @@ class System:
         self.producer.flush(10.0)
 
     def status(self, name: str, service: str, partition: int | None, state: str, reason: str | None = None) -> None:
-        row = {"name": name, "version": 1, "service": service, "stream": "events", "partition": partition}
-        key = status_key(name, service, "events", partition)
-        self.put(self.topics.query_status, key, {**row, "state": state, "reason": reason, "position": 7})
+        status = QueryStatus(name, 1, service, "events", partition, state, reason, 7)
+        self.put(self.topics.query_status, status.key.encode(), status.body())
 
     def states(self) -> dict[str, str]:
         _, found = self.ask("GET", "/api/queries")

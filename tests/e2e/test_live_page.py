@@ -21,6 +21,7 @@ from saffron.control import api
 from saffron.control.dead_letters import Desk
 from saffron.control.guard import guards
 from saffron.control.openapi import document
+from saffron.control.requests import Send
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.control.why import why
@@ -91,7 +92,7 @@ def overload(tables: Tables, at: int, second: int) -> None:
         tables.live.apply(digest)
 
 
-def sender(log: Log) -> api.Send:
+def sender(log: Log) -> Send:
     async def send(topic: str, key: bytes, value: bytes | None) -> None:
         producer = log.producer()
         producer.send(topic, 0, value, key=key)

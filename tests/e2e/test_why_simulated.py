@@ -15,6 +15,7 @@ from saffron.engine.why.bindings import MADE
 from saffron.engine.why.decisions import What
 from saffron.engine.why.story import Story
 from saffron.errors import InputError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.recent import Answer, Question, why_now
 from tests.e2e.system import FALLS, RALLY, TOPICS, Source, at_rest, close, make_system
@@ -54,7 +55,7 @@ def ask(
     told: int = 40,
     beside: Mapping[str, str] = MappingProxyType({}),
 ) -> Answer:
-    question = Question(query, text, "events", asked, told, beside)
+    question = Question(query, text, StreamRecord("events", TOPICS.events), asked, told, beside)
     return why_now(MemoryLog(world.broker), TOPICS, "why", question)
 
 

@@ -18,6 +18,7 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query, explain_text
 from saffron.language.plan import MatchPlan, Plan
+from saffron.records.query import QueryRecord
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case, read_case
 
@@ -40,7 +41,7 @@ def results(case: Case, block_events: int, restarts: bool) -> list[dict[str, Any
         name = plan.name
         windowing = WindowingOperator(0, "events", schema, max_block_events=block_events)
         for other, text in {**case.beside(), name: query}.items():
-            windowing.query(other, {"name": other, "version": 1, "op": "add", "text": text, "from": "now"})
+            windowing.query(other, QueryRecord(other, 1, "add", text))
         windowing.ingest(events)
         windowing.advance_watermark(END_OF_TIME, end=True)
         kind = MatchOperator if isinstance(plan, MatchPlan) else TrendOperator

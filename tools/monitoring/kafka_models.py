@@ -15,6 +15,7 @@ from saffron.runtime.metric_names import (
     MODEL_VERSION,
     REBALANCES,
     TRANSACTION_ABORTS,
+    UNREADABLE_RECORDS,
 )
 from tools.monitoring.expressions import gauge, increase, rate
 from tools.monitoring.panel import POD, Dashboard, Panel, Query
@@ -53,6 +54,12 @@ KAFKA_MODELS = Dashboard(
             "Messages a second that were no usable event, by reason. `saffron dlq list` shows them.",
             "cps",
             (Query(rate(DEAD_LETTERS, "reason"), "{{reason}}"),),
+        ),
+        Panel(
+            "Unreadable control records",
+            "Messages on streams, queries and query-status that no reader understands. `saffron doctor` names them.",
+            "short",
+            (Query(increase(UNREADABLE_RECORDS, "topic"), "{{topic}}"),),
         ),
         Panel(
             "Late events and mistyped values",

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
-
-import orjson
+from typing import Any, TypeVar
 
 from saffron.cli import console
 from saffron.errors import LogError, UnavailableError
+from saffron.records.query import QueryRecord
+from saffron.records.status import QueryStatus
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Table, Unreadable, query_table, status_table, stream_table
 from saffron.runtime import kafka_log
 from saffron.runtime.config import Settings
+from saffron.runtime.control_topics import ControlTopic
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log, Record
 from saffron.runtime.state import running
+from saffron.runtime.streams import streams_of
 from saffron.runtime.topics import Topics
 
 _LOOK = 0.01
@@ -24,8 +28,7 @@ _FLUSH_SECONDS = 30.0
 _RESTART_SECONDS = 60.0
 """How long an embedded broker that has ended is waited for."""
 
-Table = dict[str, Any]
-"""A compacted topic: the newest value by key, removed keys left out."""
+R = TypeVar("R")
 
 
 class Client:
@@ -35,10 +38,6 @@ class Client:
         self.settings = settings
         self.log = log
         self.topics = Topics(settings.prefix)
-
-    def table(self, topic: str) -> Table:
-        """Read a compacted topic to its end."""
-        return next(self.follow(topic))
 
     def records(self, topic: str) -> Iterator[Record]:
         """All that stands in a topic now, older values of a key included where nobody has compacted."""
@@ -52,44 +51,62 @@ class Client:
         finally:
             follower.close()
 
-    def follow(self, topic: str) -> Iterator[Table]:
-        """The table once it is complete, and then again and again, as it is at the moment of asking."""
-        follower = Follower(self.log, topic)
-        table: Table = {}
+    def streams(self) -> dict[str, StreamRecord]:
+        """All streams by name, the default one first."""
+        return streams_of(self.stream_table(), self.topics.events)
+
+    def stream_table(self) -> Table[StreamRecord]:
+        """What stands on `streams`."""
+        return self._read(stream_table(self.topics.streams), self.topics.streams)
+
+    def queries(self) -> dict[str, QueryRecord]:
+        """All standing queries by name."""
+        return self._read(query_table(self.topics.queries), self.topics.queries).rows
+
+    def statuses(self) -> list[QueryStatus]:
+        """What services have said of queries, removed ones included."""
+        return list(self._read(status_table(self.topics.query_status), self.topics.query_status).rows.values())
+
+    def unreadable(self) -> list[Unreadable]:
+        """The control records that nobody can read."""
+        names = self.topics
+        tables: list[tuple[Table[Any], str]] = [
+            (stream_table(names.streams), names.streams),
+            (query_table(names.queries), names.queries),
+            (status_table(names.query_status), names.query_status),
+        ]
+        return [one for table, topic in tables for one in self._read(table, topic).unreadable.values()]
+
+    def wait_for_statuses(self, until: Callable[[list[QueryStatus]], bool], seconds: float) -> bool:
+        """Follow what services say until `until` holds of it; False when `seconds` have passed before."""
+        deadline = time.monotonic() + seconds
+        topic = self.topics.query_status
+        followed = ControlTopic(self.log, topic, status_table(topic), lambda unreadable: None)
         try:
             while True:
-                records = follower.step()
-                for record in records:
-                    key = (record.key or b"").decode("utf-8", "replace")
-                    if record.value is None:
-                        table.pop(key, None)
-                    else:
-                        table[key] = _json(record.value)
-                if follower.caught_up:
-                    yield table
-                if not records:
+                moved = followed.step()
+                if followed.caught_up and until(list(followed.table.rows.values())):
+                    return True
+                if time.monotonic() > deadline:
+                    return False
+                if not moved:
                     time.sleep(_LOOK)
         finally:
-            follower.close()
+            followed.close()
 
-    def wait(self, topic: str, until: Callable[[Table], bool], seconds: float) -> Table | None:
-        """Follow `topic` until the table satisfies `until`; None when `seconds` have passed before."""
-        deadline = time.monotonic() + seconds
-        for table in self.follow(topic):
-            if until(table):
-                return table
-            if time.monotonic() > deadline:
-                return None
-        return None
-
-    def put(self, topic: str, key: str, value: Mapping[str, Any] | None) -> None:
-        """Write one JSON message (None: a tombstone) and wait for the broker's word."""
+    def put(self, topic: str, key: str, value: bytes | None) -> None:
+        """Write one message (None: a tombstone) and wait for the broker's word."""
         producer = self.log.producer(client_id="cli")
         try:
-            producer.send(topic, 0, None if value is None else orjson.dumps(value), key=key.encode())
+            producer.send(topic, 0, value, key=key.encode())
             producer.flush(_FLUSH_SECONDS)
         finally:
             producer.close()
+
+    def _read(self, table: Table[R], topic: str) -> Table[R]:
+        for record in self.records(topic):
+            table.apply(record.key, record.value, record.offset)
+        return table
 
     def partitions(self, topic: str) -> int:
         """How many partitions a topic has; LogError if there is no such topic."""
@@ -139,10 +156,3 @@ def _coming_back(settings: Settings) -> bool:
     """Whether the broker is an embedded one, whose supervisor starts it again when it ends."""
     state = running(settings)
     return state is not None and state.embedded
-
-
-def _json(value: bytes) -> Any:
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return {"unreadable": value.decode("utf-8", "replace")}

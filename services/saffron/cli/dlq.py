@@ -14,15 +14,13 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.editor import edit as edited
-from saffron.cli.standing import stream_row
 from saffron.errors import InputError
-from saffron.runtime.dead_letters.foresight import Source
+from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, Wanted
 from saffron.runtime.dead_letters.sending import NotAgain, Sender, described, require_message, sources
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
-from saffron.runtime.topics import DEFAULT_STREAM
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -165,24 +163,23 @@ def _desk(client: Client) -> DeadLetters:
     return DeadLetters(client.log, client.topics, client.settings.group("cli-dlq"))
 
 
-def _sources(client: Client) -> dict[str, Source]:
+def _sources(client: Client) -> dict[str, StreamRecord]:
     """The streams by their topics."""
-    rows = client.table(client.topics.streams)
-    return sources([*rows.values(), *([] if DEFAULT_STREAM in rows else [stream_row(client, DEFAULT_STREAM) or {}])])
+    return sources(client.streams().values())
 
 
 def _names(client: Client) -> dict[str, str]:
     """The streams' names by their topics."""
-    return {topic: source.stream for topic, source in _sources(client).items()}
+    return {topic: stream.name for topic, stream in _sources(client).items()}
 
 
 def _topics(client: Client, stream: str | None) -> list[str] | None:
     if stream is None:
         return None
-    row = stream_row(client, stream)
-    if row is None:
+    record = client.streams().get(stream)
+    if record is None:
         raise InputError(f"there is no stream {stream!r}; `saffron stream list` names those that there are")
-    return _desk(client).topics_of(stream, str(row["topic"]))
+    return _desk(client).topics_of(record)
 
 
 def _not_sent(desk: DeadLetters, wanted: Wanted, again: bool) -> list[Letter]:
@@ -191,7 +188,7 @@ def _not_sent(desk: DeadLetters, wanted: Wanted, again: bool) -> list[Letter]:
 
 
 def _try(
-    sender: Sender, letter: Letter, known: Mapping[str, Source], mending: Mending, again: bool, dry_run: bool
+    sender: Sender, letter: Letter, known: Mapping[str, StreamRecord], mending: Mending, again: bool, dry_run: bool
 ) -> dict[str, Any]:
     """Send one; what became of it. Messages of one call go out in the order in which they were put aside."""
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}

@@ -12,8 +12,8 @@ import typer
 from saffron.cli import console, options, pace
 from saffron.cli.client import connection
 from saffron.cli.lines import LeftOut, batches
-from saffron.cli.standing import Row, stream_row
 from saffron.errors import InputError
+from saffron.records.stream import JSON, StreamRecord
 from saffron.runtime.event_keys import keys_of
 from saffron.runtime.event_producer import EventProducer
 from saffron.runtime.topics import DEFAULT_STREAM
@@ -53,34 +53,34 @@ def produce(
     if rate is not None and speedup is not None:
         raise typer.BadParameter("--rate and --speedup exclude each other")
     with connection(system.connected()) as client:
-        row = stream_row(client, stream)
-        if row is None:
+        record = client.streams().get(stream)
+        if record is None:
             raise InputError(f"there is no stream {stream!r}; `saffron stream add {stream}` makes one")
-        _require_plain(row)
-        count = client.partitions(row["topic"])
+        _require_plain(record)
+        count = client.partitions(record.topic)
         latest = pace.Latest()
         left_out = LeftOut()
         lines = _limited(batches(events, left_out), limit)
         slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup)
-        producer = EventProducer(client.settings, row["topic"], throughput=rate is None and speedup is None)
-        sent, seconds = send(producer, slices, key or row["key"])
+        producer = EventProducer(client.settings, record.topic, throughput=rate is None and speedup is None)
+        sent, seconds = send(producer, slices, key or record.key)
         if close:
-            _close(producer, row["topic"], count, latest.ts)
+            _close(producer, record.topic, count, latest.ts)
     if left_out.events:
         console.say(left_out.told())
     if json:
         console.print_json({"events": sent, "seconds": round(seconds, 3), "events_per_second": round(sent / seconds)})
     else:
-        console.say(f"{sent:,} events to {row['topic']} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
+        console.say(f"{sent:,} events to {record.topic} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
 
 
-def _require_plain(row: Row) -> None:
+def _require_plain(stream: StreamRecord) -> None:
     """Only JSON events are produced here, and only where events come from."""
-    if origin := row.get("from"):
-        raise InputError(f"stream {row['name']!r} is made from {origin}: produce to that, `--stream {origin}`")
-    if (form := row.get("format") or "json") != "json":
+    if origin := stream.source:
+        raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
+    if stream.format != JSON:
         raise InputError(
-            f"stream {row['name']!r} has messages of format {form}: produce them by a client that knows it"
+            f"stream {stream.name!r} has messages of format {stream.format}: produce them by a client that knows it"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,10 +13,11 @@ from saffron.cli import console, options
 from saffron.cli.client import connection
 from saffron.cli.queries import QueryText, bind_text, know_aggregates, read_schema, read_texts
 from saffron.cli.query_changes import QueryRefused, existing, finish, in_makers_order, put, require_addable, wait_until
-from saffron.cli.standing import read_standing, read_versions, removed, stream_row, wait_for
+from saffron.cli.standing import read_standing, read_versions, removed, wait_for
 from saffron.engine.composition import bind_together
 from saffron.language import explain_text
 from saffron.language.shedding import AUTO, SHEDDERS, refusal
+from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.config import Settings
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -75,12 +77,13 @@ def add(
     with connection(system.connected()) as client:
         standing = read_standing(client)
         texts = in_makers_order(texts)
-        beside = {name: str(one.row["text"]) for name, one in standing.items()} | {one.name: one.text for one in texts}
+        beside = {name: one.record.text for name, one in standing.items()} | {one.name: one.text for one in texts}
         names = [require_addable(client, one, shedder, beside) for one in texts]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
-        added = [put(client, name, "add", one.text, start, shedder) for name, one in zip(names, texts, strict=True)]
+        records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
+        added = [put(client, record) for record in records]
         wait_until(client, added, "active", timeout, json)
 
 
@@ -197,11 +200,13 @@ def why(
     know_aggregates()
     with connection(system.connected()) as client:
         standing = read_standing(client)
-        text = str(existing(standing, name).row["text"])
+        text = existing(standing, name).record.text
         stream = bind_text(text, None, name).plan.stream
-        beside = {other: str(one.row["text"]) for other, one in standing.items()}
-        row = stream_row(client, stream) or {}
-        question = Question(name, text, stream, asked, events or TOLD, beside, row.get("schema"))
+        beside = {other: one.record.text for other, one in standing.items()}
+        record = client.streams().get(stream)
+        if record is None:
+            raise QueryRefused(f"there is no stream {stream!r} (any more), which query {name!r} is over")
+        question = Question(name, text, record, asked, events or TOLD, beside)
         answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
     if json:
         console.print_json(to_dict(answer.story))
@@ -259,13 +264,13 @@ def replace(
     with connection(system.connected()) as client:
         standing = read_standing(client)
         before = existing(standing, name)
-        beside = {other: str(one.row["text"]) for other, one in standing.items()}
-        shedder = shedder or before.shed
+        beside = {other: one.record.text for other, one in standing.items()}
+        shedder = shedder or before.record.shed
         named = require_addable(client, QueryText(name, texts[0].text), shedder, beside)
         if named != name:
             raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
-        row = put(client, name, "add", texts[0].text, start, shedder)
-        wait_until(client, [row], "active", timeout, json)
+        record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
+        wait_until(client, [record], "active", timeout, json)
 
 
 @app.command()
@@ -278,10 +283,10 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
         saffron query remove rally
     """
     with connection(system.connected()) as client:
-        row = existing(read_standing(client), name).row
+        record = existing(read_standing(client), name).record
         client.put(client.topics.queries, name, None)
         console.step(f"waiting until every partition has dropped {name}")
-        found = wait_for(client, [row], removed, timeout)
+        found = wait_for(client, [record], removed, timeout)
         finish(found, "removed", [one for one in found if not removed(one)], timeout, json)
 
 
@@ -291,8 +296,8 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
 def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
     with connection(settings) as client:
         one = existing(read_standing(client), name)
-        row = put(client, name, op, one.row["text"], one.row["from"], one.shed)
-        wait_until(client, [row], wanted, timeout, json)
+        record = put(client, replace_fields(one.record, op=op))
+        wait_until(client, [record], wanted, timeout, json)
 
 
 def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts: bool = False) -> None:

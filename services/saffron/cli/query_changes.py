@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from saffron.cli import console
 from saffron.cli.client import Client
 from saffron.cli.queries import QueryText, bind_text
-from saffron.cli.standing import Standing, next_version, stream_row, wait_for
+from saffron.cli.standing import Standing, next_version, wait_for
 from saffron.control.checks import Refused, check_partitions
 from saffron.control.checks import check as checked
 from saffron.engine.composition import makers_first
 from saffron.errors import SaffronError
 from saffron.language.shedding import AUTO
+from saffron.records.query import QueryRecord
 
 
 class QueryRefused(SaffronError):
@@ -35,10 +36,9 @@ def require_addable(
 ) -> str:
     """The query's name; QueryError or QueryRefused where it cannot be added. `beside`: texts of the others by name."""
     try:
-        found = checked(one.text, one.name, lambda stream: stream_row(client, stream), beside)
-        row = stream_row(client, found.plan.stream)
-        assert row is not None  # `checked` refuses a query over a stream that is not there
-        check_partitions(found.plan, row, client.log.partitions)
+        streams = client.streams()
+        found = checked(one.text, one.name, streams.get, beside)
+        check_partitions(found.plan, streams[found.plan.stream], client.log.partitions)
         found.require_shedder(shedder)
     except Refused as refused:
         raise QueryRefused(f"{one.name}: {refused}") from refused
@@ -53,17 +53,16 @@ def existing(standing: Mapping[str, Standing], name: str) -> Standing:
     return standing[name]
 
 
-def put(client: Client, name: str, op: str, text: str, start: str, shed: str) -> Mapping[str, Any]:
-    """Write the query's next version; the record."""
-    version = next_version(client, name)
-    row = {"name": name, "version": version, "op": op, "text": text, "from": start, "shed": shed}
-    client.put(client.topics.queries, name, row)
-    return row
+def put(client: Client, record: QueryRecord) -> QueryRecord:
+    """Write a record as the query's next version; what was written."""
+    written = replace(record, version=next_version(client, record.name))
+    client.put(client.topics.queries, record.name, written.encode())
+    return written
 
 
-def wait_until(client: Client, rows: Sequence[Mapping[str, Any]], wanted: str, timeout: float, json: bool) -> None:
+def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout: float, json: bool) -> None:
     """Follow what the services say of these records until all are in the state that is wanted, and report."""
-    names = ", ".join(row["name"] for row in rows)
+    names = ", ".join(row.name for row in rows)
     console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
     found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected", "failed"), timeout)
     finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
@@ -73,10 +72,11 @@ def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], t
     """Report what became of each; QueryRefused where one is not in the state that is wanted."""
     console.done()
     if json:
-        states = [{**one.row, "state": one.state if one in failed else wanted, "reason": one.reason} for one in found]
-        console.print_json([{part: one[part] for part in ("name", "version", "state", "reason")} for one in states])
+        states = [(one.record, one.state if one in failed else wanted, one.reason) for one in found]
+        parts = ("name", "version", "state", "reason")
+        console.print_json([dict(zip(parts, (r.name, r.version, *said), strict=True)) for r, *said in states])
     for one in found:
-        name, reason = one.row["name"], f": {one.reason}" if one.reason else ""
+        name, reason = one.record.name, f": {one.reason}" if one.reason else ""
         if one not in failed:
             console.say(f"{name}: {wanted}")
         elif one.state == "rejected":

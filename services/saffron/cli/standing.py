@@ -2,106 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from saffron.cli.client import Client, Table
-from saffron.control.standing import StandingQueries, summary
-from saffron.language.shedding import AUTO
-from saffron.runtime.topics import DEFAULT_STREAM
-
-Row = Mapping[str, Any]
+from saffron.cli.client import Client
+from saffron.control.standing import StandingQueries, shown, summary
+from saffron.records.query import QueryRecord
+from saffron.records.status import ENDED, REJECTED, REMOVED, QueryStatus
+from saffron.records.table import Applied, query_table, status_table
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One query: its newest message, and the statuses of its version."""
+    """One query: its newest record, and the statuses of its version."""
 
-    row: Row
-    statuses: tuple[Row, ...]
+    record: QueryRecord
+    statuses: tuple[QueryStatus, ...]
 
     @property
     def state(self) -> str:
-        """active, paused, rejected, failed, waiting, starting or pending."""
-        return summary(str(self.row["op"]), list(self.statuses))[0]
+        """active, paused, rejected, failed, ended, waiting, starting or pending."""
+        return summary(self.record.op, self.statuses)[0]
 
     @property
     def reason(self) -> str | None:
-        """Why it is rejected, has failed or waits."""
-        return summary(str(self.row["op"]), list(self.statuses))[1]
-
-    @property
-    def shed(self) -> str:
-        """The name of its shedder."""
-        return str(self.row.get("shed", AUTO))
+        """Why it is rejected, has failed or ended, or waits."""
+        return summary(self.record.op, self.statuses)[1]
 
     def view(self) -> dict[str, Any]:
         """As `--json` shows it."""
-        parts = ("service", "stream", "partition", "state", "reason", "position")
-        order = sorted(self.statuses, key=lambda one: (one["service"], one["stream"], one["partition"] or 0))
-        services = [{part: one[part] for part in parts} for one in order]
-        return {**self.row, "shed": self.shed, "state": self.state, "reason": self.reason, "services": services}
+        return {**self.record.body(), "state": self.state, "reason": self.reason, "services": shown(self.statuses)}
 
 
 def read_standing(client: Client) -> dict[str, Standing]:
     """All standing queries by name."""
-    statuses = client.table(client.topics.query_status)
-    return {name: _standing(row, statuses) for name, row in client.table(client.topics.queries).items()}
+    statuses = client.statuses()
+    return {name: _standing(record, statuses) for name, record in client.queries().items()}
 
 
 def read_versions(client: Client) -> StandingQueries:
     """All versions that still stand in the topics, with the positions from which they were in force."""
     found = StandingQueries()
-    for topic, apply in ((client.topics.queries, found.apply_query), (client.topics.query_status, found.apply_status)):
-        for record in client.records(topic):
-            with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):  # a stranger's message
-                value = None if record.value is None else orjson.loads(record.value)
-                apply((record.key or b"").decode("utf-8", "replace"), value, record.timestamp)
+    queries, statuses = query_table(client.topics.queries), status_table(client.topics.query_status)
+    for record in client.records(client.topics.queries):
+        query = queries.apply(record.key, record.value, record.offset)
+        if isinstance(query, Applied):
+            found.apply_query(query, record.timestamp)
+    for record in client.records(client.topics.query_status):
+        status = statuses.apply(record.key, record.value, record.offset)
+        if isinstance(status, Applied):
+            found.apply_status(status)
     return found
 
 
 def next_version(client: Client, name: str) -> int:
     """A version above every one that is known under this name, removed ones included."""
-    row = client.table(client.topics.queries).get(name)
-    known = [int(one["version"]) for one in client.table(client.topics.query_status).values() if one["name"] == name]
-    return max([*known, int(row["version"]) if row else 0]) + 1
+    record = client.queries().get(name)
+    known = [one.version for one in client.statuses() if one.name == name]
+    return max([*known, record.version if record else 0]) + 1
 
 
 def wait_for(
-    client: Client, rows: Sequence[Row], settled: Callable[[Standing], bool], seconds: float
+    client: Client, records: Sequence[QueryRecord], settled: Callable[[Standing], bool], seconds: float
 ) -> list[Standing]:
-    """Follow the statuses until all of `rows` are settled or the time is up; the queries as they are then."""
-    found = [Standing(row, ()) for row in rows]
+    """Follow the statuses until all of `records` are settled or the time is up; the queries as they are then."""
+    found = [Standing(record, ()) for record in records]
 
-    def until(statuses: Table) -> bool:
-        found[:] = [_standing(row, statuses) for row in rows]
+    def until(statuses: list[QueryStatus]) -> bool:
+        found[:] = [_standing(record, statuses) for record in records]
         return all(settled(one) for one in found)
 
-    client.wait(client.topics.query_status, until, seconds)
+    client.wait_for_statuses(until, seconds)
     return found
 
 
 def removed(one: Standing) -> bool:
     """Whether every partition has dropped it."""
-    decided = [status["state"] for status in one.statuses if status["service"] == "windowing"]
-    return all(state in ("removed", "rejected") for state in decided)
+    decided = [status.state for status in one.statuses if status.service == "windowing"]
+    return all(state in (REMOVED, REJECTED, ENDED) for state in decided)
 
 
-def stream_row(client: Client, stream: str) -> Row | None:
-    """A stream as `streams` has it; the default stream is there even without an entry."""
-    row = client.table(client.topics.streams).get(stream)
-    if row is None and stream == DEFAULT_STREAM:
-        settings = client.settings
-        idle = settings.idle_ms or None
-        bounds = {"disorder": settings.disorder_ms, "idle": idle}
-        return {"name": stream, "topic": client.topics.events, "key": None, "schema": None, **bounds}
-    return None if row is None else dict(row)
-
-
-def _standing(row: Row, statuses: Table) -> Standing:
-    found = [one for one in statuses.values() if one["name"] == row["name"] and one["version"] == row["version"]]
-    return Standing(row, tuple(found))
+def _standing(record: QueryRecord, statuses: Iterable[QueryStatus]) -> Standing:
+    found = [one for one in statuses if (one.name, one.version) == (record.name, record.version)]
+    return Standing(record, tuple(found))

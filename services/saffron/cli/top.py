@@ -79,7 +79,7 @@ class Watch:
             for _ in range(_STEPS):
                 records = follower.step()
                 for record in records:
-                    self._tables.apply(topic, record.key, record.value, record.timestamp)
+                    self._tables.apply(topic, record.key, record.value, record.timestamp, record.offset)
                 if not records:
                     if follower.caught_up or topic in self._of_now:
                         break

@@ -8,17 +8,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import Any
 
-import orjson
 from aiohttp import web
 
 from saffron.control.checks import Checked, Partitions, Refused, check, check_partitions
 from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
 from saffron.control.openapi import document
-from saffron.control.requests import count_of, json_body, now_ms, text_of
+from saffron.control.requests import Send, count_of, json_body, now_ms, text_of
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import InputError
 from saffron.language.shedding import AUTO, refusal
+from saffron.records.query import QueryRecord
 from saffron.runtime.health import Health
 from saffron.runtime.topics import Topics
 
@@ -31,8 +31,6 @@ _PAGE = {
     "/api.js": ("api.js", "text/javascript"),
 }
 
-Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
-"""Writes one message (topic, key, value) and returns when the broker has it."""
 Why = Callable[..., Mapping[str, Any]]
 """Tells why, or why not, from the newest events: `why.why` without its first three; waits for the broker."""
 
@@ -65,7 +63,6 @@ class Api:
             web.get(one + "/versions", self.versions),
             web.get(one + "/why", self.why),
             web.post("/api/check", self.check_query),
-            web.get("/api/streams", self.streams),
             web.get("/api/models", self.models),
             web.get("/api/load", self.load),
             web.get("/api/results", self.results),
@@ -104,9 +101,9 @@ class Api:
             )
         told = count_of(request.query["events"]) if "events" in request.query else None
         stream, beside = checked.plan.stream, self._tables.queries.texts()
-        schema = (self._tables.stream(stream) or {}).get("schema")
+        record = self._tables.stream(stream)
         try:
-            story = await asyncio.to_thread(self._why, checked.name, view["text"], stream, asked, told, beside, schema)
+            story = await asyncio.to_thread(self._why, checked.name, view["text"], record, asked, told, beside)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
         return answer(story)
@@ -156,26 +153,23 @@ class Api:
 
     async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:
         checked = check(text_of(body, "text"), name, self._tables.stream, self._tables.queries.texts())
-        row = self._tables.stream(checked.plan.stream)
-        assert row is not None
-        await asyncio.to_thread(check_partitions, checked.plan, row, self._partitions)
+        record = self._tables.stream(checked.plan.stream)
+        assert record is not None
+        await asyncio.to_thread(check_partitions, checked.plan, record, self._partitions)
         return checked
 
     async def _publish(self, name: str, op: str, text: str, start: str, shed: str, status: int) -> web.Response:
         version = self._tables.queries.next_version(name)
-        await self._write(name, {"name": name, "version": version, "op": op, "text": text, "from": start, "shed": shed})
+        await self._write(name, QueryRecord(name, version, op, text, start, shed))
         return answer(self._tables.query(name), status)
 
-    async def _write(self, name: str, message: Mapping[str, Any] | None) -> None:
+    async def _write(self, name: str, record: QueryRecord | None) -> None:
         """Write to `queries`, and take it into the tables at once, so that whoever wrote it also reads it."""
-        value = None if message is None else orjson.dumps(message)
+        value = None if record is None else record.encode()
         await self._send(self._topics.queries, name.encode(), value)
         self._tables.apply(self._topics.queries, name.encode(), value, now_ms())
 
     # ------------------------------------------------------------ the rest
-
-    async def streams(self, request: web.Request) -> web.Response:
-        return answer({"streams": self._tables.streams()})
 
     async def models(self, request: web.Request) -> web.Response:
         return answer({"models": self._tables.models()})

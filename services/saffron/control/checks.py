@@ -15,6 +15,7 @@ from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, explain_text, is_name
 from saffron.language.plan import MatchPlan, Plan
 from saffron.language.shedding import cannot_act
+from saffron.records.stream import StreamRecord
 
 MOST_CHARACTERS = 65_536
 """Longest text of a query that is taken."""
@@ -62,7 +63,7 @@ class Checked:
 def check(
     text: str,
     name: str | None,
-    stream_row: Callable[[str], Mapping[str, Any] | None],
+    stream_of: Callable[[str], StreamRecord | None],
     standing: Mapping[str, str] = MappingProxyType({}),
 ) -> Checked:
     """Compile `text` as the services will. `name`: where the text does not name itself. `standing`: texts of queries
@@ -77,12 +78,12 @@ def check(
         raise Refused(400, "name", 'the query has no name: begin it with QUERY NAME, or give "name" in the request')
     if not is_name(plan.name):
         raise Refused(400, "name", f"{plan.name!r} is no name: letters, digits, _ . and -, beginning with a letter")
-    row = stream_row(plan.stream)
-    if row is None:
+    record = stream_of(plan.stream)
+    if record is None:
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
-    schema = None if row.get("schema") is None else from_json_schema(row["schema"])
+    schema = None if record.schema is None else from_json_schema(record.schema)
     others = {other: one for other, one in standing.items() if other != plan.name}
     try:
         standing_beside = standing_plans(_compile, others, schema, plan.stream)
@@ -102,15 +103,14 @@ def _bound(text: str, schema: Schema | None, name: str) -> Bound:
     return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
 
 
-def check_partitions(plan: Plan, row: Mapping[str, Any], partitions: Partitions) -> None:
+def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -> None:
     """Refuse a query one of whose results could need events of several partitions: it would be wrong without a word.
 
     Those of a match agree on its key; an aggregate is over all keys of a group, so that its GROUP BY alone counts.
     """
-    count = partitions(row["topic"])
-    key = row.get("key")
+    count, key = partitions(stream.topic), stream.key
     if count is None:
-        raise Refused(409, "topic", f"the topic {row['topic']} of stream {plan.stream!r} does not exist")
+        raise Refused(409, "topic", f"the topic {stream.topic} of stream {plan.stream!r} does not exist")
     together = plan.key if isinstance(plan, MatchPlan) else plan.group
     if count == 1 or (key is not None and key in together):
         return
@@ -121,20 +121,20 @@ def check_partitions(plan: Plan, row: Mapping[str, Any], partitions: Partitions)
         400,
         "partitions",
         f"the query {does} {by}, but stream {plan.stream!r} has {count} partitions and {spread}: events of one result "
-        f"could lie in several. {_fix(plan, row, together)}",
+        f"could lie in several. {_fix(plan, stream, together)}",
     )
 
 
-def _fix(plan: Plan, row: Mapping[str, Any], together: Sequence[str]) -> str:
+def _fix(plan: Plan, stream: StreamRecord, together: Sequence[str]) -> str:
     """What makes the query possible: the same events under its own key, or in one partition; or another query."""
-    source = str(row.get("from") or plan.stream)
+    source = stream.source or stream.name
     key = together[0] if together else None
     name, how = (f"{source}_in_one", "--partitions 1") if key is None else (f"{source}_by_{key}", f"--key {key}")
     fix = f"`saffron stream add {name} --from {source} {how}` makes a stream for it: ask FROM {name}"
-    if row.get("key") is not None:
-        return f"{fix}. Or add {row['key']} to its {'[...]' if isinstance(plan, MatchPlan) else 'GROUP BY'}"
+    if stream.key is not None:
+        return f"{fix}. Or add {stream.key} to its {'[...]' if isinstance(plan, MatchPlan) else 'GROUP BY'}"
     if key is not None:
-        return f"{fix}. Where producers key by {key} already, say so: `saffron stream add {source} --key {key}`"
+        return f"{fix}. Where producers key by {key} already, say so: `saffron stream set {source} --key {key}`"
     return fix
 
 

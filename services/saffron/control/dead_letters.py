@@ -85,7 +85,7 @@ class Desk:
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
-        sending = sender.prepare(letter, sources(self._tables.streams()), mending, now_ms(), again=again)
+        sending = sender.prepare(letter, sources(self._tables.streams().values()), mending, now_ms(), again=again)
         if not dry_run:
             sender.send(sending)
         return described(sending)
@@ -100,14 +100,14 @@ class Desk:
     def _topics(self, stream: str | None) -> list[str] | None:
         if stream is None:
             return None
-        row = self._tables.stream(stream)
-        if row is None:
-            known = ", ".join(str(one["name"]) for one in self._tables.streams())
+        record = self._tables.stream(stream)
+        if record is None:
+            known = ", ".join(self._tables.streams())
             raise Refused(400, "stream", f"there is no stream {stream!r}; streams: {known}")
-        return self._letters.topics_of(stream, str(row["topic"]))
+        return self._letters.topics_of(record)
 
     def _stream(self, letter: Letter) -> str | None:
-        return self._letters.stream_of(letter, {str(row["topic"]): str(row["name"]) for row in self._tables.streams()})
+        return self._letters.stream_of(letter, {one.topic: one.name for one in self._tables.streams().values()})
 
 
 def _mending(body: Mapping[str, Any]) -> Mending:

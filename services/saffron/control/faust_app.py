@@ -98,7 +98,7 @@ class Feed:
         async def feed(stream: Any) -> None:
             async for event in stream.noack().events():
                 message = event.message
-                self.tables.apply(name, event.key, event.value, round(message.timestamp * 1000))
+                self.tables.apply(name, event.key, event.value, round(message.timestamp * 1000), message.offset)
 
         self.app.agent(topic, name=f"feed-{name}")(feed)
         return topic

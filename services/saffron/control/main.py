@@ -17,6 +17,7 @@ from saffron.control.dead_letters import Desk
 from saffron.control.faust_app import Feed
 from saffron.control.guard import guards, require_safe
 from saffron.control.quiet import hush
+from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
@@ -78,7 +79,8 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
             api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
             letters = DeadLetters(log, topics, settings.group("control-dlq"))
             desk = Desk(tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth)
-            async with _site([*api.routes(), *desk.routes()], settings) as url:
+            streams = StreamsApi(tables, feed.send, log, settings)
+            async with _site([*api.routes(), *streams.routes(), *desk.routes()], settings) as url:
                 health.detail("url", url)
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())

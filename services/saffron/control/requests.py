@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
@@ -11,6 +11,8 @@ from aiohttp import web
 
 from saffron.control.checks import Refused
 
+Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
+"""Writes one message (topic, key, value) and returns when the broker has it."""
 MOST_ROWS = 200
 """Most results, or dead letters, that one request may ask for."""
 

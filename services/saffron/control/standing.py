@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from saffron.language.shedding import AUTO
-from saffron.runtime.topics import status_key
+from saffron.records.query import PAUSE, QueryRecord
+from saffron.records.status import ACTIVE, ENDED, FAILED, PAUSED, READY, REJECTED, WAITING, QueryStatus
+from saffron.records.table import Applied
 
 Row = Mapping[str, Any]
 
 _SHOWN = ("service", "stream", "partition", "state", "reason", "position")
-_STATUS = ("name", "version", *_SHOWN)
-_IN_FORCE = ("active", "paused")
+_IN_FORCE = (ACTIVE, PAUSED)
 _VERSIONS_KEPT = 50
 
 
@@ -21,40 +21,36 @@ class StandingQueries:
 
     def __init__(self) -> None:
         self._queries: dict[str, Row] = {}
-        self._statuses: dict[str, dict[tuple[str, str, int | None], Row]] = {}
+        self._statuses: dict[str, dict[str, QueryStatus]] = {}
         self._versions: dict[str, int] = {}
         self._history: dict[str, dict[int, Row]] = {}
         self._positions: dict[str, dict[int, dict[tuple[str, int], int]]] = {}
 
-    def apply_query(self, name: str, value: Row | None, at: int) -> None:
-        """A message of the topic `queries`."""
-        if value is None:
+    def apply_query(self, change: Applied[QueryRecord], at: int) -> None:
+        """A message of the topic `queries`; `at`: its time in ms."""
+        name, record = change.key, change.row
+        if record is None:
             self._queries.pop(name, None)
             return
-        self._versions[name] = max(self._versions.get(name, 0), int(value["version"]))
-        parts = {part: value[part] for part in ("version", "op", "text", "from")}
-        self._queries[name] = {"name": name, **parts, "shed": value.get("shed", AUTO), "changed_at": at}
+        self._versions[name] = max(self._versions.get(name, 0), record.version)
+        shown = {part: value for part, value in record.body().items() if part not in record.unknown}
+        self._queries[name] = {**shown, "changed_at": at}
         history = self._history.setdefault(name, {})
-        history[int(value["version"])] = self._queries[name]
+        history[record.version] = self._queries[name]
         if len(history) > _VERSIONS_KEPT:
             del history[min(history)]
 
-    def apply_status(self, key: str, value: Row | None, at: int) -> None:
+    def apply_status(self, change: Applied[QueryStatus]) -> None:
         """A message of the topic `query-status`."""
-        del at
-        name = key.partition("/")[0]
-        if value is None:
-            said = self._statuses.get(name, {})
-            for place in [one for one in said if status_key(name, *one).decode() == key]:
-                del said[place]
+        status = change.row
+        if status is None:
+            self._statuses.get(change.key.partition("/")[0], {}).pop(change.key, None)
             return
-        place = (str(value["service"]), str(value["stream"]), value["partition"])
-        row = {part: value[part] for part in _STATUS}
-        self._versions[value["name"]] = max(self._versions.get(value["name"], 0), int(value["version"]))
-        self._statuses.setdefault(str(value["name"]), {})[place] = row
-        if row["service"] == "windowing" and row["state"] in _IN_FORCE and row["position"] is not None:
-            known = self._positions.setdefault(str(value["name"]), {}).setdefault(int(value["version"]), {})
-            known[place[1], int(place[2] or 0)] = int(row["position"])
+        self._versions[status.name] = max(self._versions.get(status.name, 0), status.version)
+        self._statuses.setdefault(status.name, {})[change.key] = status
+        if status.service == "windowing" and status.state in _IN_FORCE and status.position is not None:
+            known = self._positions.setdefault(status.name, {}).setdefault(status.version, {})
+            known[status.stream, status.partition or 0] = status.position
 
     def names(self) -> list[str]:
         """Names of all standing queries, sorted."""
@@ -75,12 +71,9 @@ class StandingQueries:
     def view(self, name: str) -> dict[str, Any]:
         """The query as the API shows it: with `state`, `reason` and what each service says. KeyError if unknown."""
         query = self._queries[name]
-        found = self._statuses.get(name, {}).values()
-        current = [one for one in found if one["version"] == query["version"]]
-        order = sorted(current, key=lambda one: (one["service"], one["stream"], one["partition"] or 0))
-        state, reason = summary(str(query["op"]), order)
-        services = [{part: one[part] for part in _SHOWN} for one in order]
-        return {**query, "state": state, "reason": reason, "services": services}
+        current = [one for one in self._statuses.get(name, {}).values() if one.version == query["version"]]
+        state, reason = summary(str(query["op"]), current)
+        return {**query, "state": state, "reason": reason, "services": shown(current)}
 
     def versions(self, name: str) -> list[dict[str, Any]]:
         """The versions that have been read, the newest first: each with its text, and from which position of which
@@ -104,18 +97,25 @@ class StandingQueries:
         return [{"stream": s, "partition": p, "position": places[s, p]} for s, p in sorted(places)]
 
 
-def summary(op: str, statuses: Sequence[Row]) -> tuple[str, str | None]:
+def shown(statuses: Iterable[QueryStatus]) -> list[dict[str, Any]]:
+    """What each service says, as the API and the commands show it."""
+    order = sorted(statuses, key=lambda one: (one.service, one.stream, one.partition or 0))
+    return [{part: getattr(one, part) for part in _SHOWN} for one in order]
+
+
+def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     """(state, reason) of a query from the statuses of its version; windowing has the word on when it is in force.
 
-    States: "failed", "rejected" (by anyone), "paused", "active" (on every partition that windowing owns), "waiting"
-    (for what the reason says), "starting" (taken up by some), "pending" (nobody has answered yet).
+    States: "failed", "rejected" (by anyone), "ended" (its stream is gone), "paused", "active" (on every partition that
+    windowing owns), "waiting" (for what the reason says), "starting" (taken up by some), "pending" (nobody has answered
+    yet).
     """
-    for state in ("failed", "rejected", "waiting"):
-        said = [one for one in statuses if one["state"] == state]
+    for state in (FAILED, REJECTED, ENDED, WAITING):
+        said = [one for one in statuses if one.state == state]
         if said:
-            return state, said[0]["reason"]
-    decided = [one["state"] for one in statuses if one["service"] == "windowing" and one["state"] != "ready"]
-    wanted = "paused" if op == "pause" else "active"
+            return state, said[0].reason
+    decided = [one.state for one in statuses if one.service == "windowing" and one.state != READY]
+    wanted = PAUSED if op == PAUSE else ACTIVE
     if decided and all(state == wanted for state in decided):
         return wanted, None
     if statuses:

@@ -14,7 +14,10 @@ import orjson
 
 from saffron.control.live import Live
 from saffron.control.standing import StandingQueries
-from saffron.runtime.topics import DEFAULT_STREAM, Topics
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Applied, Unreadable, query_table, status_table, stream_table
+from saffron.runtime.streams import streams_of
+from saffron.runtime.topics import Topics
 
 _PROBLEMS_KEPT = 20
 
@@ -30,13 +33,12 @@ class Tables:
         self.problems: deque[_Row] = deque(maxlen=_PROBLEMS_KEPT)
         self.applied = 0
         self._topics = topics
-        self._streams: dict[str, _Row] = {}
+        self._streams = stream_table(topics.streams)
+        self._queries = query_table(topics.queries)
+        self._statuses = status_table(topics.query_status)
         self._models: dict[str, _Row] = {}
         self._load: dict[str, _Row] = {}
         self._apply: Mapping[str, Callable[[str, _Row | None, int], None]] = {
-            topics.queries: self.queries.apply_query,
-            topics.query_status: self.queries.apply_status,
-            topics.streams: self._apply_stream,
             topics.models: self._apply_model,
             topics.load: self._apply_load,
             topics.health: self._apply_health,
@@ -45,11 +47,14 @@ class Tables:
     @property
     def topics(self) -> tuple[str, ...]:
         """Full names of the topics that feed the tables."""
-        return tuple(self._apply)
+        return (self._topics.queries, self._topics.query_status, self._topics.streams, *self._apply)
 
-    def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int) -> None:
+    def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int = 0) -> None:
         """Take one message; `at`: its time in ms. One that nobody can read is noted in `problems` and skipped."""
         self.applied += 1
+        if topic not in self._apply:
+            self._apply_record(topic, key, value, at, offset)
+            return
         name = (key or b"").decode("utf-8", "replace")
         try:
             row = None if value is None else orjson.loads(value)
@@ -59,15 +64,18 @@ class Tables:
         except (ValueError, KeyError, TypeError) as error:
             self.problems.append({"topic": topic, "key": name, "at": at, "detail": f"cannot be read: {error!r}"})
 
-    def streams(self) -> list[_Row]:
-        """All streams, the default one first."""
-        default = {"name": DEFAULT_STREAM, "topic": self._topics.events, "key": None, "schema": None}
-        rows = {DEFAULT_STREAM: {**default, "disorder": None, "idle": None}, **self._streams}
-        return list(rows.values())
+    def streams(self) -> dict[str, StreamRecord]:
+        """All streams by name, the default one first."""
+        return streams_of(self._streams, self._topics.events)
 
-    def stream(self, name: str) -> _Row | None:
-        """One stream's row, or None."""
-        return next((row for row in self.streams() if row["name"] == name), None)
+    @property
+    def unreadable_streams(self) -> frozenset[str]:
+        """Names of streams whose newest record cannot be read."""
+        return frozenset(self._streams.unreadable)
+
+    def stream(self, name: str) -> StreamRecord | None:
+        """One stream, or None."""
+        return self.streams().get(name)
 
     def models(self) -> list[_Row]:
         """The newest models, without their tables."""
@@ -83,8 +91,22 @@ class Tables:
         partial = sum(int(one[name]) for one in said) if said else None
         return {**self.queries.view(name), "partial_matches": partial}
 
-    def _apply_stream(self, key: str, value: _Row | None, at: int) -> None:
-        _put(self._streams, key, value)
+    def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
+        found: Applied[Any] | Unreadable | None
+        if topic == self._topics.streams:
+            found = self._streams.apply(key, value, offset)
+        elif topic == self._topics.queries:
+            found = queries = self._queries.apply(key, value, offset)
+            if isinstance(queries, Applied):
+                self.queries.apply_query(queries, at)
+        else:
+            found = statuses = self._statuses.apply(key, value, offset)
+            if isinstance(statuses, Applied):
+                self.queries.apply_status(statuses)
+        if isinstance(found, Unreadable):
+            self.problems.append(
+                {"topic": topic, "key": found.key, "at": at, "detail": f"cannot be read: {found.reason}"}
+            )
 
     def _apply_model(self, key: str, value: _Row | None, at: int) -> None:
         _put(self._models, key, None if value is None else _model_row(value, at))

@@ -8,6 +8,7 @@ from typing import Any
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
+from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log
 from saffron.runtime.recent import Question, why_now
 from saffron.runtime.topics import Topics
@@ -19,15 +20,14 @@ def why(
     group: str,
     query: str,
     text: str,
-    stream: str,
+    stream: StreamRecord,
     asked: str,
     told: int | None,
     beside: Mapping[str, str],
-    schema: Mapping[str, Any] | None,
 ) -> Mapping[str, Any]:
     """The story as JSON and as text, and what was looked at. `told`: events of a key, `TOLD` if it is None; the others
     as in `Question`. InputError: it is not there, or cannot be told."""
-    question = Question(query, text, stream, asked, TOLD if told is None else told, beside, schema)
+    question = Question(query, text, stream, asked, TOLD if told is None else told, beside)
     answered = why_now(log, topics, group, question)
     return {
         **to_dict(answered.story),

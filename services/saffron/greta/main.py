@@ -10,6 +10,7 @@ from saffron.engine.operator import ResultOperator
 from saffron.engine.trends.operator import TrendOperator
 from saffron.runtime.chain_plan import Message
 from saffron.runtime.config import Settings
+from saffron.runtime.generations import compiler_of
 from saffron.runtime.metric_names import TRENDS
 from saffron.runtime.result_service import Kind, ResultService
 from saffron.runtime.service import run
@@ -30,7 +31,11 @@ GRETA = Kind(
     output="trends",
     operator="saffron.engine.trends.operator:TrendOperator",
     make=lambda partition, stream, note: TrendOperator(
-        partition=partition, stream=stream, note=note, stopwatch=perf_counter_ns
+        partition=partition,
+        stream=stream.name,
+        compiler=compiler_of(stream),
+        note=note,
+        stopwatch=perf_counter_ns,
     ),
     trends=True,
     results=TRENDS,

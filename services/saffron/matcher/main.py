@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from saffron.engine.match.operator import MatchOperator
 from saffron.matcher.observer import MatcherObserver
 from saffron.runtime.config import Settings
+from saffron.runtime.generations import compiler_of
 from saffron.runtime.metric_names import COMPLEX_EVENTS
 from saffron.runtime.result_service import Kind, ResultService
 from saffron.runtime.service import run
@@ -16,7 +17,11 @@ MATCHER = Kind(
     output="complex-events",
     operator="saffron.engine.match.operator:MatchOperator",
     make=lambda partition, stream, note: MatchOperator(
-        partition=partition, stream=stream, note=note, stopwatch=perf_counter_ns
+        partition=partition,
+        stream=stream.name,
+        compiler=compiler_of(stream),
+        note=note,
+        stopwatch=perf_counter_ns,
     ),
     trends=False,
     results=COMPLEX_EVENTS,

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from saffron.engine.models.model import LATENCY
 from saffron.model_builder.writer import Writer
+from saffron.records.table import Unreadable
+from saffron.runtime.control_topics import follow_queries
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.topics import Topics
@@ -23,9 +25,8 @@ class Withdrawals:
 
     def __init__(self, log: Log, topics: Topics) -> None:
         self.removed: frozenset[str] = frozenset()
-        self._removed: set[str] = set()
         self._writer = Writer(log, topics.models, client_id="model-builder-withdrawals", seconds=_FLUSH_SECONDS)
-        self._queries = Follower(log, topics.queries)
+        self._queries = follow_queries(log, topics, _skip)
         self._models = Follower(log, topics.models)
         self._standing: dict[bytes, int] = {}
 
@@ -54,12 +55,14 @@ class Withdrawals:
                 gone.append(key)
             else:
                 self._standing[key] = record.partition
-        for record in self._queries.step():
-            name = (record.key or b"").decode(errors="replace")
-            (self._removed.add if record.value is None else self._removed.discard)(name)
+        self._queries.step()
         if self._queries.caught_up:
-            self.removed = frozenset(self._removed)
+            self.removed = frozenset(self._queries.table.removed)
         return gone
+
+
+def _skip(found: Unreadable) -> None:
+    """Windowing says that it cannot be read; the query is there all the same."""
 
 
 def _query_of(key: bytes) -> str | None:

@@ -13,11 +13,13 @@ from saffron.runtime.log import Producer
 from saffron.runtime.topics import Topics
 
 INTERVAL_MS = 1_000
+_FEW = frozenset({"latency", "shed", "stem"})
 
 
 @dataclass(frozen=True)
 class Digest:
-    """What one partition did in the interval that ends at `at` (schemas/health.yaml)."""
+    """What one partition did in the interval that ends at `at` (schemas/health.yaml). `stem`: of the stream
+    (`StreamRecord.stem`), in the message where it is not its name."""
 
     service: str
     stream: str
@@ -32,12 +34,15 @@ class Digest:
     lag: int | None = None
     silent: bool | None = None
     shed: Mapping[str, Any] | None = None
+    stem: str | None = None
 
     def body(self) -> bytes:
         """The message's value."""
-        fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name not in ("latency", "shed")}
+        fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name not in _FEW}
         if self.shed is not None:
             fields["shed"] = self.shed
+        if self.stem not in (None, self.stream):
+            fields["stem"] = self.stem
         measured = self.latency is not None and bool(self.latency.counts.any())
         latency = None
         if self.latency is not None and measured:

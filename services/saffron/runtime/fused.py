@@ -28,6 +28,7 @@ from saffron.engine.trends.operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import FailedError, SaffronError
 from saffron.language.shedding import NONE
+from saffron.records.query import ADD, QueryRecord
 
 BLOCK_EVENTS = 16_384
 """Events in a block: what the engines work on then stays in the processor's cache (8,192, 65,536: a tenth slower)."""
@@ -120,8 +121,8 @@ class Chain:
         self.engines = Engines(compiler, partition=partition, one_in=one_in)
         started = time.perf_counter()
         for query in queries:
-            wanted = {"version": QUERY_VERSION, "op": "add", "text": query.text, "from": "now", "shed": query.shed}
-            self.windowing.query(query.name, {"name": query.name, **wanted})
+            record = QueryRecord(query.name, QUERY_VERSION, ADD, query.text, shed=query.shed)
+            self.windowing.query(query.name, record)
         self.opening = self.windowing.flush()
         for block in self.opening:
             self.engines.apply(block)

@@ -115,6 +115,7 @@ class InnerHop:
                 moved = True
         try:
             for chain in list(self.chains.values()):
+                self._follow_output(chain)
                 moved |= self._advance(chain, now_ms)
         except LogError as error:
             self._failures += 1
@@ -176,6 +177,13 @@ class InnerHop:
                 chain.ownership.close()
 
     # ------------------------------------------------------------ one chain
+
+    def _follow_output(self, chain: Chain) -> None:
+        """Begin anew where the input has come to belong to another stream, whose output is another."""
+        output = self._wiring.output(chain.where)
+        if output != chain.output:
+            self._stop(chain, 0)
+            chain.output = output
 
     def _advance(self, chain: Chain, now_ms: int) -> bool:
         if chain.ownership is None:

@@ -140,6 +140,12 @@ MISTYPED_VALUES = Counter(
     "values of another kind than the inferred schema's, read as null",
     "give the stream a schema (`stream add --schema`)",
 )
+UNREADABLE_RECORDS = Counter(
+    "saffron_unreadable_records",
+    ("topic",),
+    "records of streams, queries and statuses that could not be read; those before them stay in force",
+    "`saffron doctor` names what still cannot be read, and who may have written it",
+)
 DEAD_LETTERS = Counter(
     "saffron_dead_letters",
     ("reason",),

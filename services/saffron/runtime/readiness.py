@@ -8,21 +8,19 @@ unbound, and bound at the schema.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-import orjson
+from dataclasses import dataclass, field, replace
 
 from saffron.engine.composition import in_order
 from saffron.engine.containment import Failure, is_of_query
 from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.standing import compile_text
 from saffron.language.plan import MatchPlan, Plan, TrendPlan
-from saffron.language.shedding import AUTO
-from saffron.runtime.follower import Follower
+from saffron.records.query import QueryRecord
+from saffron.records.status import FAILED, READY, QueryStatus
+from saffron.runtime.control_topics import Report, follow_queries, follow_statuses
 from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
-from saffron.runtime.statuses import Announced, FailedMarks, Status, Statuses
+from saffron.runtime.statuses import Announced, FailedMarks, Statuses
 from saffron.runtime.topics import Topics
 from saffron.runtime.warm import Request, Warmer
 
@@ -67,10 +65,11 @@ class Readiness:
         *,
         trends: bool,
         has_schema: Callable[[str], bool],
+        report: Report,
     ) -> None:
         """`has_schema`: whether a stream was given one (a query over it then waits for it, to be compiled)."""
-        self._queries = Follower(log, topics.queries)
-        self._words = Follower(log, topics.query_status)
+        self._queries = follow_queries(log, topics, report)
+        self._words = follow_statuses(log, topics, report)
         self._announced = Announced()
         self._failures = FailedMarks()
         self._service = service
@@ -87,29 +86,30 @@ class Readiness:
         return self._queries.caught_up and self._words.caught_up
 
     def step(self, chains: Chains) -> None:
-        for record in self._queries.step():
-            name = (record.key or b"").decode(errors="replace")
-            before = self._standing.pop(name, None)
-            if record.value is not None and (found := self._ours(name, record.value, before)) is not None:
-                self._standing[name] = found
-        for record in self._words.step():
-            self._announced.read(record)
-            self._failures.read(record)
+        for query in self._queries.step():
+            before = self._standing.pop(query.key, None)
+            if query.row is not None and (found := self._ours(query.row, before)) is not None:
+                self._standing[query.key] = found
+        for word in self._words.step():
+            self._announced.read(word)
+            self._failures.read(word)
+            if word.row is None:
+                self._statuses.withdrawn(word.key)
         for done in self._warming.step():
-            query = self._standing.get(done.request.name)
-            if query is not None and query.is_of(done.request):
+            asked = self._standing.get(done.request.name)
+            if asked is not None and asked.is_of(done.request):
                 compiled_for = fingerprint(done.request.schema)
-                query.compiled.add(compiled_for)
+                asked.compiled.add(compiled_for)
                 if done.failure:
-                    query.failed[compiled_for] = done.failure
+                    asked.failed[compiled_for] = done.failure
         for stream, partition in self._chains - chains.keys():
             self._statuses.forget(stream, partition)
         self._chains = frozenset(chains)
         for (stream, partition), chain in chains.items():
             schema_id = None if chain.schema is None else fingerprint(chain.schema)
-            for query in self._standing.values():
-                if query.stream == stream:
-                    self._see_to(query, partition, chain, schema_id)
+            for standing in self._standing.values():
+                if standing.stream == stream:
+                    self._see_to(standing, partition, chain, schema_id)
 
     @property
     def failed(self) -> frozenset[tuple[str, str]]:
@@ -120,7 +120,7 @@ class Readiness:
     def fail(self, stream: str, partition: int, failure: Failure) -> None:
         """A query has failed on a partition: it is said, and kept."""
         where = (self._service, stream, partition)
-        status = Status(failure.name, failure.version, *where, "failed", failure.reason, failure.position)
+        status = QueryStatus(failure.name, failure.version, *where, FAILED, failure.reason, failure.position)
         self._failures.note(status)
         self._statuses.say(status)
 
@@ -131,21 +131,20 @@ class Readiness:
 
     # ------------------------------------------------------------ inside
 
-    def _ours(self, name: str, value: bytes, before: Standing | None) -> Standing | None:
+    def _ours(self, record: QueryRecord, before: Standing | None) -> Standing | None:
         """The query in a record, if this service is to run it; a wrong one is `windowing`'s to reject."""
         try:
-            body: Any = orjson.loads(value)
-            version, text, shed = int(body["version"]), str(body["text"]), str(body.get("shed", AUTO))
-            plan = compile_text(text, None, name)
+            plan = compile_text(record.text, None, record.name)
         except Exception as error:
             if not is_of_query(error):
                 raise
             return None
         if isinstance(plan, TrendPlan) != self._trends:
             return None
-        if before is not None and (before.text, before.shed) == (text, shed) and not before.failed:
-            return Standing(name, version, text, shed, plan, before.asked, before.compiled)
-        return Standing(name, version, text, shed, plan)
+        found = Standing(record.name, record.version, record.text, record.shed, plan)
+        if before is not None and (before.text, before.shed) == (record.text, record.shed) and not before.failed:
+            return replace(found, asked=before.asked, compiled=before.compiled)
+        return found
 
     def _see_to(self, query: Standing, partition: int, chain: ResultChain, schema_id: str | None) -> None:
         """Have it compiled for the partition's schema (`schema_id`: in force), then say so."""
@@ -180,10 +179,10 @@ class Readiness:
     def _say_failed(self, query: Standing, partition: int, reason: str) -> None:
         if self._failures.failed(query.name, query.stream)[0] != query.version:
             where = (self._service, query.stream, partition)
-            self._statuses.say(Status(query.name, query.version, *where, "failed", reason))
+            self._statuses.say(QueryStatus(query.name, query.version, *where, FAILED, reason))
 
     def _say(self, query: Standing, partition: int, schema_id: str | None) -> None:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
             return  # what is said of it stands
         where = (self._service, query.stream, partition)
-        self._statuses.say(Status(query.name, query.version, *where, "ready", schema_id=schema_id))
+        self._statuses.say(QueryStatus(query.name, query.version, *where, READY, schema_id=schema_id))

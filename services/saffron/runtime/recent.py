@@ -25,6 +25,7 @@ from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only,
 from saffron.errors import InputError
 from saffron.language import bind
 from saffron.language.plan import Plan
+from saffron.records.stream import StreamRecord
 from saffron.runtime.config import user_cache_directory
 from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -44,16 +45,15 @@ _BATCH = 5000
 class Question:
     """`asked`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id; `told`: events of a key.
 
-    `beside`: the texts of the other standing queries by name. `schema`: JSON Schema that the stream was given, if any.
+    `beside`: the texts of the other standing queries by name.
     """
 
     query: str
     text: str
-    stream: str
+    stream: StreamRecord
     asked: str
     told: int = TOLD
     beside: Mapping[str, str] = field(default_factory=dict)
-    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def why_now(log: Log, topics: Topics, group: str, question: Question) -> Answer:
 def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
     """The key's events are in one partition; which one only the producer knows, so all are looked at."""
     refused: InputError | None = None
-    for place in _places(log, topics.admitted_of(question.stream)):
+    for place in _places(log, topics.admitted_of(question.stream.stem)):
         blocks = _blocks(consumer, place)
         if not any(len(block.columns) for block in blocks):
             continue
@@ -90,12 +90,12 @@ def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
             return _answer(story, place, blocks)
         except InputError as error:
             refused = refused or error
-    raise refused or InputError(f"no events have come on stream {question.stream!r} yet")
+    raise refused or InputError(f"no events have come on stream {question.stream.name!r} yet")
 
 
 def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
     result = _result(log, consumer, topics, question)
-    place = TopicPartition(topics.admitted_of(question.stream), int(result["partition"]))
+    place = TopicPartition(topics.admitted_of(question.stream.stem), int(result["partition"]))
     blocks = _blocks(consumer, place)
     return _answer(tell_match(_told(question, blocks, place.partition), result), place, blocks)
 
@@ -121,9 +121,9 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
 
 def _told(question: Question, blocks: list[Block], partition: int) -> Told:
     """What the story is told from: the blocks, and what other queries make of them whose results it reads."""
-    schema = _schema(blocks, question.schema)
+    schema = _schema(blocks, question.stream.schema)
     texts = {name: text for name, text in question.beside.items() if name != question.query}
-    others = standing_plans(_plan, texts, schema, question.stream)
+    others = standing_plans(_plan, texts, schema, question.stream.name)
     plan = matches_only(bound(_plan, question.text, schema, question.query, others))
     bound_to, makers = read_beside(plan, schema, others, texts, _plan, partition=partition)
     if makers is not None:  # they are run as in a service

@@ -16,9 +16,11 @@ from saffron.engine import jit
 from saffron.engine.containment import Failure, Note
 from saffron.engine.events.codec import decode_block
 from saffron.engine.operator import ResultOperator
+from saffron.records.stream import StreamRecord
 from saffron.runtime.background import Background
 from saffron.runtime.chain_plan import ChainPlan, Limits, Observer
 from saffron.runtime.config import PASS, Settings, user_cache_directory
+from saffron.runtime.control_topics import reporter
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
 from saffron.runtime.last_hop import LastHop
@@ -59,7 +61,7 @@ class Kind:
     service: str
     output: str
     operator: str
-    make: Callable[[int, str, Note], ResultOperator]
+    make: Callable[[int, StreamRecord, Note], ResultOperator]
     trends: bool
     results: Counter
     observe: Observe
@@ -88,7 +90,8 @@ class ResultService:
         self._health = health
         self._metrics = metrics
         self._topics = Topics(settings.prefix)
-        self._streams = Streams(log, self._topics, self._topics.admitted_of)
+        report = reporter(metrics)
+        self._streams = Streams(log, self._topics, self._topics.admitted_of, report)
         self._producer = log.producer(client_id=f"{kind.service}-side")
         self._readiness = Readiness(
             log,
@@ -99,6 +102,7 @@ class ResultService:
             Statuses(self._producer, self._topics),
             trends=kind.trends,
             has_schema=self._streams.has_schema,
+            report=report,
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
@@ -155,8 +159,9 @@ class ResultService:
         return self._streams.topics
 
     def _plan(self, where: TopicPartition) -> ChainPlan:
-        kind, stream = self._kind, self._streams.of(where.topic)
-        source = f"/saffron/{kind.service}/{stream}/{where.partition}"
+        kind, record = self._kind, self._streams.record_of(where.topic)
+        stream = record.name
+        source = f"/saffron/{kind.service}/{record.stem}/{where.partition}"
         written = self._form.written
         assert written is not None
         return ChainPlan(
@@ -168,7 +173,7 @@ class ResultService:
             commits=self._background,
             background=self._background,
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
-            operator=lambda note: kind.make(where.partition, stream, note),
+            operator=lambda note: kind.make(where.partition, record, note),
             tell=lambda failure: self._tell_failure(stream, where.partition, failure),
             decode=decode_block,
             source=source.encode(),

@@ -1,40 +1,14 @@
-"""Words about queries on `query-status`: written by services, read by `windowing`, `control` and the command line."""
+"""What services have said of queries: written once for each change, and what `windowing` and the engines wait for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from saffron.runtime.log import Producer, Record
-from saffron.runtime.topics import Topics, status_key
-
-
-@dataclass(frozen=True)
-class Status:
-    """One word of one service about one query on one partition (schemas/query-status.yaml).
-
-    `schema`: record of the schema that `windowing` has inferred, and puts in force once the query is compiled for it.
-    `schema_id`: fingerprint of the schema that a query is "ready" for.
-    """
-
-    name: str
-    version: int
-    service: str
-    stream: str
-    partition: int
-    state: str
-    reason: str | None = None
-    position: int | None = None
-    schema: Mapping[str, Any] | None = None
-    schema_id: str | None = None
-
-    def body(self) -> dict[str, Any]:
-        """The message; what few statuses have is left out of the others."""
-        fields = {name: getattr(self, name) for name in Status.__dataclass_fields__}
-        return {name: one for name, one in fields.items() if one is not None or not name.startswith("schema")}
+from saffron.records.status import FAILED, READY, QueryStatus
+from saffron.records.table import Applied
+from saffron.runtime.log import Producer
+from saffron.runtime.topics import Topics
 
 
 class Statuses:
@@ -43,14 +17,23 @@ class Statuses:
     def __init__(self, producer: Producer, topics: Topics) -> None:
         self._producer = producer
         self._topic = topics.query_status
-        self._said: dict[bytes, Status] = {}
+        self._said: dict[str, QueryStatus] = {}
 
-    def say(self, status: Status) -> None:
-        key = status_key(status.name, status.service, status.stream, status.partition)
-        if self._said.get(key) == status:
+    def say(self, status: QueryStatus, *, again: bool = False) -> None:
+        """`again`: even if this process has said it last."""
+        if self._said.get(status.key) == status and not again:
             return
-        self._said[key] = status
-        self._producer.send(self._topic, 0, orjson.dumps(status.body()), key=key)
+        self._said[status.key] = status
+        self._producer.send(self._topic, 0, status.encode(), key=status.key.encode())
+
+    def withdraw(self, key: str) -> None:
+        """A tombstone for what anybody has said under this key."""
+        self._said.pop(key, None)
+        self._producer.send(self._topic, 0, None, key=key.encode())
+
+    def withdrawn(self, key: str) -> None:
+        """Somebody has withdrawn what stands under this key: it is said again, if it is still so."""
+        self._said.pop(key, None)
 
     def forget(self, stream: str, partition: int) -> None:
         """The partition is another's now: if it comes back, everything is said again."""
@@ -61,46 +44,39 @@ class ReadyMarks:
     """Which version of each query which service has compiled, by partition: what `windowing` waits for."""
 
     def __init__(self) -> None:
-        self._ready: dict[tuple[str, str, str, int], tuple[int, str | None]] = {}
+        self._ready: dict[str, QueryStatus] = {}
 
-    def read(self, record: Record) -> None:
-        """A record of `query-status`; whatever is no "ready" is not for us."""
-        try:
-            body = orjson.loads(record.value or b"")
-            if body["state"] == "ready" and body["partition"] is not None:
-                where = (body["name"], body["service"], body["stream"], body["partition"])
-                self._ready[where] = (body["version"], body.get("schema_id"))
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            return  # a tombstone, or nothing of ours
+    def read(self, change: Applied[QueryStatus]) -> None:
+        """A status; one that is no "ready" leaves the last one that was."""
+        if change.row is None:
+            self._ready.pop(change.key, None)
+        elif change.row.state == READY and change.row.partition is not None:
+            self._ready[change.key] = change.row
 
     def ready(
         self, name: str, version: int, service: str, stream: str, partition: int, schema_id: str | None = None
     ) -> bool:
         """`schema_id`: for a stream with this schema; None: for one that has none yet, so that any will do."""
-        marked, for_schema = self._ready.get((name, service, stream, partition), (None, None))
-        return marked == version and (schema_id is None or for_schema == schema_id)
+        marked = self._ready.get(QueryStatus(name, version, service, stream, partition, READY).key)
+        return marked is not None and marked.version == version and schema_id in (None, marked.schema_id)
 
 
 class Announced:
     """The schemas that `windowing` has inferred and holds back events for, until queries are compiled for them."""
 
     def __init__(self) -> None:
-        self._schemas: dict[tuple[str, str, int], tuple[int, Mapping[str, Any]]] = {}
+        self._schemas: dict[tuple[str, str, int | None], QueryStatus] = {}
 
-    def read(self, record: Record) -> None:
-        """A record of `query-status`. An announcement stands until the next: what follows is the schema itself."""
-        try:
-            body = orjson.loads(record.value or b"")
-            if body.get("schema") is not None:
-                where = (body["name"], body["stream"], body["partition"])
-                self._schemas[where] = (body["version"], body["schema"])
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-            return  # a tombstone, or nothing of ours
+    def read(self, change: Applied[QueryStatus]) -> None:
+        """A status. An announcement stands until the next: what follows is the schema itself."""
+        status = change.row
+        if status is not None and status.schema is not None:
+            self._schemas[status.name, status.stream, status.partition] = status
 
     def schema(self, name: str, version: int, stream: str, partition: int) -> Mapping[str, Any] | None:
         """Record of the schema to compile this version for."""
         found = self._schemas.get((name, stream, partition))
-        return None if found is None or found[0] != version else found[1]
+        return None if found is None or found.version != version else found.schema
 
 
 class FailedMarks:
@@ -108,23 +84,22 @@ class FailedMarks:
 
     def __init__(self) -> None:
         self._failed: dict[tuple[str, str], tuple[int, str]] = {}
+        self._keys: dict[str, tuple[str, str]] = {}
 
-    def read(self, record: Record) -> None:
-        """A record of `query-status`. What windowing says of it is in the log already."""
-        try:
-            body = orjson.loads(record.value or b"")
-            if body["state"] == "failed" and body["service"] != "windowing":
-                self._note(body["name"], body["stream"], body["version"], str(body["reason"]))
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            return  # a tombstone, or nothing of ours
+    def read(self, change: Applied[QueryStatus]) -> None:
+        """A status. What windowing says of it is in the log already; what is withdrawn is over."""
+        status = change.row
+        if status is None:
+            self._failed.pop(self._keys.pop(change.key, ("", "")), None)
+        elif status.state == FAILED and status.service != "windowing":
+            self.note(status)
 
-    def note(self, status: Status) -> None:
+    def note(self, status: QueryStatus) -> None:
         """What is about to be said."""
-        self._note(status.name, status.stream, status.version, status.reason or "")
-
-    def _note(self, name: str, stream: str, version: int, reason: str) -> None:
-        if version >= self._failed.get((name, stream), (0, ""))[0]:
-            self._failed[name, stream] = version, reason
+        at = status.name, status.stream
+        self._keys[status.key] = at
+        if status.version >= self._failed.get(at, (0, ""))[0]:
+            self._failed[at] = status.version, status.reason or ""
 
     def failed(self, name: str, stream: str) -> tuple[int, str]:
         """(version, reason) of the newest one; version 0 where none has failed."""

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from saffron.distribution import install
 from saffron.engine.events.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError, UnavailableError
+from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
 from saffron.runtime.background import Background
 from saffron.runtime.health import Health
 from saffron.runtime.registry import Awaited, Registry, WriterSchema, over_http
@@ -41,27 +41,30 @@ class Formats:
         self._threads = ExitStack()
         self._registries: dict[str, _Readers] = {}
 
-    def translation(self, row: Mapping[str, Any]) -> Translation | None:
-        """Of a stream by its record; None where its messages are JSON events as they come."""
-        kind = row.get("format") or "json"
-        if kind == "json":
-            return None
-        if kind == "json-schema":
-            return lambda batch: unframed(batch, schema_ids(batch))
-        readers = self._readers(str(row["registry"]))
-        return lambda batch: self._translate(batch, readers)
+    def translation(self, current: Callable[[], StreamRecord]) -> Translation:
+        """Of a stream, by its record as it is then: its registry may move."""
 
-    def translated_now(self, row: Mapping[str, Any], batch: RawBatch) -> RawBatch:
+        def translate(batch: RawBatch) -> RawBatch | None:
+            record = current()
+            if record.format == JSON:
+                return batch
+            if record.format not in WITH_REGISTRY:
+                return unframed(batch, schema_ids(batch))
+            return self._translate(batch, self._readers(record.registry or ""))
+
+        return translate
+
+    def translated_now(self, record: StreamRecord, batch: RawBatch) -> RawBatch:
         """What `translation` gives, in the end: whoever asks has nothing else to do, and `background` asks at once.
 
         UnavailableError: the registry does not say what it needs to know.
         """
-        translate = self.translation(row)
+        translate = self.translation(lambda: record)
         for _ in range(_ATTEMPTS):
-            made = batch if translate is None else translate(batch)
-            if made is not None:
+            if (made := translate(batch)) is not None:
                 return made
-        raise UnavailableError(self._readers(str(row["registry"])).waiting or "the schema registry does not answer")
+        waiting = self._readers(record.registry or "").waiting
+        raise UnavailableError(waiting or "the schema registry does not answer")
 
     def close(self) -> None:
         self._threads.close()

@@ -3,72 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import orjson
-
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Table
+from saffron.runtime.control_topics import Report, follow_streams
 from saffron.runtime.digest import Every
-from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 
 _LOOK_MS = 500
 
 
-class Streams:
-    """Follows `streams`. `topic`: the internal topic of a stream; a stream without it is left out for now."""
+def streams_of(table: Table[StreamRecord], events: str) -> dict[str, StreamRecord]:
+    """All streams by name, the default one first, which is there without a record. `events`: the topic that it has."""
+    return {DEFAULT_STREAM: StreamRecord(DEFAULT_STREAM, events), **table.rows}
 
-    def __init__(self, log: Log, topics: Topics, topic: Callable[[str], str]) -> None:
+
+class Streams:
+    """Follows `streams`. `topic`: the internal topic of a stream, by its stem; a stream without it is left out for now.
+
+    What a removed stream's topic belonged to is still known, since its partitions are given up a little later.
+    """
+
+    def __init__(self, log: Log, topics: Topics, topic: Callable[[str], str], report: Report) -> None:
         self._log = log
+        self._topics = topics
         self._topic = topic
-        self._follower = Follower(log, topics.streams)
-        self._known: dict[str, str] = {topic(DEFAULT_STREAM): DEFAULT_STREAM}
+        self._followed = follow_streams(log, topics, report)
+        self._present: dict[str, StreamRecord] = {}
+        self._ever: dict[str, StreamRecord] = {}
         self._missing: set[str] = set()
-        self._given: set[str] = set()
         self._look = Every(_LOOK_MS)
+        self._take_up()
 
     def step(self, now_ms: int) -> None:
         """Read what is new, now and then."""
         if self.ready and not self._look.due(now_ms):
             return
-        for record in self._follower.step():
-            name = (record.key or b"").decode(errors="replace")
-            (self._given.add if _has_schema(record.value) else self._given.discard)(name)
-            if name == DEFAULT_STREAM:
-                continue
-            if record.value is None:
-                self._missing.discard(name)
-                self._known.pop(self._topic(name), None)
-            elif self._topic(name) not in self._known:
-                self._missing.add(name)
-        for name in list(self._missing):
-            if self._log.partitions(self._topic(name)) is not None:
-                self._missing.discard(name)
-                self._known[self._topic(name)] = name
+        if self._followed.step():
+            self._take_up()
+        for topic in [one for one in self._missing if self._log.partitions(one) is not None]:
+            self._missing.discard(topic)
 
     @property
     def ready(self) -> bool:
-        return self._follower.caught_up
+        return self._followed.caught_up
 
     @property
     def topics(self) -> tuple[str, ...]:
-        return tuple(sorted(self._known))
+        """The internal topics of all streams, where they are there."""
+        return tuple(sorted(self._present.keys() - self._missing))
 
     def of(self, topic: str) -> str:
-        """The stream whose topic this is."""
-        return self._known[topic]
+        """The name of the stream whose internal topic this is, or was."""
+        return self.record_of(topic).name
+
+    def record_of(self, topic: str) -> StreamRecord:
+        """The same stream's record, as it was last."""
+        return self._ever[topic]
+
+    def topic_of(self, stream: str) -> str | None:
+        """The internal topic of a stream; None: there is no such stream."""
+        return next((topic for topic, record in self._present.items() if record.name == stream), None)
 
     def has_schema(self, stream: str) -> bool:
         """Whether the stream was given a schema, so that one comes even before its first event."""
-        return stream in self._given
+        record = self._followed.table.rows.get(stream)
+        return record is not None and record.schema is not None
 
     def close(self) -> None:
-        self._follower.close()
+        self._followed.close()
 
-
-def _has_schema(value: bytes | None) -> bool:
-    try:
-        row: Any = orjson.loads(value or b"null")
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(row, dict) and row.get("schema") is not None
+    def _take_up(self) -> None:
+        before = self._present
+        records = streams_of(self._followed.table, self._topics.events)
+        self._present = {self._topic(record.stem): record for record in records.values()}
+        self._ever |= self._present
+        fresh = self._present.keys() - before.keys() - {self._topic(DEFAULT_STREAM)}
+        self._missing = (self._missing & self._present.keys()) | fresh

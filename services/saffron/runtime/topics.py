@@ -61,13 +61,13 @@ class Topics:
         self.observations_latency = prefix + "observations.latency"
         self.observations_features = prefix + "observations.features"
 
-    def windows_of(self, stream: str) -> str:
-        """The topic of a stream's ordered blocks."""
-        return self._of(stream, "windows")
+    def windows_of(self, stem: str) -> str:
+        """The topic of a stream's ordered blocks. `stem`: `StreamRecord.stem`."""
+        return self._of(stem, "windows")
 
-    def admitted_of(self, stream: str) -> str:
-        """The topic of a stream's blocks behind the shedder."""
-        return self._of(stream, "admitted")
+    def admitted_of(self, stem: str) -> str:
+        """The topic of a stream's blocks behind the shedder. `stem`: `StreamRecord.stem`."""
+        return self._of(stem, "admitted")
 
     def named(self, topic: str) -> str:
         """The full name of a topic by the name of its file in schemas/; KeyError if there is no such file."""
@@ -80,11 +80,14 @@ class Topics:
         rest = topic.removeprefix(self.prefix)
         if rest in ("windows", "admitted"):
             return DEFAULT_STREAM
-        stream, _, name = rest.rpartition(".")
-        return stream if stream and name in ("windows", "admitted") else None
+        stem, _, name = rest.rpartition(".")
+        stream, _, generation = stem.partition(".")
+        if not stream or name not in ("windows", "admitted"):
+            return None
+        return stream if not generation or generation.isdecimal() else None
 
-    def _of(self, stream: str, topic: str) -> str:
-        return self.prefix + (topic if stream == DEFAULT_STREAM else f"{stream}.{topic}")
+    def _of(self, stem: str, topic: str) -> str:
+        return self.prefix + (topic if stem == DEFAULT_STREAM else f"{stem}.{topic}")
 
 
 def topic_specs(prefix: str, partitions: int) -> list[TopicSpec]:
@@ -92,20 +95,14 @@ def topic_specs(prefix: str, partitions: int) -> list[TopicSpec]:
     return [one.spec(prefix + one.topic, partitions) for one in topic_files().values()]
 
 
-def stream_topics(prefix: str, stream: str, partitions: int) -> list[TopicSpec]:
-    """The internal topics of one stream, whose source topic has `partitions` partitions."""
+def stream_topics(prefix: str, stem: str, partitions: int) -> list[TopicSpec]:
+    """The internal topics of one stream (`StreamRecord.stem`), whose source topic has `partitions` partitions."""
     topics = Topics(prefix)
     files = topic_files()
     return [
-        files["windows"].spec(topics.windows_of(stream), partitions),
-        files["admitted"].spec(topics.admitted_of(stream), partitions),
+        files["windows"].spec(topics.windows_of(stem), partitions),
+        files["admitted"].spec(topics.admitted_of(stem), partitions),
     ]
-
-
-def status_key(query: str, service: str, stream: str, partition: int | None) -> bytes:
-    """The key of a message on query-status: compaction keeps the last word of each service on each partition."""
-    tail = "" if partition is None else f"/{partition}"
-    return f"{query}/{service}/{stream}{tail}".encode()
 
 
 @cache

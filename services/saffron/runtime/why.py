@@ -21,6 +21,7 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import InputError
 from saffron.language import Bound, bind
 from saffron.language.plan import Plan
+from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.fused import BLOCK_EVENTS, DEFAULT_STREAM, NO_CHECKPOINTS, Query
 from saffron.runtime.replay import Replay, first_events
 
@@ -112,7 +113,7 @@ def _blocks(reader: Reader, queries: Mapping[str, str], schema: Schema) -> Itera
         compiler=partial(_plan, reader),
     )
     for name, text in queries.items():
-        windowing.query(name, {"name": name, "version": 1, "op": "add", "text": text, "from": "now"})
+        windowing.query(name, QueryRecord(name, 1, ADD, text))
     for batch in reader.batches():
         windowing.ingest(batch)
         windowing.take_dead_letters()

@@ -15,6 +15,7 @@ from saffron.engine.models.features import Pane
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.runtime.config import ALWAYS, PASS, Settings
+from saffron.runtime.control_topics import reporter
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.follower import Follower
 from saffron.runtime.health import Health
@@ -45,7 +46,7 @@ class ShedderService:
         self._models = Follower(log, self._topics.models)
         self._load = Follower(log, self._topics.load, from_end=True)
         self._newest: dict[bytes | None, Record] = {}
-        self._streams = Streams(log, self._topics, self._topics.windows_of)
+        self._streams = Streams(log, self._topics, self._topics.windows_of, reporter(metrics))
         self._producer = log.producer(client_id="shedder-side")
         self._digest = Every(INTERVAL_MS)
         self.shell = InnerHop(
@@ -89,7 +90,7 @@ class ShedderService:
         return self._streams.topics
 
     def output(self, where: TopicPartition) -> TopicPartition:
-        return TopicPartition(self._topics.admitted_of(self._streams.of(where.topic)), where.partition)
+        return TopicPartition(self._topics.admitted_of(self._streams.record_of(where.topic).stem), where.partition)
 
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)
@@ -141,7 +142,7 @@ class ShedderService:
             _LOG.warning("load/%d passed over: %r", record.offset, error)
 
     def _take_advice(self, body: Mapping[str, Any], now_ms: int) -> None:
-        hop = self._hops().get(TopicPartition(self._topics.windows_of(body["stream"]), body["partition"]))
+        hop = self._hops().get(TopicPartition(self._streams.topic_of(body["stream"]) or "", body["partition"]))
         if hop is None:
             return
         if body.get("kind") != "force":

@@ -75,7 +75,7 @@ class Activation:
                 continue
             missing = self._missing(wanted)
             if missing is None:
-                self._operator.query(wanted.name, wanted.body)
+                self._operator.query(wanted.name, wanted.record)
                 self._done[wanted.name] = wanted.offset
                 self._since.pop(wanted.name, None)
                 given = True
@@ -137,7 +137,7 @@ class Activation:
 
     def _is_refused(self, wanted: Wanted) -> bool:
         """Whether a service cannot compile it: what is in force stays, as with a wrong one."""
-        version = (wanted.body or {}).get("version")
+        version = None if wanted.record is None else wanted.record.version
         failed, reason = self._desk.failures.failed(wanted.name, self._operator.stream)
         if version is None or failed != version or self._view.changed.get(wanted.name) == version:
             return False
@@ -146,21 +146,19 @@ class Activation:
 
     def _missing(self, wanted: Wanted) -> str | None:
         """The service that is not ready yet; None where nobody need be."""
-        body = wanted.body
-        if not body or not isinstance(body.get("text"), str):
-            return None
-        if body.get("version") == self._view.changed.get(wanted.name):
+        record = wanted.record
+        if record is None or record.version == self._view.changed.get(wanted.name):
             return None
         try:
-            plan = self._operator.plan(wanted.name, body["text"], None)
+            plan = self._operator.plan(wanted.name, record.text, None)
             if plan.stream != self._operator.stream:
                 return None
-            plan = self._operator.plan(wanted.name, body["text"], self._operator.schema)
+            plan = self._operator.plan(wanted.name, record.text, self._operator.schema)
         except Exception as error:
             if not is_of_query(error):
                 raise
             return None  # the operator rejects it, with the reason
-        return self._unready(wanted.name, body.get("version", 0), plan, self._schema_id)
+        return self._unready(wanted.name, record.version, plan, self._schema_id)
 
     def _unready(self, name: str, version: int, plan: Plan, schema_id: str | None) -> str | None:
         """The service that is to run the query, if it has not said that it can, for this schema."""
@@ -171,8 +169,8 @@ class Activation:
         return None if self._desk.marks.ready(name, version, service, *where, schema_id) else service
 
     def _wait(self, wanted: Wanted, service: str, now_ms: int) -> None:
-        assert wanted.body is not None
+        assert wanted.record is not None
         since = self._since.setdefault(wanted.name, now_ms)
         if now_ms - since >= _WAITING_AFTER_MS:
             reason = f"{service} has not reported ready: is it running? (`saffron status`; its log says what it does)"
-            self._say(wanted.name, wanted.body["version"], "waiting", reason, None)
+            self._say(wanted.name, wanted.record.version, "waiting", reason, None)

@@ -3,104 +3,100 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import orjson
-
-from saffron.runtime.follower import Follower
-from saffron.runtime.log import Log, Record
+from saffron.records.query import QueryRecord
+from saffron.records.status import QueryStatus
+from saffron.records.stream import StreamRecord
+from saffron.runtime.control_topics import Report, follow_queries, follow_statuses, follow_streams
+from saffron.runtime.log import Log
 from saffron.runtime.statuses import FailedMarks, ReadyMarks
-from saffron.runtime.topics import DEFAULT_STREAM, Topics
+from saffron.runtime.streams import streams_of
+from saffron.runtime.topics import Topics
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The newest record of a query on `queries`: `body` None is its tombstone. `offset` orders records."""
+    """The newest record of a query on `queries`: `record` None is its tombstone. `offset` orders records."""
 
     name: str
     offset: int
-    body: Mapping[str, Any] | None
+    record: QueryRecord | None
 
 
 class Desk:
-    """Follows `queries`, `query-status` and `streams`. Until `ready`, no chain may be taken over."""
+    """Follows `queries`, `query-status` and `streams`. Until `ready`, no chain may be taken over.
 
-    def __init__(self, log: Log, topics: Topics) -> None:
-        self._log = log
+    `streams`: by name, the default one among them. `sources`: the stream that each topic's events belong to.
+    """
+
+    def __init__(self, log: Log, topics: Topics, report: Report) -> None:
         self._topics = topics
-        self._followed = [
-            (Follower(log, topics.queries), self._query),
-            (Follower(log, topics.query_status), self._status),
-            (Follower(log, topics.streams), self._stream),
-        ]
+        self._queries = follow_queries(log, topics, report)
+        self._statuses = follow_statuses(log, topics, report)
+        self._streams = follow_streams(log, topics, report)
         self.queries: dict[str, Wanted] = {}
         self.marks = ReadyMarks()
         self.failures = FailedMarks()
-        self.streams: dict[str, Mapping[str, Any]] = {}
-        self.sources: dict[str, str] = {topics.events: DEFAULT_STREAM}
-        self.positions: dict[str, int] = {"queries": 0, "streams": 0}
+        self.streams: dict[str, StreamRecord] = {}
+        self.sources: dict[str, str] = {}
+        self._ever: dict[str, StreamRecord] = {}
         self.version = 0
+        self._take_up()
 
     def step(self) -> bool:
         """Read what is new; True if there was anything. `version` grows with every change."""
-        moved = False
-        for follower, read in self._followed:
-            for record in follower.step():
-                read(record)
-                moved = True
+        queries, statuses, streams = self._queries.step(), self._statuses.step(), self._streams.step()
+        for one in queries:
+            self.queries[one.key] = Wanted(one.key, one.offset, one.row)
+        for status in statuses:
+            self.marks.read(status)
+            self.failures.read(status)
+        if streams:
+            self._take_up()
+        moved = bool(queries or statuses or streams)
         self.version += moved
         return moved
 
     @property
     def ready(self) -> bool:
-        return all(follower.caught_up for follower, _ in self._followed)
+        return all(one.caught_up for one in (self._queries, self._statuses, self._streams))
 
-    def settings(self, stream: str) -> Mapping[str, Any]:
-        """The stream's record, or nothing."""
-        return self.streams.get(stream, {})
+    @property
+    def positions(self) -> dict[str, int]:
+        """How far the topics have been read that chains depend on."""
+        return {"queries": self._queries.table.next_offset, "streams": self._streams.table.next_offset}
+
+    @property
+    def statuses(self) -> dict[str, QueryStatus]:
+        """What was last said of queries, by the messages' keys."""
+        return self._statuses.table.rows
+
+    def stream_at(self, topic: str) -> StreamRecord:
+        """The stream whose events are, or were, in this topic: partitions of a removed one are given up a little later.
+        KeyError: there never was one."""
+        name = self.sources.get(topic)
+        return self._ever[topic] if name is None else self.streams[name]
 
     def topic_of(self, stream: str) -> str | None:
         """The topic of a stream's events; None if there is no such stream."""
         return next((topic for topic, name in self.sources.items() if name == stream), None)
 
     def close(self) -> None:
-        for follower, _ in self._followed:
-            follower.close()
+        for one in (self._queries, self._statuses, self._streams):
+            one.close()
 
-    # ------------------------------------------------------------ records
-
-    def _query(self, record: Record) -> None:
-        name = (record.key or b"").decode(errors="replace")
-        self.positions["queries"] = record.offset + 1
-        body = None if record.value is None else _json(record)
-        self.queries[name] = Wanted(name, record.offset, body)
-
-    def _status(self, record: Record) -> None:
-        self.marks.read(record)
-        self.failures.read(record)
-
-    def _stream(self, record: Record) -> None:
-        name = (record.key or b"").decode(errors="replace")
-        self.positions["streams"] = record.offset + 1
-        body = None if record.value is None else _json(record)
-        if not body or not isinstance(body.get("topic"), str):
-            self.streams.pop(name, None)
-            self.sources = {topic: stream for topic, stream in self.sources.items() if stream != name}
-            return
-        self.streams[name] = body
-        taken = self.sources.setdefault(body["topic"], name)
-        if taken != name:
-            _LOG.error("stream %s: topic %s is stream %s's already; give it another", name, body["topic"], taken)
-
-
-def _json(record: Record) -> Mapping[str, Any]:
-    """The object in a record; an empty one if it holds none (whoever reads it then says what is missing)."""
-    try:
-        body = orjson.loads(record.value or b"")
-    except orjson.JSONDecodeError:
-        return {}
-    return body if isinstance(body, dict) else {}
+    def _take_up(self) -> None:
+        """Of two streams that name the same topic, the one that has been there for longer has it."""
+        table, before = self._streams.table, self.sources
+        self.streams = streams_of(table, self._topics.events)
+        self.sources = {}
+        order = sorted(self.streams, key=lambda name: table.offsets.get(name, -1))
+        for name in sorted(order, key=lambda name: before.get(self.streams[name].topic) != name):
+            taken = self.sources.setdefault(self.streams[name].topic, name)
+            if taken != name:
+                topic = self.streams[name].topic
+                _LOG.error("stream %s: topic %s is stream %s's already; give it another", name, topic, taken)
+        self._ever |= {topic: self.streams[name] for topic, name in self.sources.items()}

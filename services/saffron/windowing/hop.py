@@ -10,6 +10,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.stream_formats import Translation
 from saffron.windowing.activation import Activation, Say
 from saffron.windowing.desk import Desk
@@ -81,7 +82,7 @@ class WindowingHop:
         self._waiting_since: int | None = None
         self._translate = translate
         self._raw: deque[RawBatch] = deque()
-        self._configured: object = None
+        self._configured: StreamRecord | None = None
         self._fresh = True
 
     # ------------------------------------------------------------ the shell's side
@@ -165,12 +166,14 @@ class WindowingHop:
         return self._pending >= self._pace.block_events or waited >= patience
 
     def _configure(self, now_ms: int) -> None:
-        settings = self._desk.settings(self.operator.stream)
-        if settings is self._configured or not settings:
+        record = self._desk.streams.get(self.operator.stream)
+        if record is None or record == self._configured:
             return
-        self._configured = settings
+        self._configured = record
+        if record.schema is None and record.disorder is None:
+            return
         try:
-            self.operator.configure(settings)
+            self.operator.configure(record)
         except SchemaError as error:
             self._outlets.complain(f"stream {self.operator.stream}: {error}")
         self._await(now_ms)

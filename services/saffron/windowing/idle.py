@@ -27,6 +27,14 @@ _COUNT_MS = 10_000
 
 
 @dataclass(frozen=True)
+class Bound:
+    """After how long (ms) a partition counts as silent. `stem`: of its stream (`StreamRecord.stem`)."""
+
+    stem: str
+    idle: int
+
+
+@dataclass(frozen=True)
 class Word:
     """What its owner last said of a partition; `at`: when it was heard here."""
 
@@ -46,14 +54,14 @@ class Idle:
         self._counts: dict[str, int] = {}
         self._count = Every(_COUNT_MS)
 
-    def step(self, now_ms: int, bounds: Mapping[str, int]) -> None:
-        """Let silent partitions follow. `bounds`: after how long (ms) they count as silent, by stream."""
+    def step(self, now_ms: int, bounds: Mapping[str, Bound]) -> None:
+        """Let silent partitions follow. `bounds`: of the streams where they may, by the topic of each."""
         for record in self._follower.step():
             self._read(record.value, now_ms)
         if self._count.due(now_ms):
             self._counts.clear()
-        for stream, bound in bounds.items():
-            self._follow(stream, bound, now_ms)
+        for topic, bound in bounds.items():
+            self._follow(topic, bound, now_ms)
 
     def silent(self, where: TopicPartition, bound: int, now_ms: int) -> bool:
         """Whether an own partition has been read to its end and has said nothing for `bound`."""
@@ -71,31 +79,31 @@ class Idle:
             body = orjson.loads(value or b"")
             if body["service"] == "windowing" and body["partition"] is not None:
                 watermark = NO_WATERMARK if body["watermark"] is None else int(body["watermark"])
-                where = (str(body["stream"]), int(body["partition"]))
+                where = (str(body.get("stem", body["stream"])), int(body["partition"]))
                 self._words[where] = Word(watermark, body.get("silent") is True, now_ms)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return  # nothing of ours
 
-    def _follow(self, stream: str, bound: int, now_ms: int) -> None:
+    def _follow(self, topic: str, bound: Bound, now_ms: int) -> None:
         own = {
             where: chain.hop
             for where, chain in self._shell.chains.items()
-            if isinstance(chain.hop, WindowingHop) and chain.hop.operator.stream == stream
+            if isinstance(chain.hop, WindowingHop) and where.topic == topic
         }
-        silent = [where for where in own if self.silent(where, bound, now_ms)]
+        silent = [where for where in own if self.silent(where, bound.idle, now_ms)]
         if not silent:
             return
         speaking = [hop.operator.watermark for where, hop in own.items() if where not in silent]
-        speaking += self._elsewhere(stream, silent[0].topic, {where.partition for where in own}, now_ms)
+        speaking += self._elsewhere(bound.stem, topic, {where.partition for where in own}, now_ms)
         if speaking and min(speaking) > NO_WATERMARK:
             for where in silent:
                 own[where].follow(min(speaking), now_ms)
 
-    def _elsewhere(self, stream: str, topic: str, own: set[int], now_ms: int) -> list[int]:
+    def _elsewhere(self, stem: str, topic: str, own: set[int], now_ms: int) -> list[int]:
         """Watermarks of other members' partitions that are not silent; of one not yet heard of: none at all."""
         found = []
         for partition in set(range(self._partitions(topic))) - own:
-            word = self._words.get((stream, partition))
+            word = self._words.get((stem, partition))
             if word is None:
                 found.append(NO_WATERMARK)
             elif not (word.silent and now_ms - word.at <= _FRESH_MS):

@@ -46,8 +46,10 @@ class WindowingNumbers:
             self._stage.append(now_ms - float(block.columns.time.min()))
             self._newest[where] = int(block.columns.ts[-1])
 
-    def report(self, now_ms: int, interval_ms: int, silent: Callable[[TopicPartition], bool | None]) -> list[Digest]:
-        """A digest of each chain. `silent`: whether its source is."""
+    def report(
+        self, now_ms: int, interval_ms: int, silent: Callable[[TopicPartition], bool | None]
+    ) -> list[tuple[TopicPartition, Digest]]:
+        """A digest of each chain, with its source. `silent`: whether that is."""
         lags = self._input.report(interval_ms)
         if self._stage:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "windowing")
@@ -63,19 +65,18 @@ class WindowingNumbers:
                 watermarks[labels] = watermark / 1000
             if where in self._newest:
                 behind[labels] = (now_ms - self._newest[where]) / 1000
-            digests.append(
-                Digest(
-                    service="windowing",
-                    stream=operator.stream,
-                    partition=operator.partition,
-                    at=now_ms,
-                    interval_ms=interval_ms,
-                    events=events,
-                    watermark=watermark,
-                    lag=lags.get(where),
-                    silent=silent(where),
-                )
+            digest = Digest(
+                service="windowing",
+                stream=operator.stream,
+                partition=operator.partition,
+                at=now_ms,
+                interval_ms=interval_ms,
+                events=events,
+                watermark=watermark,
+                lag=lags.get(where),
+                silent=silent(where),
             )
+            digests.append((where, digest))
         self._metrics.replace(WATERMARK, watermarks)
         self._metrics.replace(EVENT_TIME_LAG, behind)
         return digests

@@ -6,6 +6,7 @@ import base64
 import logging
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 import orjson
 
@@ -15,21 +16,25 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
+from saffron.records.status import QueryStatus
+from saffron.records.stream import StreamRecord
 from saffron.runtime.background import Background
 from saffron.runtime.config import Settings
+from saffron.runtime.control_topics import reporter
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
 from saffron.runtime.inner_hop import InnerHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metric_names import DEAD_LETTERS
 from saffron.runtime.metrics import Metrics
-from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.statuses import Statuses
 from saffron.runtime.stream_formats import Formats
 from saffron.runtime.tags import claim_value
 from saffron.runtime.topics import DEFAULT_STREAM, Topics
 from saffron.windowing.desk import Desk
+from saffron.windowing.endings import SERVICE, Endings
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
-from saffron.windowing.idle import Idle
+from saffron.windowing.idle import Bound, Idle
 from saffron.windowing.numbers import WindowingNumbers
 from saffron.windowing.routing.router import Router
 
@@ -52,9 +57,10 @@ class WindowingService:
         self._metrics = metrics
         self._health = health
         self._topics = Topics(settings.prefix)
-        self._desk = Desk(log, self._topics)
+        self._desk = Desk(log, self._topics, reporter(metrics))
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
+        self._endings = Endings(self._desk, self._statuses)
         self._pace = Pace(settings.largest_block, settings.flush_ms, settings.poll_records)
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
         self._now = 0
@@ -83,6 +89,7 @@ class WindowingService:
             moved = self._desk.step()
             self._idle.step(now_ms, self._bounds())
         if self._desk.ready:
+            self._endings.step()
             moved |= self._router.step(now_ms)
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if interval := self._digest.due(now_ms):
@@ -106,16 +113,17 @@ class WindowingService:
             self._health.done("queries")
             self._health.done("start")
             self._sources_version = self._desk.version
-            wanted = [t for t, s in self._desk.sources.items() if s == DEFAULT_STREAM or self._exists(t, s)]
+            sources = self._desk.sources
+            wanted = [t for t, s in sources.items() if s == DEFAULT_STREAM or self._exists(self._desk.stream_at(t))]
             self._sources = tuple(sorted(wanted))
         return self._sources
 
     def output(self, where: TopicPartition) -> TopicPartition:
-        return TopicPartition(self._topics.windows_of(self._desk.sources[where.topic]), where.partition)
+        return TopicPartition(self._topics.windows_of(self._desk.stream_at(where.topic).stem), where.partition)
 
     def chain(self, where: TopicPartition) -> WindowingHop:
-        stream = self._desk.sources[where.topic]
-        settings, row = self._settings, self._desk.settings(stream)
+        settings, record = self._settings, self._desk.stream_at(where.topic)
+        stream = record.name
         operator = WindowingOperator(
             where.partition,
             stream,
@@ -123,17 +131,23 @@ class WindowingService:
             max_block_events=settings.largest_block,
             checkpoint_every=settings.checkpoint_events,
             max_future=settings.max_future_ms,
-            rekeyed=bool(row.get("from")),
+            rekeyed=record.source is not None,
         )
         self._statuses.forget(stream, where.partition)
         outlets = Outlets(
             letters=lambda letters: self._send_letters(where, letters),
             say=lambda name, version, state, reason, position, schema=None: self._statuses.say(
-                Status(name, version, "windowing", stream, where.partition, state, reason, position, schema)
+                QueryStatus(name, version, SERVICE, stream, where.partition, state, reason, position, schema)
             ),
             complain=lambda sentence: _LOG.error("%s", sentence),
         )
-        return WindowingHop(operator, self._desk, self._pace, outlets, self._formats.translation(row))
+        return WindowingHop(
+            operator,
+            self._desk,
+            self._pace,
+            outlets,
+            self._formats.translation(lambda: self._desk.stream_at(where.topic)),
+        )
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
         return consumer.poll_raw(self._settings.poll_records, min(wait, self._settings.flush_ms / 1000))
@@ -152,10 +166,11 @@ class WindowingService:
 
     # ------------------------------------------------------------ inside
 
-    def _exists(self, topic: str, stream: str) -> bool:
-        missing = [t for t in (topic, self._topics.windows_of(stream)) if self._log.partitions(t) is None]
+    def _exists(self, record: StreamRecord) -> bool:
+        topics = (record.topic, self._topics.windows_of(record.stem))
+        missing = [topic for topic in topics if self._log.partitions(topic) is None]
         if missing:
-            _LOG.error("stream %s: topic %s is missing; `saffron stream add` creates it", stream, missing[0])
+            _LOG.error("stream %s: topic %s is missing; `saffron stream add` creates it", record.name, missing[0])
         return not missing
 
     def _send_letters(self, where: TopicPartition, letters: list[DeadLetter]) -> None:
@@ -168,23 +183,25 @@ class WindowingService:
             self._metrics.add(DEAD_LETTERS, 1, letter.reason)
         self._producer.flush(_FLUSH_SECONDS)
 
-    def _bounds(self) -> dict[str, int]:
-        """After how long (ms) a partition of a stream counts as silent, where it may."""
-        default = {DEFAULT_STREAM: self._settings.idle_ms}
-        given = {
-            stream: row["idle"] for stream, row in self._desk.streams.items() if row.get("idle") and not row.get("from")
-        }
-        return {stream: bound for stream, bound in {**default, **given}.items() if bound}
+    def _bounds(self) -> dict[str, Bound]:
+        """After how long a partition of a stream counts as silent, where it may; by the stream's topic."""
+        found = {}
+        for topic in self._desk.sources:
+            record = self._desk.stream_at(topic)
+            idle = record.idle or (self._settings.idle_ms if record.name == DEFAULT_STREAM else 0)
+            if idle and record.source is None:
+                found[topic] = Bound(record.stem, idle)
+        return found
 
     def _report(self, now_ms: int, interval: int) -> None:
         bounds = self._bounds()
 
         def silent(where: TopicPartition) -> bool | None:
-            bound = bounds.get(self._desk.sources.get(where.topic, ""))
-            return None if bound is None else self._idle.silent(where, bound, now_ms)
+            bound = bounds.get(where.topic)
+            return None if bound is None else self._idle.silent(where, bound.idle, now_ms)
 
-        for digest in self._numbers.report(now_ms, interval, silent):
-            send(self._producer, self._topics, digest)
+        for where, digest in self._numbers.report(now_ms, interval, silent):
+            send(self._producer, self._topics, replace(digest, stem=self._desk.stream_at(where.topic).stem))
         self._router.report()
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 

@@ -10,6 +10,9 @@ import orjson
 from saffron.cli.checks.finding import OK, Finding
 from saffron.cli.checks.look import Digest, Look
 from saffron.cli.standing import Standing
+from saffron.records.query import QueryRecord
+from saffron.records.status import QueryStatus
+from saffron.records.stream import StreamRecord
 from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.inspect import PartitionFacts, TopicFacts
@@ -64,13 +67,12 @@ def letter(reason: str, number: int = 0, at: int = NOW - 1000) -> Letter:
 
 
 def query(text: str = TEXT, state: str = "active", reason: str | None = None, shed: str = "auto") -> Standing:
-    where = {"service": "windowing", "stream": "events", "partition": 0, "position": 0}
-    row = {"name": "q", "version": 1, "op": "add", "text": text, "shed": shed}
-    return Standing(row, ({"name": "q", "version": 1, **where, "state": state, "reason": reason},))
+    record = QueryRecord("q", 1, "add", text, shed=shed)
+    return Standing(record, (QueryStatus("q", 1, "windowing", "events", 0, state, reason, 0),))
 
 
-def stream(**fields: Any) -> dict[str, Any]:
-    return {"name": "events", "topic": "saffron.events", "key": "symbol", "schema": SCHEMA, "disorder": 0, **fields}
+def stream(**fields: Any) -> StreamRecord:
+    return StreamRecord(**{"name": "events", "topic": "saffron.events", "key": "symbol", "schema": SCHEMA, **fields})
 
 
 def sound() -> Look:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from saffron.cli.checks import permissions, topics
@@ -192,7 +193,7 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     ),
     "schema that is none": (
         lambda look: replace(look, streams={"events": stream(schema={"type": "array"})}, queries={}),
-        ERROR, "stream events", "cannot be read", "saffron stream add events --schema FILE",
+        ERROR, "stream events", "cannot be read", "saffron stream set events --schema FILE",
     ),
     "schema that a query does not fit": (
         lambda look: replace(look, queries={"q": query(TEXT_OF_PRIZE)}),
@@ -323,16 +324,16 @@ def test_a_look_gathers_what_topics_hold() -> None:
     mine = replace(SETTINGS, replication=1)
     log.create_topics(topic_specs(mine.prefix, PARTITIONS))
     client, cluster = Client(mine, log), FakeCluster(broker)
-    client.put("saffron.streams", "events", stream())
-    client.put("saffron.queries", "q", query().row)
-    client.put("saffron.query-status", "q/windowing/events/0", query().statuses[0])
-    client.put("saffron.health", "windowing", {"broken": True})
+    client.put("saffron.streams", "events", stream().encode())
+    client.put("saffron.queries", "q", query().record.encode())
+    client.put("saffron.query-status", "q/windowing/events/0", query().statuses[0].encode())
+    client.put("saffron.health", "windowing", b'{"broken": true}')
     for one in sound().digests[-1:]:
         body = {
             name: getattr(one, name)
             for name in ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
         }
-        client.put("saffron.health", "greta/events/2", body)
+        client.put("saffron.health", "greta/events/2", orjson.dumps(body))
     producer = log.producer()
     producer.send_many("saffron.events", [{"value": b"{}", "key": b"IBM"}])
     producer.flush(1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -12,8 +12,11 @@ import typer
 from saffron.cli import query, query_changes
 from saffron.cli.client import Client
 from saffron.cli.queries import QueryText
-from saffron.cli.standing import next_version, read_standing, removed, stream_row, wait_for
+from saffron.cli.standing import next_version, read_standing, removed, wait_for
 from saffron.errors import QueryError
+from saffron.records.query import QueryRecord
+from saffron.records.status import QueryStatus
+from saffron.records.stream import StreamRecord
 from saffron.runtime.config import Settings
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
@@ -36,23 +39,14 @@ def memory_log() -> MemoryLog:
 
 
 def say(client: Client, name: str, service: str, state: str, *, version: int = 1, reason: str | None = None) -> None:
-    row: dict[str, Any] = {"name": name, "version": version, "service": service, "stream": "events", "partition": 0}
-    row |= {"state": state, "reason": reason, "position": None}
-    client.put(client.topics.query_status, f"{name}/{service}/events/0", row)
+    status = QueryStatus(name, version, service, "events", 0, state, reason)
+    client.put(client.topics.query_status, status.key, status.encode())
 
 
-def add(client: Client, name: str, version: int = 1, op: str = "add") -> dict[str, Any]:
-    row = {"name": name, "version": version, "op": op, "text": TEXT, "from": "now"}
-    client.put(client.topics.queries, name, row)
-    return row
-
-
-def test_a_table_has_the_newest_value_of_each_key_and_no_removed_one(client: Client) -> None:
-    for value in ({"v": 1}, {"v": 2}):
-        client.put(client.topics.streams, "a", value)
-    client.put(client.topics.streams, "b", {"v": 3})
-    client.put(client.topics.streams, "b", None)
-    assert client.table(client.topics.streams) == {"a": {"v": 2}}
+def add(client: Client, name: str, version: int = 1, op: str = "add") -> QueryRecord:
+    record = QueryRecord(name, version, op, TEXT)
+    client.put(client.topics.queries, name, record.encode())
+    return record
 
 
 def test_state_is_what_the_services_say_of_this_version(client: Client) -> None:
@@ -79,8 +73,8 @@ def test_versions_never_come_again(client: Client) -> None:
 
 def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
     add(client, "old")
-    row = query_changes.put(client, "new", "add", TEXT, "now", "espice")
-    assert row["shed"] == "espice"
+    record = query_changes.put(client, QueryRecord("new", 1, "add", TEXT, "now", "espice"))
+    assert record.shed == "espice"
     assert {name: one.view()["shed"] for name, one in read_standing(client).items()} == {"old": "auto", "new": "espice"}
     with pytest.raises(typer.BadParameter, match=r"there is no shedder 'espise'.* Did you mean 'espice'\?"):
         query._shedder("espise")
@@ -105,10 +99,7 @@ def test_waiting_ends_when_settled_or_when_the_time_is_up(client: Client) -> Non
 
 
 def test_the_default_stream_is_there_without_an_entry(client: Client) -> None:
-    row = stream_row(client, "events")
-    assert row is not None
-    assert (row["topic"], row["key"], row["schema"], row["disorder"], row["idle"]) == ("t.events", None, None, 0, None)
-    assert stream_row(client, "other") is None
+    assert client.streams() == {"events": StreamRecord("events", "t.events")}
 
 
 def test_a_query_that_can_be_added_gives_its_name(client: Client) -> None:
@@ -123,7 +114,7 @@ def test_a_wrong_query_is_refused_before_it_is_sent(client: Client) -> None:
         query_changes.QueryRefused, match=r"^q: there is no stream 'trades'; `saffron stream add trades`"
     ):
         query_changes.require_addable(client, QueryText("q", f"{TEXT} FROM trades"))
-    client.put(client.topics.streams, "events", {**dict(stream_row(client, "events") or {}), "schema": SCHEMA})
+    client.put(client.topics.streams, "events", replace(client.streams()["events"], schema=SCHEMA).encode())
     with pytest.raises(QueryError, match="symbol"):
         query_changes.require_addable(client, QueryText("q", TEXT))
 
@@ -132,7 +123,7 @@ def test_a_wrong_query_is_refused_before_it_is_sent(client: Client) -> None:
 def test_over_several_partitions_the_key_must_be_the_streams(client: Client) -> None:
     with pytest.raises(query_changes.QueryRefused, match="has 3 partitions and has no key"):
         query_changes.require_addable(client, QueryText("q", TEXT))
-    client.put(client.topics.streams, "events", {**dict(stream_row(client, "events") or {}), "key": "symbol"})
+    client.put(client.topics.streams, "events", replace(client.streams()["events"], key="symbol").encode())
     assert query_changes.require_addable(client, QueryText("q", TEXT)) == "q"
 
 

@@ -1,4 +1,4 @@
-"""Adding streams, on the in-memory log."""
+"""Changes of streams, on the in-memory log: what is said is changed, the rest stays, and what cannot be is refused."""
 
 from __future__ import annotations
 
@@ -8,65 +8,186 @@ from typing import Any
 
 import orjson
 import pytest
-import typer
 
 from saffron.cli.client import Client
-from saffron.cli.stream_changes import Given, check_format, check_name, put_rekeyed, put_stream
-from saffron.errors import InputError
+from saffron.cli.stream import present
+from saffron.control.checks import Refused
+from saffron.control.stream_changes import StreamChange, planned, removable, settable
+from saffron.records.stream import StreamRecord
 from saffron.runtime.config import Settings
+from saffron.runtime.log import TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.topics import topic_specs
 from tests.contracts.test_schemas import validator
 
-GIVEN = Given("quotes", None, "symbol", None, "json", None, None, None, 3)
+GIVEN = StreamChange("quotes", key="symbol", partitions=3)
+SCHEMA = {"type": "object", "properties": {"type": {"const": "A"}, "x": {"type": "integer"}}}
 
 
 @pytest.fixture
 def client() -> Iterator[Client]:
     log = MemoryLog(MemoryBroker(lambda: 0))
-    log.create_topics(topic_specs("t.", 2))
-    yield Client(Settings(prefix="t.", bootstrap="memory"), log)
+    log.create_topics([*topic_specs("t.", 2), TopicSpec("trades", 2, {}), TopicSpec("other", 2, {})])
+    yield Client(Settings(prefix="t.", bootstrap="memory", disorder_ms=9), log)
     log.close()
 
 
+def put(client: Client, change: StreamChange) -> StreamRecord:
+    """The record, as it stands then."""
+    found = planned(change, present(client))
+    client.log.create_topics(found.topics)
+    if found.is_change:
+        client.put(client.topics.streams, found.record.name, found.record.encode())
+    validator("streams").validate(orjson.loads(replace(found.record, unknown={}).encode()))
+    assert client.streams()[change.name] == found.record
+    return found.record
+
+
+def refused(client: Client, **said: Any) -> str:
+    with pytest.raises(Refused) as error:
+        planned(StreamChange(**said), present(client))
+    return str(error.value)
+
+
 def test_a_stream_has_topics_and_a_record_that_keeps_the_contract(client: Client) -> None:
-    row, count = put_stream(client, replace(GIVEN, form="avro", registry="http://registry:8081", disorder=5))
-    assert (row["topic"], count, client.log.partitions("t.quotes.windows")) == ("t.quotes", 3, 3)
-    written: dict[str, Any] = client.table(client.topics.streams)["quotes"]
-    assert written == row
-    validator("streams").validate(orjson.loads(orjson.dumps(written)))
-    with pytest.raises(InputError, match="has the format avro"):
-        put_stream(client, GIVEN)
+    record = put(client, replace(GIVEN, format="avro", registry="http://registry:8081", disorder=5))
+    assert (record.topic, client.log.partitions("t.quotes"), client.log.partitions("t.quotes.windows")) == (
+        "t.quotes", 3, 3,
+    )  # fmt: skip
+    assert (record.disorder, record.idle, record.generation) == (5, None, 1)
+
+
+def test_what_is_said_is_changed_and_nothing_else(client: Client) -> None:
+    first = put(client, replace(GIVEN, schema=SCHEMA, disorder=5, idle=7))
+    changes: dict[str, Any] = {"idle": 9, "disorder": 0, "schema": {**SCHEMA, "title": "the same"}}
+    for verb in (planned, settable):
+        for name, value in changes.items():
+            found = verb(StreamChange("quotes", **{name: value}), present(client)).record
+            assert found == replace(first, **{name: value})
+    assert put(client, StreamChange("quotes", idle=0)) == replace(first, idle=None)
+    assert not planned(StreamChange("quotes"), present(client)).is_change
+    assert not planned(replace(GIVEN, disorder=5), present(client)).is_change, "the same again changes nothing"
+
+
+def test_what_a_later_version_wrote_stays(client: Client) -> None:
+    client.put(client.topics.streams, "late", b'{"record": 1, "name": "late", "topic": "trades", "silence": 30000}')
+    put(client, StreamChange("late", idle=5))
+    assert client.streams()["late"].unknown == {"silence": 30_000}
+
+
+def test_the_default_stream_keeps_the_settings_that_nobody_changes(client: Client) -> None:
+    record = put(client, StreamChange("events", key="symbol"))
+    assert record == StreamRecord("events", "t.events", "symbol")
+    assert put(client, StreamChange("events", idle=5)) == replace(record, idle=5)
 
 
 def test_a_stream_made_from_another_has_its_format_schema_and_bounds(client: Client) -> None:
-    schema = {"type": "object", "properties": {"type": {"const": "A"}}}
-    put_stream(client, replace(GIVEN, schema=schema, form="avro", registry="http://r", disorder=5, idle=7))
-    row, count = put_rekeyed(client, replace(GIVEN, name="by_sector", key="sector", partitions=None), "quotes")
-    assert (row["from"], row["key"], row["topic"], count) == ("quotes", "sector", "t.by_sector", 3)
-    assert [row[part] for part in ("schema", "format", "registry", "disorder", "idle")] == [
-        schema, "avro", "http://r", 5, 7,
-    ]  # fmt: skip
-    validator("streams").validate(orjson.loads(orjson.dumps(row)))
-    one, count = put_rekeyed(client, replace(GIVEN, name="in_one", key=None, partitions=1, idle=9), "quotes")
-    assert (one["key"], one["idle"], count, client.log.partitions("t.in_one")) == (None, 9, 1, 1)
+    put(client, replace(GIVEN, schema=SCHEMA, format="avro", registry="http://r", disorder=5, idle=7))
+    record = put(client, StreamChange("by_sector", key="sector", source="quotes"))
+    assert record == StreamRecord(
+        "by_sector", "t.by_sector", "sector", SCHEMA, 5, 7, "quotes", "avro", "http://r"
+    )  # fmt: skip
+    assert client.log.partitions("t.by_sector") == 3
+    one = put(client, StreamChange("in_one", source="quotes", partitions=1, idle=9))
+    assert (one.key, one.idle, client.log.partitions("t.in_one")) == (None, 9, 1)
+    assert put(client, StreamChange("of_events", key="s", source="events")).disorder == 9, "as the setting says"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"topic": "other"}, r"its positions are offsets there.*`saffron stream remove quotes`"),
+        ({"key": "sector"}, r"is keyed by symbol.*`saffron stream add quotes_by_sector --from quotes --key sector`"),
+        ({"partitions": 5}, r"topic t.quotes has 3 partitions, not 5.*kafka-topics --alter"),
+        ({"source": "events"}, r"has a topic of its own.*remove quotes.*--from events"),
+        ({"schema": {**SCHEMA, "properties": {"type": {"const": "B"}}}}, r"event type A is gone.*may only grow"),
+        ({"schema": {**SCHEMA, "required": ["x"]}}, "attribute x of A is required now"),
+        ({"schema": {**SCHEMA, "additionalProperties": False}}, "attributes that it does not name are refused now"),
+        ({"schema": {"type": "array"}}, "the schema cannot be used: #/type"),
+        ({"registry": "http://r"}, "format json: no registry"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused_with_the_way_out(
+    client: Client, said: dict[str, Any], why: str
+) -> None:
+    before = put(client, replace(GIVEN, schema=SCHEMA))
+    with pytest.raises(Refused, match=why):
+        planned(StreamChange("quotes", **said), present(client))
+    assert client.streams()["quotes"] == before
+
+
+def test_a_format_can_change_until_something_was_read(client: Client) -> None:
+    put(client, GIVEN)
+    put(client, StreamChange("quotes", format="avro", registry="http://r"))
+    producer = client.log.producer()
+    producer.send("t.quotes", 0, b"x")
+    producer.flush(1)
+    assert "some have been read" in refused(client, name="quotes", format="json")
+
+
+@pytest.mark.parametrize(
+    ("topic", "why"),
+    [
+        ("trades", r"is stream 'bids''s: ask FROM bids, or make 'quotes' from it"),
+        ("t.events", "is stream 'events''s"),
+        ("t.windows", "is an inner one of stream 'events'"),
+        ("t.bids.admitted", "is an inner one of stream 'bids'"),
+        ("t.bids.2.windows", "is an inner one of stream 'bids'"),
+        ("t.complex-events", "is Saffron's own.*INTO"),
+        ("t.streams", "is Saffron's own"),
+        ("nowhere", "does not exist: name another with --topic, or create it with --partitions N"),
+    ],
+)
+def test_a_topic_that_is_not_the_streams_to_have_is_refused(client: Client, topic: str, why: str) -> None:
+    put(client, StreamChange("bids", topic="trades"))
+    with pytest.raises(Refused, match=why):
+        planned(StreamChange("quotes", topic=topic), present(client))
 
 
 def test_what_could_not_be_made_exactly_is_refused(client: Client) -> None:
-    put_rekeyed(client, replace(GIVEN, name="by_sector", key="sector"), "events")
-    with pytest.raises(InputError, match="is made from events itself: give --from events"):
-        put_rekeyed(client, GIVEN, "by_sector")
-    with pytest.raises(InputError, match=r"already \(from events, key sector\)"):
-        put_rekeyed(client, replace(GIVEN, name="by_sector"), "events")
-    with pytest.raises(InputError, match="made from events: give --from"):
-        put_stream(client, replace(GIVEN, name="by_sector"))
-    with pytest.raises(InputError, match="no stream 'nobody'"):
-        put_rekeyed(client, GIVEN, "nobody")
-    with pytest.raises(InputError, match="with a topic of its own"):
-        put_rekeyed(client, replace(GIVEN, name="events"), "events")
-    with pytest.raises(typer.BadParameter, match="--partitions 1"):
-        put_rekeyed(client, replace(GIVEN, key=None), "events")
+    put(client, StreamChange("by_sector", key="sector", source="events"))
+    assert "is made from events itself: give --from events" in refused(
+        client, name="x", key="k", source="by_sector", partitions=1
+    )
+    assert "is keyed by sector" in refused(client, name="by_sector", key="symbol", source="events")
+    assert "there is no stream 'nobody'" in refused(client, name="x", source="nobody")
+    assert "has a topic of its own" in refused(client, name="events", source="by_sector")
+    assert "--partitions 1" in refused(client, name="x", source="events")
+    assert "has 2 partitions, not 3" in refused(client, name="x", topic="other", partitions=3)
+    assert "leave them out" in refused(client, name="x", source="events", key="k", topic="other")
+
+
+def test_a_stream_is_removed_unless_another_is_made_from_it(client: Client) -> None:
+    put(client, GIVEN)
+    put(client, StreamChange("by_sector", key="sector", source="quotes"))
+    for name, why in (
+        ("quotes", "by_sector is made from stream 'quotes': remove that first"),
+        ("events", "there from the start"),
+        ("nobody", "there is no stream 'nobody'; streams: events, quotes, by_sector"),
+    ):
+        with pytest.raises(Refused, match=why):
+            removable(name, present(client))
+    assert removable("by_sector", present(client)).name == "by_sector"
+    with pytest.raises(Refused, match="there is no stream 'nobody'"):
+        settable(StreamChange("nobody", idle=5), present(client))
+
+
+def test_a_stream_that_is_made_anew_has_topics_of_its_own(client: Client) -> None:
+    producer = client.log.producer()
+    for name, change in (
+        ("trades", StreamChange("trades", topic="trades")),
+        ("by_sector", StreamChange("by_sector", key="sector", source="events")),
+    ):
+        record = put(client, change)
+        client.put(client.topics.streams, name, None)
+        assert put(client, change) == record, "nothing was written: there is nothing to part from"
+        client.put(client.topics.streams, name, None)
+        producer.send(client.topics.windows_of(name), 0, b"block")
+        producer.flush(1)
+        again = put(client, change)
+        assert (again.generation, client.log.partitions(f"t.{name}.2.admitted")) == (2, 2)
+        assert again.topic == ("trades" if name == "trades" else "t.by_sector.2")
 
 
 @pytest.mark.parametrize(
@@ -77,14 +198,12 @@ def test_what_could_not_be_made_exactly_is_refused(client: Client) -> None:
         ("json-schema", "http://r", "need none"),
         ("protobuf", "r:8081", "http://HOST:PORT"),
         ("avro", "http://me:secret@r", "registry_auth"),
+        ("xml", None, "is no format"),
     ],
 )
-def test_a_format_and_its_registry_go_together(form: str, registry: str | None, why: str) -> None:
-    with pytest.raises(typer.BadParameter, match=why):
-        check_format(form, registry)
+def test_a_format_and_its_registry_go_together(client: Client, form: str, registry: str | None, why: str) -> None:
+    assert why in refused(client, name="x", topic="other", format=form, registry=registry)
 
 
-def test_names_are_what_queries_can_say() -> None:
-    check_name("events_by_sector")
-    with pytest.raises(typer.BadParameter, match="no name of a stream"):
-        check_name("a.b")
+def test_names_are_what_queries_can_say(client: Client) -> None:
+    assert "no name of a stream" in refused(client, name="a.b")

@@ -14,7 +14,7 @@ from referencing.jsonschema import DRAFT202012
 
 from saffron.control.openapi import document
 
-METHODS = ("get", "post", "put", "delete")
+METHODS = ("get", "post", "put", "patch", "delete")
 _NAME = "urn:api"
 _REGISTRY: Registry[Any] = Registry().with_resource(_NAME, DRAFT202012.create_resource(document()))
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.records.query import QueryRecord
 from tests.unit.control.world import TEXT, TOPICS, Ask, World, add
 
 WRONG = "QUERY rally\nPATTERN SEQ(Stock a, Stock b)\nWHERE b.price < c.price\nWITHIN 1 hour"
@@ -34,7 +35,7 @@ def test_a_query_is_checked_written_and_shown(world: World) -> None:
         assert shown["plan"]["explain"]
 
     world.run(talk)
-    row = {"name": "rally", "version": 1, "op": "add", "text": TEXT, "from": "earliest", "shed": "auto"}
+    row = {"record": 1, **QueryRecord("rally", 1, "add", TEXT, "earliest").body()}
     assert world.sent == [(TOPICS.queries, b"rally", row)]
 
 

@@ -89,7 +89,7 @@ def raw(talk: Callable[[World, Asked], Awaitable[None]]) -> None:
 def test_every_route_asks_for_the_token_but_those_that_tell_nothing() -> None:
     async def talk(world: World, ask: Asked) -> None:
         routes = [one for one in world.application().router.routes() if one.resource is not None]
-        assert {one.method for one in routes} == {"GET", "HEAD", "POST", "PUT", "DELETE"}
+        assert {one.method for one in routes} == {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
         for one in routes:
             assert one.resource is not None
             path = one.resource.canonical.format(name="rally", topic="t", partition="0", offset="0")

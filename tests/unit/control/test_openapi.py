@@ -17,6 +17,7 @@ from saffron.control.openapi import document
 from saffron.engine.windows.operator import REASONS
 from saffron.errors import UnavailableError
 from saffron.language.shedding import SHEDDERS
+from saffron.records.stream import StreamRecord
 from saffron.runtime.health import Health
 from saffron.runtime.large_results import REASON as TOO_LARGE
 from tests.unit.control.described import operations
@@ -81,6 +82,15 @@ def with_lost_topic(world: World) -> None:
     with_letter_of_nobody(world)
 
 
+def with_stream(world: World) -> None:
+    world.tables.apply(TOPICS.streams, b"trades", StreamRecord("trades", TOPICS.events, "symbol").encode(), 5)
+
+
+def with_stream_and_no_broker(world: World) -> None:
+    with_stream(world)
+    without_broker(world)
+
+
 def without_broker(world: World) -> None:
     with_query(world)
     world.down = True
@@ -109,6 +119,7 @@ class Case:
 
 
 NEW = {"text": TEXT}
+STREAM = "/api/streams/trades"
 CASES = [
     Case("listQueries", 200),
     Case("addQuery", 201, body={**NEW, "from": "earliest", "shed": "none"}, setup=ready),
@@ -154,6 +165,21 @@ CASES = [
     Case("sendDeadLetterAgain", 409, LETTERS + "/events/0/0/send-again", {}, with_letter_of_nobody),
     Case("sendDeadLetterAgain", 409, LETTERS + "/admitted/0/4.1/send-again", {}, with_result),
     Case("sendDeadLetterAgain", 503, LETTERS + "/events/0/0/send-again", {}, without_broker),
+    Case("addStream", 200, body={"name": "events", "idle": 5}),
+    Case("addStream", 201, body={"name": "trades", "partitions": 1}),
+    Case("addStream", 400, body={"name": "a.b"}),
+    Case("addStream", 404, body={"name": "trades", "from": "nobody", "key": "x"}),
+    Case("addStream", 409, body={"name": "trades", "topic": "p.trends"}),
+    Case("addStream", 503, body={"name": "trades", "partitions": 1}, setup=without_broker),
+    Case("setStream", 200, STREAM, {"idle": 0, "disorder": 5}, with_stream),
+    Case("setStream", 400, STREAM, {"idle": "5s"}, with_stream),
+    Case("setStream", 404, STREAM, {"idle": 5}),
+    Case("setStream", 409, STREAM, {"key": "sector"}, with_stream),
+    Case("setStream", 503, STREAM, {"idle": 5}, with_stream_and_no_broker),
+    Case("removeStream", 200, STREAM, setup=with_stream),
+    Case("removeStream", 404, STREAM),
+    Case("removeStream", 409, "/api/streams/events"),
+    Case("removeStream", 503, STREAM, setup=with_stream_and_no_broker),
     *(Case(name, 200) for name in ("listStreams", "listModels", "listLoad", "listResults", "live")),
     Case("listResults", 400, "/api/results?count=x"),
     Case("listResults", 503, setup=without_broker),

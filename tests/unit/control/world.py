@@ -14,10 +14,12 @@ from aiohttp.test_utils import TestClient, TestServer
 from saffron.control.api import Api
 from saffron.control.dead_letters import Desk
 from saffron.control.guard import guards
+from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.control.why import why
 from saffron.errors import UnavailableError
+from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.health import Health
 from saffron.runtime.memory_broker import MemoryBroker
@@ -53,7 +55,8 @@ class World:
         told = partial(why, self.log, TOPICS, "why")
         api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         desk = Desk(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
-        return [*api.routes(), *desk.routes()]
+        streams = StreamsApi(self.tables, self.send, self.log, Settings(prefix="p."))
+        return [*api.routes(), *streams.routes(), *desk.routes()]
 
     def application(self) -> web.Application:
         """The service, behind its guards."""

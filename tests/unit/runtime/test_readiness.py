@@ -11,12 +11,13 @@ import pytest
 
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
+from saffron.records.status import QueryStatus
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.readiness import Readiness
 from saffron.runtime.result_chain import ResultChain
-from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.statuses import Statuses
 from saffron.runtime.topics import Topics, topic_specs
 from saffron.runtime.warm import Request, Warmed
 
@@ -86,6 +87,7 @@ class Bench:
             statuses,
             trends=False,
             has_schema=lambda stream: stream in self.given,
+            report=lambda unreadable: None,
         )
 
     def query(self, version: int, text: str | None = MATCH, op: str = "add", shed: str = "auto") -> None:
@@ -93,7 +95,7 @@ class Bench:
         self.producer.send(TOPICS.queries, 0, None if text is None else orjson.dumps(body), key=b"m")
 
     def announce(self, partition: int, record: Mapping[str, Any], version: int = 1) -> None:
-        status = Status("m", version, "windowing", "events", partition, "waiting", "for it", None, record)
+        status = QueryStatus("m", version, "windowing", "events", partition, "waiting", "for it", None, record)
         Statuses(self.producer, TOPICS).say(status)
 
     def said(self) -> list[tuple[int, int, str | None]]:
@@ -170,7 +172,7 @@ def test_nothing_is_taken_back_while_the_schema_is_on_its_way_from_windowing(ben
     bench.announce(0, X)
     bench.said()
     bench.warming.finish(0)
-    Statuses(bench.producer, TOPICS).say(Status("m", 1, "windowing", "events", 0, "active"))
+    Statuses(bench.producer, TOPICS).say(QueryStatus("m", 1, "windowing", "events", 0, "active"))
     assert bench.said() == [(0, 1, fingerprint(X))]
     assert bench.said() == []
 

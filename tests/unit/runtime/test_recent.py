@@ -12,6 +12,7 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.windows.operator import WindowingOperator
+from saffron.records.stream import StreamRecord
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.recent import Question, why_now
@@ -58,7 +59,7 @@ def log_of(given: dict[str, Any]) -> MemoryLog:
 def test_confidences_follow_the_schema_that_the_stream_was_given(distribution: Any, told: bool, chance: float) -> None:
     """Ten instants each; all the weight in the first two of them: 1 of 4 times is in order."""
     given = schema(distribution)
-    question = Question("q", QUERY, "events", "*", schema=given if told else None)
+    question = Question("q", QUERY, StreamRecord("events", TOPICS.events, schema=given if told else None), "*")
     answer = why_now(log_of(given), TOPICS, "why", question)
     rows = to_dict(answer.story)["events"]
     assert rows[1]["event"] == {"seq": 1, "ts": [10, 19], "type": "B", "x": 2}
@@ -87,5 +88,10 @@ def test_a_match_is_found_by_its_id_whatever_it_is_written_as(form: str) -> None
     producer = log.producer()
     producer.send(TOPICS.complex_events, 0, value, key=b"q", headers=headers)
     producer.flush(1.0)
-    answer = why_now(log, TOPICS, "why", Question("q", QUERY, "events", "ABAB", schema=schema("uniform")))
+    answer = why_now(
+        log,
+        TOPICS,
+        "why",
+        Question("q", QUERY, StreamRecord("events", TOPICS.events, schema=schema("uniform")), "ABAB"),
+    )
     assert answer.story.matches == 1

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from saffron.errors import SettingsError
+from saffron.records.status import QueryStatus
 from saffron.runtime import topics as module
-from saffron.runtime.topics import Topics, schema_folder, status_key, stream_topics, topic_files, topic_specs
+from saffron.runtime.topics import Topics, schema_folder, stream_topics, topic_files, topic_specs
 
 
 def test_specs_take_partitions_from_the_stream_or_have_one() -> None:
@@ -52,8 +53,8 @@ def test_names_and_streams_are_inverse() -> None:
 
 
 def test_status_key_tells_services_and_partitions_apart() -> None:
-    assert status_key("rally", "windowing", "events", 3) == b"rally/windowing/events/3"
-    assert status_key("rally", "matcher", "events", None) == b"rally/matcher/events"
+    assert QueryStatus("rally", 1, "windowing", "events", 3, "ready").key == "rally/windowing/events/3"
+    assert QueryStatus("rally", 1, "matcher", "events", None, "ready").key == "rally/matcher/events"
 
 
 def test_the_installed_package_carries_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,13 @@ from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.windows import WindowingOperator
+from saffron.records.query import QueryRecord
 from saffron.runtime.traces import trace_headers, traces_of
 
 PARENT = b"00-0af7651916cd43dd8448eb211c80319c-%016x-01"
 SCHEMA = Schema({"x": Kind.INT}, {"A": ("x",), "B": ("x",), "C": ("x",)}, dict.fromkeys("ABC", frozenset()))
-PAIR = {"op": "add", "version": 1, "text": "PATTERN SEQ(A a, B b) WHERE [x] WITHIN 1 second", "from": "now"}
-QUIET = {"op": "add", "version": 1, "text": "PATTERN SEQ(B b, NOT C c) WHERE [x] WITHIN 2 ms", "from": "now"}
+PAIR = QueryRecord("pair", 1, "add", "PATTERN SEQ(A a, B b) WHERE [x] WITHIN 1 second")
+QUIET = QueryRecord("quiet", 1, "add", "PATTERN SEQ(B b, NOT C c) WHERE [x] WITHIN 2 ms")
 
 
 def test_only_what_is_trace_context_is_taken() -> None:

@@ -15,10 +15,12 @@ from saffron.engine.events.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
-from saffron.runtime.log import Record, TopicSpec
+from saffron.records.status import QueryStatus
+from saffron.records.table import Unreadable
+from saffron.runtime.log import TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.statuses import Status, Statuses
+from saffron.runtime.statuses import Statuses
 from saffron.runtime.topics import Topics, topic_specs
 from saffron.windowing.desk import Desk
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
@@ -37,6 +39,7 @@ class Bench:
     happened: list[str] = field(default_factory=list)
     letters: list[DeadLetter] = field(default_factory=list)
     announced: dict[str, str] = field(default_factory=dict)
+    unreadable: list[Unreadable] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: 0)
@@ -44,7 +47,7 @@ class Bench:
             self.broker.create(TopicSpec(spec.name, spec.partitions, {}))
         self.log = MemoryLog(self.broker)
         self.producer = self.log.producer()
-        self.desk = Desk(self.log, TOPICS)
+        self.desk = Desk(self.log, TOPICS, self.unreadable.append)
         self.hop = self.chain()
 
     def chain(self) -> WindowingHop:
@@ -82,7 +85,7 @@ class Bench:
         self.desk.step()
 
     def ready(self, name: str, version: int, service: str, schema_id: str | None = None) -> None:
-        status = Status(name, version, service, "events", 0, "ready", schema_id=schema_id)
+        status = QueryStatus(name, version, service, "events", 0, "ready", schema_id=schema_id)
         Statuses(self.producer, TOPICS).say(status)
         self.desk.step()
 
@@ -215,19 +218,22 @@ def test_a_record_that_is_no_query_at_all_is_rejected_not_fatal(bench: Bench) ->
     bench.producer.send(TOPICS.queries, 0, b"[not json", key=b"odd")
     bench.desk.step()
     assert bench.controls(0) == []
-    assert bench.said == [("odd", 1, "rejected")]
+    assert bench.said == []
+    assert [(one.key, one.offset) for one in bench.unreadable] == [("odd", 0)]
 
 
 def test_the_desk_is_ready_when_it_has_read_everything(bench: Bench) -> None:
-    desk = Desk(bench.log, TOPICS)
+    desk = Desk(bench.log, TOPICS, bench.unreadable.append)
     assert not desk.ready
     desk.step()
     assert desk.ready
 
 
 def test_a_forgotten_word_is_no_readiness(bench: Bench) -> None:
-    record = Record("t.query-status", 0, 0, 0, b"m/matcher/events/0", None)
-    bench.desk.marks.read(record)
+    bench.ready("m", 1, "matcher")
+    assert bench.desk.marks.ready("m", 1, "matcher", "events", 0)
+    bench.producer.send(TOPICS.query_status, 0, None, key=b"m/matcher/events/0")
+    bench.desk.step()
     assert not bench.desk.marks.ready("m", 1, "matcher", "events", 0)
 
 
@@ -237,4 +243,5 @@ def test_nonsense_on_the_control_topics_is_passed_over(bench: Bench) -> None:
             bench.producer.send(topic, 0, value, key=b"odd")
     bench.desk.step()
     assert not bench.desk.marks.ready("odd", 1, "matcher", "events", 0)
-    assert bench.desk.streams == {}
+    assert list(bench.desk.streams) == ["events"]
+    assert {(one.topic, one.key) for one in bench.unreadable} == {("t.query-status", "odd"), ("t.streams", "odd")}

@@ -31,7 +31,7 @@ def check_clocks(look: Look) -> Iterator[Finding]:
         if ahead > _MOST_MS:
             good = False
             what = f"events are stamped {ahead:,} ms ahead of now: latencies are wrong, and times too far ahead"
-            yield error("clocks", what, look.streams[name]["topic"], f"of the producers' machine: {_FIX}")
+            yield error("clocks", what, look.streams[name].topic, f"of the producers' machine: {_FIX}")
     if good:
         told = f"within {max((abs(one) for one in skews.values()), default=0)} ms" if skews else "no service to compare"
         yield ok("clocks", told)

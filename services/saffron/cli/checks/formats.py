@@ -12,7 +12,7 @@ from saffron.errors import LogError, SettingsError
 from saffron.runtime.registry import Get, over_http
 
 _NEEDS = {"avro": "fastavro", "protobuf": "google.protobuf"}
-_STREAM = "saffron stream add --registry names another"
+_STREAM = "saffron stream set NAME --registry URL names another"
 _RESULTS = "results_registry (SAFFRON_RESULTS_REGISTRY) names another"
 
 Connect = Callable[[str, str], Get]
@@ -21,7 +21,7 @@ Has = Callable[[str], object]
 
 def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec) -> Iterator[Finding]:
     """`connect`: to a registry by URL and credentials; `has`: whether a package is installed."""
-    asked = [(f"stream {name}", row.get("format"), row.get("registry"), _STREAM) for name, row in look.streams.items()]
+    asked = [(f"stream {one.name}", one.format, one.registry or "", _STREAM) for one in look.streams.values()]
     asked.append(("results", look.settings.results_format, look.settings.results_registry, _RESULTS))
     for where, form, registry, another in asked:
         if form not in _NEEDS:
@@ -29,7 +29,7 @@ def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec
         if not has(_NEEDS[form]):
             yield error("formats", f"{_NEEDS[form]} is not installed: {form} cannot be used", where, _INSTALL)
         try:
-            connect(str(registry), look.settings.registry_auth)("/subjects")
+            connect(registry, look.settings.registry_auth)("/subjects")
             yield ok("formats", f"{form}; its registry answers", where)
         except LookupError:
             yield ok("formats", f"{form}; its registry answers", where)

@@ -14,8 +14,8 @@ _FIX = "partitioner=murmur2_random in the producer (librdkafka's default is CRC3
 
 def check_keys(look: Look) -> Iterator[Finding]:
     """Among the newest events of each stream."""
-    for name, row in look.streams.items():
-        facts = look.topics.get(row["topic"])
+    for name, record in look.streams.items():
+        facts = look.topics.get(record.topic)
         count = len(facts.partitions) if facts is not None else 0
         records = look.events.get(name, ())
         keyed = [one for one in records if one.key is not None]
@@ -24,12 +24,12 @@ def check_keys(look: Look) -> Iterator[Finding]:
         if strays:
             what = f"{len(strays)} of the last {len(keyed)} keyed events are not where murmur2 puts them: "
             what += _example(strays[0], count)
-            yield error("keys", what, row["topic"], _FIX)
-        elif row.get("key") and count > 1 and keyless > len(keyed):
-            what = f"the stream's key is {row['key']!r}, but {keyless} of {len(records)} events have none"
-            yield warning("keys", what, row["topic"], f"produce with the message key set to the event's {row['key']}")
+            yield error("keys", what, record.topic, _FIX)
+        elif record.key and count > 1 and keyless > len(keyed):
+            what = f"the stream's key is {record.key!r}, but {keyless} of {len(records)} events have none"
+            yield warning("keys", what, record.topic, f"produce with the message key set to the event's {record.key}")
         else:
-            yield ok("keys", f"{len(keyed)} keyed events lie where murmur2 puts them", row["topic"])
+            yield ok("keys", f"{len(keyed)} keyed events lie where murmur2 puts them", record.topic)
 
 
 def _example(stray: Record, count: int) -> str:

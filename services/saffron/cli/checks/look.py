@@ -10,7 +10,9 @@ from typing import Any, Protocol
 import orjson
 
 from saffron.cli.client import Client
-from saffron.cli.standing import Row, Standing, read_standing, stream_row
+from saffron.cli.standing import Standing, read_standing
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Unreadable
 from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
@@ -18,7 +20,7 @@ from saffron.runtime.ends import read_to_end
 from saffron.runtime.inspect import TopicFacts
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.state import SystemState
-from saffron.runtime.topics import DEFAULT_STREAM, TopicFile, stream_topics, topic_files, topic_specs
+from saffron.runtime.topics import TopicFile, stream_topics, topic_files, topic_specs
 
 _EVENTS, _DIGESTS, _LETTERS = 500, 6000, 500
 """How many of the newest messages of a partition are looked at."""
@@ -62,7 +64,8 @@ class Digest:
 class Look:
     """`now`: our clock (ms). `names`: all topics there are; `topics`: those of ours. `wanted`: full name -> what it is
     to be. `events`: newest messages of each stream's topic. `open`: where a transaction is open, and since when (ms).
-    `models`: when each was published. `state`: of the system, where it runs on this machine.
+    `models`: when each was published. `state`: of the system, where it runs on this machine. `unreadable`: control
+    records that nobody can read.
     """
 
     settings: Settings
@@ -72,7 +75,7 @@ class Look:
     topics: Mapping[str, TopicFacts]
     wanted: Mapping[str, TopicFile]
     denied: frozenset[str] = frozenset()
-    streams: Mapping[str, Row] = field(default_factory=dict)
+    streams: Mapping[str, StreamRecord] = field(default_factory=dict)
     queries: Mapping[str, Standing] = field(default_factory=dict)
     events: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
     digests: tuple[Digest, ...] = ()
@@ -80,6 +83,7 @@ class Look:
     models: Mapping[str, int] = field(default_factory=dict)
     open: Mapping[TopicPartition, int] = field(default_factory=dict)
     state: SystemState | None = None
+    unreadable: tuple[Unreadable, ...] = ()
 
     @property
     def missing(self) -> list[str]:
@@ -106,11 +110,11 @@ def look_further(
     first: Look, cluster: Cluster, client: Client, state: SystemState | None, clock: Callable[[], int]
 ) -> Look:
     """The same with what the topics hold. `clock` is asked once all is read: nothing of that is of the future."""
-    streams = _streams(client)
+    streams = client.streams()
     wanted = dict(first.wanted)
-    for name, row in streams.items():
-        wanted |= {row["topic"]: topic_files()["events"]}
-        for spec in stream_topics(client.settings.prefix, name, 1):
+    for record in streams.values():
+        wanted |= {record.topic: topic_files()["events"]}
+        for spec in stream_topics(client.settings.prefix, record.stem, 1):
             wanted[spec.name] = topic_files()["windows" if spec.name.endswith("windows") else "admitted"]
     topics = cluster.topics(wanted)
     counts = {name: len(one.partitions) for name, one in topics.items()}
@@ -123,10 +127,11 @@ def look_further(
         queries=read_standing(client),
         models=_models(client),
         open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
-        events={name: tuple(newest(client, row["topic"], _EVENTS)) for name, row in streams.items()},
+        events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
         letters=tuple(reversed(letters.newest(Wanted(), _LETTERS, _LETTERS).letters)),
         digests=_digests(newest(client, client.topics.health, _DIGESTS)),
         state=state,
+        unreadable=tuple(client.unreadable()),
         now=clock(),
     )
 
@@ -151,11 +156,6 @@ def _since(client: Client, where: TopicPartition, offset: int) -> int:
         return records[0].timestamp if records else 0
     finally:
         consumer.close()
-
-
-def _streams(client: Client) -> dict[str, Row]:
-    names = {DEFAULT_STREAM, *client.table(client.topics.streams)}
-    return {name: row for name in sorted(names) if (row := stream_row(client, name)) is not None and "topic" in row}
 
 
 def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:

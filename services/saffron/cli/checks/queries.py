@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from saffron.cli.checks.finding import Finding, error, ok, warning
 from saffron.cli.checks.look import Look
 from saffron.cli.standing import Standing
+from saffron.records.status import FAILED
 
 
 def check_queries(look: Look) -> Iterator[Finding]:
@@ -21,6 +22,10 @@ def check_queries(look: Look) -> Iterator[Finding]:
         elif one.state == "rejected":
             fix = f"saffron query replace {name} FILE, or saffron query remove {name}"
             yield error("queries", f"rejected: {one.reason}", where, fix)
+        elif one.state == "ended":
+            yield error(
+                "queries", f"ended: {one.reason}", where, f"saffron query remove {name}, or add its stream again"
+            )
         else:
             fix = f"saffron query show {name} says of which service; is it up?"
             yield warning("queries", f"{one.state}: {one.reason or 'not all services have answered'}", where, fix)
@@ -28,7 +33,7 @@ def check_queries(look: Look) -> Iterator[Finding]:
 
 def _stopped(one: Standing) -> str:
     """Where windowing has stopped it."""
-    said = [row for row in one.statuses if row["service"] == "windowing" and row["state"] == "failed"]
-    places = sorted((int(row["partition"]), row["position"]) for row in said if row["position"] is not None)
+    said = [status for status in one.statuses if status.service == "windowing" and status.state == FAILED]
+    places = sorted((status.partition or 0, status.position) for status in said if status.position is not None)
     shown = ", ".join(f"at {position} of partition {partition}" for partition, position in places)
     return f"stopped {shown}" if shown else "never in force"

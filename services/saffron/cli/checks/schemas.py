@@ -20,14 +20,14 @@ _BROKEN = ("schema", "unknown-schema", "bad-payload")
 def check_schemas(look: Look) -> Iterator[Finding]:
     """Of each stream that has queries: without a schema names in a query are checked by nobody."""
     known: dict[str, Schema] = {}
-    for name, row in look.streams.items():
-        if row.get("schema") is not None:
+    for name, record in look.streams.items():
+        if record.schema is not None:
             try:
-                known[name] = from_json_schema(row["schema"])
+                known[name] = from_json_schema(record.schema)
             except SchemaError as wrong:
-                fix = f"saffron stream add {name} --schema FILE, with one that fits docs/ingest.md"
+                fix = f"saffron stream set {name} --schema FILE, with one that fits docs/ingest.md"
                 yield error("schemas", f"cannot be read: {wrong}", f"stream {name}", fix)
-    texts = {name: str(query.row["text"]) for name, query in look.queries.items()}
+    texts = {name: query.record.text for name, query in look.queries.items()}
     composed = any(_INTO.search(text) for text in texts.values())  # then more types than the schema's are known
     for name, text in texts.items():
         yield from _query(look, name, text, known, composed)
@@ -59,18 +59,20 @@ def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed:
         return
     stream = plan.stream
     imprecise = stream in known and bool(known[stream].times)
-    if why := cannot_act(plan, look.queries[name].shed, imprecise=imprecise):  # no command of today adds such a query
+    if why := cannot_act(
+        plan, look.queries[name].record.shed, imprecise=imprecise
+    ):  # no command of today adds such a query
         fix = f"saffron query replace {name} FILE --shed auto"
         yield warning("queries", f"nothing is shed of it: {why}", f"query {name}", fix)
     if stream not in look.streams:
         fix = f"saffron stream add {stream}, or saffron query remove {name}"
         yield error("schemas", f"query {name} is over stream {stream!r}, which is not there", f"query {name}", fix)
-    elif look.streams[stream].get("schema") is None:
+    elif look.streams[stream].schema is None:
         what = f"none, so that query {name} goes by the first events of each partition"
-        yield warning("schemas", what, f"stream {stream}", f"saffron stream add {stream} --schema FILE")
+        yield warning("schemas", what, f"stream {stream}", f"saffron stream set {stream} --schema FILE")
     elif stream in known and not composed:
         try:
             bind_text(text, known[stream], name)
         except QueryError as wrong:
-            fix = f"saffron query replace {name} FILE, or saffron stream add {stream} --schema FILE"
+            fix = f"saffron query replace {name} FILE, or saffron stream set {stream} --schema FILE"
             yield error("schemas", f"query {name} does not fit it: {wrong.message}", f"stream {stream}", fix)

@@ -25,7 +25,8 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
         busy = [one for one in found if one.events]
         if not busy or look.now - busy[0].at < oldest:
             continue
-        folder = root / service / topics.admitted_of(stream) / str(partition)
+        stem = look.streams[stream].stem if stream in look.streams else stream
+        folder = root / service / topics.admitted_of(stem) / str(partition)
         newest = _newest(folder)
         if newest is None or busy[-1].at - newest > oldest:
             told = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"

@@ -50,7 +50,8 @@ def check_partitions(look: Look) -> Iterator[Finding]:
     topics = Topics(look.settings.prefix)
     for name, facts in look.topics.items():
         stream = topics.stream_of(name)
-        source = str(look.streams.get(stream or "", {}).get("topic"))
+        record = look.streams.get(stream or "")
+        source = "" if record is None else record.topic
         fixed = look.wanted[name].partitions
         if fixed is not None:
             wanted, why = fixed, "its order is that of one partition"
@@ -75,7 +76,8 @@ def check_retention(look: Look) -> Iterator[Finding]:
         stream, size = _window(name, query)
         largest[stream] = max(largest.get(stream, (0, "")), (size, name))
     for stream, (size, query_name) in largest.items():
-        for topic in (topics.windows_of(stream), topics.admitted_of(stream)):
+        stem = look.streams[stream].stem if stream in look.streams else stream
+        for topic in (topics.windows_of(stem), topics.admitted_of(stem)):
             facts = look.topics.get(topic)
             keeps = int((facts.config if facts else {}).get("retention.ms") or -1)
             if 0 <= keeps < size:
@@ -115,7 +117,7 @@ def _harmless(setting: str, have: str | None, wanted: str) -> bool:
 def _window(name: str, query: Standing) -> tuple[str, int]:
     """(stream, longest WITHIN in ms) of a query; 0 if it is not in time, or the text is wrong."""
     try:
-        plan = compile_query(str(query.row["text"]), None, name=name, lenient=True)
+        plan = compile_query(query.record.text, None, name=name, lenient=True)
     except QueryError:
         return DEFAULT_STREAM, 0
     return plan.stream, 0 if plan.window.events else plan.window.size

@@ -38,6 +38,8 @@ from saffron.engine.windows.sources import Sources
 from saffron.engine.windows.standing import Change, Notice, Standing
 from saffron.errors import SchemaError
 from saffron.language.plan import Plan
+from saffron.records.query import QueryRecord
+from saffron.records.stream import StreamRecord
 
 CHECKPOINT_EVERY = 1_000_000
 _LATE = "late"
@@ -121,7 +123,7 @@ class WindowingOperator:
         else:
             self._take_batch(batch)
 
-    def query(self, name: str, wanted: Mapping[str, Any] | None) -> None:
+    def query(self, name: str, wanted: QueryRecord | None) -> None:
         """A record of the `queries` topic (None: its tombstone) takes effect here; see `take_notices`."""
         self._put(self._standing.change(name, wanted, self.schema, self._outbox.next_seq))
 
@@ -134,14 +136,13 @@ class WindowingOperator:
         self._take_schema(schema)
         self._settle()
 
-    def configure(self, settings: Mapping[str, Any]) -> None:
-        """A record of the `streams` topic takes effect here: `disorder` (ms), `schema` (JSON Schema or null).
+    def configure(self, record: StreamRecord) -> None:
+        """A record of the `streams` topic takes effect here: its `disorder` and `schema`, where it has them.
 
         SchemaError where the schema is wrong, or another one is in force: a running stream's cannot change.
         """
-        document = settings.get("schema")
-        if document is not None:
-            schema = from_json_schema(document)
+        if record.schema is not None:
+            schema = from_json_schema(record.schema)
             if self.schema is None:
                 self._take_schema(schema)
                 self._settle()
@@ -150,10 +151,9 @@ class WindowingOperator:
                     f"stream {self.stream!r} runs under another schema already, and a running stream's cannot change; "
                     "add the stream under another name"
                 )
-        disorder = settings.get("disorder")
-        if disorder is not None and disorder != self._marks.disorder:
+        if record.disorder is not None and record.disorder != self._marks.disorder:
             self._settle()
-            self._marks.add(Mark(self._read, disorder=int(disorder)))
+            self._marks.add(Mark(self._read, disorder=record.disorder))
 
     def advance_watermark(self, ts: int, *, end: bool = False) -> None:
         """The shell's word that nothing below `ts` will come; `end`: everything opened so far closes."""

@@ -17,6 +17,7 @@ from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan, Window
 from saffron.language.shedding import AUTO, refusal
+from saffron.records.query import ADD, QueryRecord
 
 SLOTS = 64
 NO_SLOT = -1
@@ -87,7 +88,7 @@ class Standing:
         self.queries: dict[str, Query] = {}
         self._compile = compiler
 
-    def change(self, name: str, wanted: Mapping[str, Any] | None, schema: Schema | None, position: int) -> Change:
+    def change(self, name: str, wanted: QueryRecord | None, schema: Schema | None, position: int) -> Change:
         """What a record of the `queries` topic (schemas/queries.yaml) changes; None: the query is removed.
 
         Records of an older version, and repeats, change nothing; nor does a wrong query: the one in force stays.
@@ -95,17 +96,16 @@ class Standing:
         current = self.queries.get(name)
         if wanted is None:
             return Change() if current is None else self._removed(current, position)
-        version, op, text, shed = _checked(wanted)
-        if not op:
-            return Change([], [Notice(name, version, "rejected", text, position)])
-        same = current is not None and (text, shed) == (current.text, current.shed)
-        if current is None or version > current.version:
-            if current is not None and op != "add" and same:
-                return self._switched(current, version, position, paused=op == "pause")
-            query = Query(name, version, text, NO_SLOT, shed, paused=op == "pause")
-            return self._put(current, query, wanted, schema, position)
-        if version == current.version and same and current.paused != (op == "pause"):
-            return self._switched(current, version, position, paused=op == "pause")
+        if why := refusal(wanted.shed):
+            return Change([], [Notice(name, wanted.version, "rejected", why, position)])
+        same = current is not None and (wanted.text, wanted.shed) == (current.text, current.shed)
+        if current is None or wanted.version > current.version:
+            if current is not None and wanted.op != ADD and same:
+                return self._switched(current, wanted.version, position, paused=wanted.paused)
+            query = Query(name, wanted.version, wanted.text, NO_SLOT, wanted.shed, paused=wanted.paused)
+            return self._put(current, query, wanted.start, schema, position)
+        if wanted.version == current.version and same and current.paused != wanted.paused:
+            return self._switched(current, wanted.version, position, paused=wanted.paused)
         return Change()
 
     def fail(self, name: str, added: int, reason: str, position: int) -> Change:
@@ -163,10 +163,8 @@ class Standing:
             change.bodies.append({"op": op, "name": query.name, "version": version, "slot": query.slot})
         return change
 
-    def _put(
-        self, current: Query | None, query: Query, wanted: Mapping[str, Any], schema: Schema | None, position: int
-    ) -> Change:
-        """Add a query, in place of the current one of its name."""
+    def _put(self, current: Query | None, query: Query, start: str, schema: Schema | None, position: int) -> Change:
+        """Add a query, in place of the current one of its name. `start`: from where on it sees events."""
         change = Change()
         if not self._bind(query, None, position, change):
             return change
@@ -179,7 +177,7 @@ class Standing:
         query.slot = self._free_slot()
         self.queries[query.name] = query
         shared = {"name": query.name, "version": query.version}
-        own = {"text": query.text, "slot": query.slot, "from": wanted.get("from", "now"), "shed": query.shed}
+        own = {"text": query.text, "slot": query.slot, "from": start, "shed": query.shed}
         change.bodies.append({"op": "add", **shared, **own})
         if query.paused:
             change.bodies.append({"op": "pause", **shared, "slot": query.slot})
@@ -229,18 +227,3 @@ def refused(error: Exception) -> tuple[str, str]:
     if isinstance(error, SaffronError):
         return "rejected", str(error)
     return "failed", told(BINDING, 0, error)
-
-
-def _checked(wanted: Mapping[str, Any]) -> tuple[int, str, str, str]:
-    """(version, op, text, shed) of a record; op "" where it is none, `text` then says why."""
-    version, op, text = wanted.get("version"), wanted.get("op"), wanted.get("text")
-    shed = wanted.get("shed", AUTO)
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        return 1, "", f"a query's version is a number from 1 up, and this is {version!r}", ""
-    if op not in ("add", "pause", "resume"):
-        return version, "", f"a query's op is add, pause or resume, and this is {op!r}", ""
-    if not isinstance(text, str):
-        return version, "", f"a query's text is a string, and this is {text!r}", ""
-    if why := refusal(shed):
-        return version, "", why, ""
-    return version, op, text, shed

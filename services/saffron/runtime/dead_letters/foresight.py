@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.reading import LOOKED_AT
 from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Log, TopicPartition
@@ -22,23 +21,6 @@ _POLLS = 100
 
 
 @dataclass(frozen=True)
-class Source:
-    """The stream that a topic belongs to, as far as it decides what becomes of a message.
-
-    `key`: the attribute that keys it. `schema`: the one that it was given. `disorder`: in ms. `rekeyed`: it is made
-    from another stream. `row`: its record on the topic `streams`.
-    """
-
-    stream: str
-    topic: str
-    key: str | None
-    schema: Mapping[str, Any] | None
-    disorder: int
-    rekeyed: bool
-    row: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Verdict:
     """`dead`: why it is no event, None where it is one. `raised`: by how many ms it would push the watermark ahead."""
 
@@ -46,14 +28,14 @@ class Verdict:
     raised: int
 
 
-def foresee(message: RawBatch, stream: Source, watermark: int | None, max_future_ms: int) -> Verdict:
+def foresee(message: RawBatch, stream: StreamRecord, watermark: int | None, max_future_ms: int) -> Verdict:
     """What becomes of a message, stamped with the time of sending and translated to JSON, if it is sent now.
 
     `watermark`: of its partition, in ms, None where there has been nothing yet.
     """
     given = None if stream.schema is None else from_json_schema(stream.schema)
     operator = WindowingOperator(
-        0, "", given, disorder_ms=stream.disorder, max_future=max_future_ms, rekeyed=stream.rekeyed
+        0, "", given, disorder_ms=stream.disorder or 0, max_future=max_future_ms, rekeyed=stream.source is not None
     )
     if watermark is not None:
         operator.advance_watermark(watermark)
@@ -63,9 +45,12 @@ def foresee(message: RawBatch, stream: Source, watermark: int | None, max_future
     return Verdict(dead, 0 if watermark is None else operator.watermark - watermark)
 
 
-def newest_watermark(log: Log, topics: Topics, group: str, stream: str, partition: int) -> int | None:
-    """The watermark of a partition by its newest block behind the shedder, in ms; None: there is no block yet."""
-    place = TopicPartition(topics.admitted_of(stream), partition)
+def newest_watermark(log: Log, topics: Topics, group: str, stem: str, partition: int) -> int | None:
+    """The watermark of a partition by its newest block behind the shedder, in ms; None: there is no block yet.
+
+    `stem`: of its stream (`StreamRecord.stem`).
+    """
+    place = TopicPartition(topics.admitted_of(stem), partition)
     if partition >= (log.partitions(place.topic) or 0):
         return None
     consumer = log.consumer(group, committed_only=False, client_id="dead-letters")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from saffron.errors import InputError, UnavailableError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.letters import Letter, gather
 from saffron.runtime.ends import each_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -81,9 +82,9 @@ class DeadLetters:
         stream = self.topics.stream_of(letter.topic)
         return stream if stream in names.values() else None
 
-    def topics_of(self, stream: str, topic: str) -> list[str]:
+    def topics_of(self, stream: StreamRecord) -> list[str]:
         """What letters of a stream are about: its topic, and the blocks that results come from."""
-        return [topic, self.topics.admitted_of(stream)]
+        return [stream.topic, self.topics.admitted_of(stream.stem)]
 
     def original(self, letter: Letter) -> Record | None:
         """The message itself, with key and headers; None: it is no longer in its topic, or is a result, which never was

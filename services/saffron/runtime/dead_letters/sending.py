@@ -16,8 +16,9 @@ import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import InputError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.background import at_once
-from saffron.runtime.dead_letters.foresight import Source, foresee, newest_watermark
+from saffron.runtime.dead_letters.foresight import foresee, newest_watermark
 from saffron.runtime.dead_letters.letters import BEGUN, DONE, SENT_AGAIN, Letter
 from saffron.runtime.dead_letters.mending import Mending, event_of, mend
 from saffron.runtime.dead_letters.reading import DeadLetters
@@ -37,8 +38,7 @@ _AHEAD_MS = 60_000
 _LATE = (
     "Results up to there stand. To see what it would have changed, run the query over the history: `saffron tail "
     "{topic} --from earliest --end > events.ndjson`, then `saffron replay -q QUERY events.ndjson --disorder 10000d`; "
-    "for events to come, let the stream wait longer: `saffron stream add {stream} --disorder 5s` (with its --key and "
-    "--schema)"
+    "for events to come, let the stream wait longer: `saffron stream set {stream} --disorder 5s`"
 )
 _NO_MESSAGE = (
     "is a result, and no message of a stream: it cannot be sent again. Change query {query} as the letter says, for "
@@ -55,21 +55,9 @@ class NotAgain(InputError):
         self.kind = kind
 
 
-def sources(rows: Iterable[Mapping[str, Any]]) -> dict[str, Source]:
-    """The streams (rows of the topic `streams`) by the full names of their topics."""
-    found = [
-        Source(
-            row["name"],
-            row["topic"],
-            row.get("key"),
-            row.get("schema"),
-            disorder=int(row.get("disorder") or 0),
-            rekeyed=row.get("from") is not None,
-            row=row,
-        )
-        for row in rows
-    ]
-    return {one.topic: one for one in found}
+def sources(streams: Iterable[StreamRecord]) -> dict[str, StreamRecord]:
+    """The streams by the full names of their topics."""
+    return {one.topic: one for one in streams}
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,7 @@ class Sender:
         self._max_future_ms = max_future_ms
 
     def prepare(
-        self, letter: Letter, known: Mapping[str, Source], mending: Mending, now_ms: int, *, again: bool
+        self, letter: Letter, known: Mapping[str, StreamRecord], mending: Mending, now_ms: int, *, again: bool
     ) -> Sending:
         """What would be sent. `known`: the streams by their topics. NotAgain: it was sent already (unless `again`),
         would be a dead letter once more, or is no message of a stream. UnavailableError: the broker, or the stream's
@@ -137,13 +125,13 @@ class Sender:
         finally:
             producer.close()
 
-    def _read(self, value: bytes, source: Source, now_ms: int) -> RawBatch:
+    def _read(self, value: bytes, source: StreamRecord, now_ms: int) -> RawBatch:
         """The message as windowing would have it, stamped now."""
         batch = batch_of_values([value], times=np.array([now_ms], dtype=np.int64))
-        return self._formats.translated_now(source.row, batch)
+        return self._formats.translated_now(source, batch)
 
     def _destination(
-        self, letter: Letter, value: bytes, source: Source, original: Record | None, now_ms: int
+        self, letter: Letter, value: bytes, source: StreamRecord, original: Record | None, now_ms: int
     ) -> tuple[bytes | None, int]:
         """The original key and partition; those of the event where it was given another key attribute."""
 
@@ -156,14 +144,16 @@ class Sender:
             return key, letter.partition
         return mended, partition_of(mended, self._desk.log.partitions(letter.topic) or 1)
 
-    def _require_welcome(self, letter: Letter, read: RawBatch, source: Source, partition: int, *, mended: bool) -> int:
+    def _require_welcome(
+        self, letter: Letter, read: RawBatch, source: StreamRecord, partition: int, *, mended: bool
+    ) -> int:
         """NotAgain: it would be a dead letter; else by how many ms it pushes the watermark ahead."""
-        watermark = newest_watermark(self._desk.log, self._desk.topics, self._group, source.stream, partition)
+        watermark = newest_watermark(self._desk.log, self._desk.topics, self._group, source.stem, partition)
         verdict = foresee(read, source, watermark, self._max_future_ms)
         if (dead := verdict.dead) is None:
             return verdict.raised
         if dead.reason == "late":
-            way_out = _LATE.format(topic=letter.topic, stream=source.stream)
+            way_out = _LATE.format(topic=letter.topic, stream=source.name)
             raise NotAgain("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
         mend_it = "it is not mended yet" if mended else "mend it before it is sent"
         raise NotAgain("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
 
+from saffron.records.stream import StreamRecord
 from saffron.runtime.background import Background
 from saffron.runtime.config import Settings
 from saffron.runtime.digest import Every
@@ -46,6 +45,7 @@ class Router:
         self._numbers = RoutingNumbers(metrics)
         self._threads = ExitStack()
         self._hops: dict[str, LastHop[RouteChain]] = {}
+        self._opened: dict[str, tuple[str, str, str | None]] = {}
         self._looked = -1
         self._missing: set[str] = set()
         self._look = Every(_LOOK_MS)
@@ -74,42 +74,47 @@ class Router:
 
     def _take_up(self, now_ms: int) -> None:
         """Begin with streams that are new, and end with those that are gone."""
-        wanted = {name: row for name, row in self._desk.streams.items() if row.get("from")}
-        for name in self._hops.keys() - wanted.keys():
-            self._hops.pop(name).close(now_ms)
+        routed = [record for record in self._desk.streams.values() if record.source is not None]
+        wanted = {(one.name, one.stem, self._desk.topic_of(one.source or "")): one for one in routed}
+        for name, opened in list(self._opened.items()):
+            if opened not in wanted:
+                del self._opened[name]
+                self._hops.pop(name).close(now_ms)
         self._missing.clear()
-        for name, row in wanted.items():
-            if name not in self._hops:
-                self._open(name, row)
+        for (name, stem, source), record in wanted.items():
+            if name not in self._hops and self._open(record, source):
+                self._opened[name] = name, stem, source
 
-    def _open(self, name: str, row: Mapping[str, Any]) -> None:
-        source = self._desk.topic_of(row["from"])
-        if source is None or self._log.partitions(source) is None or self._log.partitions(row["topic"]) is None:
-            self._missing.add(name)
-            _LOG.error("stream %s: its topic, or that of %s, is missing; `saffron stream add` again", name, row["from"])
-            return
-        self._hops[name] = LastHop(
+    def _open(self, record: StreamRecord, source: str | None) -> bool:
+        """Begin with a stream, if all topics are there. `source`: that of the stream it is made from."""
+        if source is None or self._log.partitions(source) is None or self._log.partitions(record.topic) is None:
+            self._missing.add(record.name)
+            what = "stream %s: its topic, or that of %s, is missing; `saffron stream add` again"
+            _LOG.error(what, record.name, record.source)
+            return False
+        self._hops[record.name] = LastHop(
             self._log,
-            self._settings.group(f"router.{name}"),
+            self._settings.group(f"router.{record.stem}"),
             topics=lambda: [source],
-            chain=lambda consumer, where, clock: self._chain(name, row, consumer, where),
+            chain=lambda consumer, where, clock: self._chain(record, consumer, where),
             poll_records=_POLL_RECORDS,
         )
+        return True
 
-    def _chain(self, name: str, row: Mapping[str, Any], consumer: Consumer, where: TopicPartition) -> RouteChain:
+    def _chain(self, record: StreamRecord, consumer: Consumer, where: TopicPartition) -> RouteChain:
         if self._background is None:
             self._background = self._threads.enter_context(ThreadPoolExecutor(_THREADS, "routes")).submit
         settings = self._settings
         plan = RoutePlan(
             where=where,
-            group=self._settings.group(f"router.{name}"),
-            target=row["topic"],
-            partitions=self._log.partitions(row["topic"]) or 1,
+            group=settings.group(f"router.{record.stem}"),
+            target=record.topic,
+            partitions=self._log.partitions(record.topic) or 1,
             sources=lambda: self._log.partitions(where.topic) or 1,
-            key=row["key"],
-            transactional_id=f"{settings.prefix}router.{name}.{where.partition}",
-            bounds=lambda: self._bounds(name),
-            translate=self._formats.translation(row),
+            key=record.key,
+            transactional_id=f"{settings.prefix}router.{record.name}.{where.partition}",
+            bounds=lambda: self._bounds(record),
+            translate=self._formats.translation(lambda: self._desk.streams.get(record.name, record)),
             commits=self._background,
             commit_ms=settings.commit_ms,
             retry_ms=settings.session_ms // 2,
@@ -117,6 +122,7 @@ class Router:
         )
         return RouteChain(self._log, consumer, plan)
 
-    def _bounds(self, name: str) -> Bounds:
-        row = self._desk.settings(name)
-        return Bounds(int(row.get("disorder") or 0), row.get("idle"))
+    def _bounds(self, opened: StreamRecord) -> Bounds:
+        """Those in force now; those of a removed stream as they were."""
+        record = self._desk.streams.get(opened.name, opened)
+        return Bounds(record.disorder or 0, record.idle)

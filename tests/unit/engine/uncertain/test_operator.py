@@ -13,6 +13,7 @@ import pytest
 from saffron.engine.events import Block, batch_of_values, from_json_schema
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.windows import WindowingOperator
+from saffron.records.query import QueryRecord
 
 TS = {"type": ["integer", "array"]}
 
@@ -49,7 +50,7 @@ def run(
     """(results, reasons of dead letters, why the query was refused)."""
     windowing = WindowingOperator(0, "events", schema_of(ts), disorder_ms=8, max_block_events=block)
     matcher = MatchOperator(partition=0, compiled=False)
-    windowing.query("q", {"name": "q", "version": 1, "op": "add", "text": text, "from": "now"})
+    windowing.query("q", QueryRecord("q", 1, "add", text))
     windowing.ingest(batch_of_values([orjson.dumps(event) for event in events]))
     windowing.advance_watermark(10**6, end=True)
     found: list[dict[str, Any]] = []
@@ -128,7 +129,7 @@ def test_what_has_no_meaning_is_refused_with_the_reason(change: tuple[str, str],
 
 def test_events_dropped_for_the_query_serve_no_match() -> None:
     windowing = WindowingOperator(0, "events", schema_of(TS), disorder_ms=8)
-    windowing.query("q", {"name": "q", "version": 1, "op": "add", "text": QUERY, "from": "now"})
+    windowing.query("q", QueryRecord("q", 1, "add", QUERY))
     windowing.ingest(batch_of_values([orjson.dumps(event) for event in EVENTS]))
     windowing.advance_watermark(10**6, end=True)
     (block,) = windowing.flush()
@@ -141,7 +142,7 @@ def test_events_dropped_for_the_query_serve_no_match() -> None:
 
 def test_a_late_query_sees_the_past_and_a_snapshot_keeps_it() -> None:
     windowing = WindowingOperator(0, "events", schema_of(TS), disorder_ms=0, max_block_events=2)
-    body = {"name": "q", "version": 1, "op": "add", "text": QUERY, "from": "earliest"}
+    body = QueryRecord("q", 1, "add", QUERY, "earliest")
     windowing.ingest(batch_of_values([orjson.dumps(event) for event in sorted(EVENTS[:3], key=str)][::-1]))
     windowing.ingest(batch_of_values([b'{"type":"LoadStd","ts":[15,20],"task":"r","val":1}']))
     windowing.ingest(batch_of_values([b'{"type":"ReducerEnd","ts":22,"task":"r"}']))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.windows.operator import WindowingOperator
+from saffron.records.query import QueryRecord
 
 SCHEMA = Schema({"x": Kind.INT, "s": Kind.STRING}, {"A": ("x", "s"), "B": ("x", "s")}, {})
 MAKER = "PATTERN SEQ(A a, B b) WITHIN 5 s RETURN b.x - a.x AS gain, b.s INTO Rise"
@@ -14,7 +15,7 @@ READER = "PATTERN SEQ(Rise r, B b) WHERE r.gain > 1 AND r.s = b.s WITHIN 9 s RET
 
 def add(operator: WindowingOperator, name: str, text: str | None, version: int = 1) -> str:
     """What windowing says of it, or "active"."""
-    wanted = None if text is None else {"name": name, "version": version, "op": "add", "text": text, "from": "now"}
+    wanted = None if text is None else QueryRecord(name, version, "add", text)
     operator.query(name, wanted)
     (notice,) = operator.take_notices()
     assert notice.name == name

@@ -16,6 +16,8 @@ from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
+from saffron.records.query import QueryRecord
+from saffron.records.stream import StreamRecord
 
 SCHEMA = Schema({"x": Kind.INT, "s": Kind.STRING}, {"A": ("x", "s"), "B": ("x",)}, {"A": frozenset(), "B": frozenset()})
 TEXT = "PATTERN SEQ(A a, B b) WITHIN 1 hour"
@@ -41,8 +43,8 @@ def controls(blocks: list[Block]) -> list[tuple[int, str, Any]]:
     ]
 
 
-def add(version: int = 1, text: str = TEXT, op: str = "add") -> dict[str, Any]:
-    return {"name": "q", "version": version, "op": op, "text": text, "from": "now"}
+def add(version: int = 1, text: str = TEXT, op: str = "add") -> QueryRecord:
+    return QueryRecord("q", version, op, text)
 
 
 def states(operator: WindowingOperator) -> list[tuple[str, int, str, int]]:
@@ -156,13 +158,13 @@ def test_records_without_an_event_infer_nothing() -> None:
 def test_schema_from_the_stream_and_its_change() -> None:
     document = {"type": "object", "properties": {"type": {"const": "A"}, "x": {"type": "integer"}}}
     operator = WindowingOperator(0, "events")
-    operator.configure({"schema": document, "disorder": 5})
-    operator.configure({"schema": document, "disorder": 5})
+    operator.configure(StreamRecord("events", "t", schema=document, disorder=5))
+    operator.configure(StreamRecord("events", "t", schema=document, disorder=5))
     assert operator.disorder_ms == 5
     assert controls(operator.flush()) == [(0, "schema", None)]
     document["properties"]["y"] = {"type": "string"}  # type: ignore[index]
     with pytest.raises(SchemaError, match="cannot change"):
-        operator.configure({"schema": document})
+        operator.configure(StreamRecord("events", "t", schema=document))
 
 
 # ---------------------------------------------------------------- queries
@@ -200,10 +202,10 @@ def test_life_of_a_query() -> None:
 
 def test_its_shedder_travels_with_a_query() -> None:
     operator = WindowingOperator(0, "events", SCHEMA)
-    operator.query("q", {**add(1), "shed": "pspice"})
-    operator.query("q", {**add(2, op="pause"), "shed": "pspice"})
-    operator.query("q", {**add(3), "shed": "none"})
-    operator.query("q", {**add(4), "shed": "pspise"})
+    operator.query("q", replace(add(1), shed="pspice"))
+    operator.query("q", replace(add(2, op="pause"), shed="pspice"))
+    operator.query("q", replace(add(3), shed="none"))
+    operator.query("q", replace(add(4), shed="pspise"))
     assert [state for _, _, state, _ in states(operator)] == ["active", "paused", "active", "rejected"]
     blocks = operator.flush()
     bodies = [control.body for block in blocks for control in block.controls if control.kind == "query"]
@@ -211,7 +213,7 @@ def test_its_shedder_travels_with_a_query() -> None:
         ("add", "pspice"), ("pause", None), ("remove", None), ("add", "none"),
     ]  # fmt: skip
     again = resumed(blocks)
-    again.query("q", {**add(3, op="pause"), "shed": "none"})
+    again.query("q", replace(add(3, op="pause"), shed="none"))
     assert states(again) == [("q", 3, "paused", 0)], "nothing else has changed"
 
 
@@ -225,9 +227,9 @@ def test_a_query_first_seen_as_paused() -> None:
 def test_slots_are_the_lowest_free_ones() -> None:
     operator = WindowingOperator(0, "events", SCHEMA)
     for number in range(66):
-        operator.query(f"q{number}", {**add(), "name": f"q{number}"})
+        operator.query(f"q{number}", replace(add(), name=f"q{number}"))
     operator.query("q5", None)
-    operator.query("again", {**add(), "name": "again"})
+    operator.query("again", replace(add(), name="again"))
     bodies = [control.body for block in operator.flush() for control in block.controls if control.kind == "query"]
     slots = {body["name"]: body["slot"] for body in bodies if body["op"] == "add"}
     assert [slots[f"q{number}"] for number in range(66)] == [*range(64), -1, -1]
@@ -248,12 +250,10 @@ def test_wrong_queries_change_nothing() -> None:
     operator = WindowingOperator(0, "events", replace(SCHEMA, given=True))
     operator.query("q", add(1))
     operator.query("q", add(2, text="PATTERN SEQ(A a, Nothing b) WITHIN 1 hour"))
-    operator.query("r", {"version": 1, "op": "explode", "text": TEXT})
-    operator.query("r", {"version": "x"})
-    operator.query("r", {"version": 1, "op": "add", "text": None})
+    operator.query("r", replace(add(1), shed="sideways"))
     assert controls(operator.flush())[1:] == [(0, "query", "add")]
     notices = operator.take_notices()
-    assert [note.state for note in notices] == ["active"] + ["rejected"] * 4
+    assert [note.state for note in notices] == ["active", "rejected", "rejected"]
     assert "Nothing" in str(notices[1].reason)
 
 
@@ -275,8 +275,8 @@ def test_what_does_not_fit_our_schema_is_no_error_in_a_query_of_another_stream()
 
 def test_a_query_before_the_schema_is_bound_or_rejected_at_it() -> None:
     operator = WindowingOperator(0, "events")
-    operator.query("good", {**add(), "name": "good"})
-    operator.query("bad", {**add(text="PATTERN SEQ(A a, A b) WHERE a.nope = 1 WITHIN 1 hour"), "name": "bad"})
+    operator.query("good", replace(add(), name="good"))
+    operator.query("bad", replace(add(text="PATTERN SEQ(A a, A b) WHERE a.nope = 1 WITHIN 1 hour"), name="bad"))
     operator.ingest(events(1, 2, kind="A"))
     operator.ingest(events(3, first=2, kind="B"))
     blocks = operator.flush()
@@ -303,7 +303,7 @@ def test_windows_open_where_the_predicate_holds() -> None:
 def test_a_checkpoint_holds_what_is_in_force() -> None:
     operator = WindowingOperator(0, "events", SCHEMA, checkpoint_every=4)
     operator.query("q", add(1, text=OPENING))
-    operator.query("p", {**add(3, op="pause"), "name": "p"})
+    operator.query("p", replace(add(3, op="pause"), name="p"))
     operator.ingest(events(5, 6, 14, 16))
     first = operator.flush()
     assert not any(control.kind == "checkpoint" for block in first for control in block.controls)

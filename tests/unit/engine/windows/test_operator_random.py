@@ -14,6 +14,7 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.windows import WindowingOperator
+from saffron.records.stream import StreamRecord
 from tests.reference.windowing import ReferenceWindowing
 
 SCHEMA = Schema({"id": Kind.INT, "name": Kind.STRING}, {"A": ("id", "name")}, {"A": frozenset()})
@@ -113,7 +114,7 @@ class Run:
             if step.watermark is not None:
                 operator.advance_watermark(step.watermark, end=step.end)
             else:
-                operator.configure({"disorder": step.disorder, "schema": None})
+                operator.configure(StreamRecord("events", "t", disorder=step.disorder))
             return at + 1
         stop = at
         limit = at + self.rng.choice([1, 3, 20, 200])

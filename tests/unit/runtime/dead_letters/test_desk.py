@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from saffron.errors import InputError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.letters import Attempt
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
@@ -40,8 +41,8 @@ class World:
         self.broker = MemoryBroker(lambda: self.now)
         self.log = MemoryLog(self.broker)
         self.log.create_topics(topic_specs("p.", 4))
-        row = {"name": "events", "topic": TOPICS.events, "key": "symbol", "schema": SCHEMA}
-        self.sources = sources([row])
+        self.stream = StreamRecord("events", TOPICS.events, "symbol", SCHEMA)
+        self.sources = sources([self.stream])
 
     @property
     def desk(self) -> DeadLetters:
@@ -105,7 +106,7 @@ def test_a_result_has_a_letter_but_no_message_that_could_be_sent(world: World) -
     assert (letter.id, letter.value, world.desk.original(letter)) == (name, None, None)
     assert world.desk.stream_of(letter, {"p.events": "events"}) == "events"
     assert world.desk.stream_of(letter, {}) is None
-    found = world.desk.newest(Wanted(topics=world.desk.topics_of("events", TOPICS.events)), 9)
+    found = world.desk.newest(Wanted(topics=world.desk.topics_of(world.stream)), 9)
     assert {one.id for one in found.letters} == {name, other}
     with pytest.raises(NotAgain, match=r"is a result, .*: it cannot be sent again\. Change query rises") as refused:
         world.prepare(name)

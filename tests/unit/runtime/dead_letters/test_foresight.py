@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import UnavailableError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.background import at_once
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters
@@ -55,15 +57,8 @@ class World:
     def __init__(self, url: str, **more: Any) -> None:
         self.log = MemoryLog(MemoryBroker(lambda: NOW))
         self.log.create_topics(topic_specs("p.", 2))
-        self.row = {
-            "name": "events",
-            "topic": TOPICS.events,
-            "key": "symbol",
-            "schema": None,
-            "disorder": 0,
-            "idle": None,
-        }
-        self.row |= {"format": "avro", "registry": url, **more}
+        avro = StreamRecord("events", TOPICS.events, "symbol", disorder=0, format="avro", registry=url)
+        self.stream = replace(avro, **more)
         for partition in range(2):
             write_block(self.log, TOPICS, partition, [b'{"type":"Quote","ts":%d}' % (MS - 5_000)])
 
@@ -71,16 +66,16 @@ class World:
         name = write_letter(self.log, TOPICS, 1, value, "late", "it was")
         desk = DeadLetters(self.log, TOPICS, "desk")
         sender = Sender(desk, "desk", DAY)
-        return sender.prepare(desk.find(name), sources([self.row]), mending or Mending(), NOW, again=False)
+        return sender.prepare(desk.find(name), sources([self.stream]), mending or Mending(), NOW, again=False)
 
 
-def as_windowing_says(row: dict[str, Any], value: bytes) -> tuple[str | None, int]:
+def as_windowing_says(stream: StreamRecord, value: bytes) -> tuple[str | None, int]:
     """(reason of a dead letter or None, ms by which the watermark rises) from windowing's own parts."""
     batch = batch_of_values([value], times=np.array([NOW], np.int64))
     formats = Formats("", Health("test"), lambda: 0, at_once)
-    operator = WindowingOperator(0, "events", disorder_ms=row["disorder"], max_future=DAY)
+    operator = WindowingOperator(0, "events", disorder_ms=stream.disorder or 0, max_future=DAY)
     operator.advance_watermark(MS - 5_000)
-    operator.ingest(formats.translated_now(row, batch))
+    operator.ingest(formats.translated_now(stream, batch))
     operator.flush()
     letters = operator.take_dead_letters()
     return (letters[0].reason if letters else None), operator.watermark - (MS - 5_000)
@@ -90,7 +85,7 @@ def as_windowing_says(row: dict[str, Any], value: bytes) -> tuple[str | None, in
 @pytest.mark.parametrize("name", MESSAGES)
 def test_each_message_as_windowing_would(registry: FakeRegistry, name: str, disorder: int) -> None:
     world = World(registry.url, disorder=disorder)
-    reason, _ = as_windowing_says(world.row, MESSAGES[name])
+    reason, _ = as_windowing_says(world.stream, MESSAGES[name])
     if reason is None:
         assert world.prepare(MESSAGES[name]).value == MESSAGES[name]
         return

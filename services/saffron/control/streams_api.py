@@ -1,0 +1,105 @@
+"""Streams over HTTP: listed, added, changed, removed. The checks are those of the command (`stream_changes`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from saffron.control.checks import Refused
+from saffron.control.guard import answer
+from saffron.control.requests import Send, json_body, now_ms, text_of
+from saffron.control.stream_changes import Planned, Present, StreamChange, planned, removable, settable
+from saffron.control.tables import Tables
+from saffron.control.used_topics import Used
+from saffron.runtime.config import Settings
+from saffron.runtime.log import Log
+from saffron.runtime.topics import Topics
+
+_SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int}
+_ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitions": int}
+
+
+class StreamsApi:
+    """The handlers. One event loop; what waits for the broker runs in threads; changes come one after another."""
+
+    def __init__(self, tables: Tables, send: Send, log: Log, settings: Settings) -> None:
+        self._tables = tables
+        self._send = send
+        self._log = log
+        self._settings = settings
+        self._topic = Topics(settings.prefix).streams
+        self._writing = asyncio.Lock()
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """Every path of streams."""
+        one = "/api/streams/{name}"
+        return [
+            web.get("/api/streams", self.list_streams),
+            web.post("/api/streams", self.add),
+            web.patch(one, self.change),
+            web.delete(one, self.remove),
+        ]
+
+    async def list_streams(self, request: web.Request) -> web.Response:
+        return answer({"streams": [record.body() for record in self._tables.streams().values()]})
+
+    async def add(self, request: web.Request) -> web.Response:
+        body = await json_body(request, set(_ADD))
+        fields = {_NAMES.get(name, name): value for name, value in _fields(body, _ADD).items()}
+        text_of(body, "name")
+        return await self._put(planned, StreamChange(**fields))
+
+    async def change(self, request: web.Request) -> web.Response:
+        body = await json_body(request, set(_SET))
+        return await self._put(settable, StreamChange(request.match_info["name"], **_fields(body, _SET)))
+
+    async def remove(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        async with self._writing:
+            await asyncio.to_thread(lambda: removable(name, self._present()))
+            await self._write(name, None)
+        return answer({"name": name, "removed": True})
+
+    async def _put(self, plan: Callable[[StreamChange, Present], Planned], change: StreamChange) -> web.Response:
+        async with self._writing:
+            found = await asyncio.to_thread(lambda: plan(change, self._present()))
+            await asyncio.to_thread(self._log.create_topics, found.topics)
+            if found.is_change:
+                await self._write(found.record.name, found.record.encode())
+        return answer({**found.record.body(), "partitions": found.partitions}, 200 if found.before else 201)
+
+    async def _write(self, name: str, value: bytes | None) -> None:
+        """Write to `streams`, and take it into the tables at once, so that whoever wrote it also reads it."""
+        await self._send(self._topic, name.encode(), value)
+        self._tables.apply(self._topic, name.encode(), value, now_ms())
+
+    def _present(self) -> Present:
+        settings = self._settings
+        return Present(
+            prefix=settings.prefix,
+            streams=self._tables.streams(),
+            partitions=self._log.partitions,
+            used=Used(self._log, settings.group("control-streams")),
+            disorder=settings.disorder_ms,
+            idle=settings.idle_ms or None,
+            unreadable=self._tables.unreadable_streams,
+        )
+
+
+_NAMES = {"from": "source"}
+_KINDS = {str: "a text", dict: "a JSON object", int: "a whole number, 0 or more"}
+
+
+def _fields(body: Any, known: dict[str, type]) -> dict[str, Any]:
+    """What the body says, each of its type; null says nothing."""
+    found = {name: value for name, value in body.items() if value is not None}
+    for name, value in found.items():
+        kind = known[name]
+        if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
+            raise Refused(400, "body", f'"{name}" must be {_KINDS[kind]}, not {value!r}')
+    if found.get("partitions") == 0:
+        raise Refused(400, "body", '"partitions" must be 1 or more')
+    return found

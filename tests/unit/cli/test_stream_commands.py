@@ -1,0 +1,170 @@
+"""What `doctor` and the documents prescribe about streams, done: each command is run, and does what it is for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from saffron.cli import stream
+from saffron.cli.checks.queries import check_queries
+from saffron.cli.checks.records import check_records, check_shared_topics
+from saffron.cli.checks.schemas import check_schemas
+from saffron.cli.client import Client
+from saffron.cli.options import System
+from saffron.records.query import QueryRecord
+from saffron.records.status import ENDED, QueryStatus
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Unreadable
+from saffron.runtime.config import Settings
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.memory_broker import MemoryBroker
+from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.topics import stream_topics, topic_specs
+from tests.unit.cli.sound import SCHEMA, TEXT, query, sound
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = ("docs/runbook.md", "docs/control.md", "docs/ingest.md", "docs/operating.md", "docs/overload.md")
+COMMAND = re.compile(r"saffron (stream (?:add|set|remove)(?: [^`\n()|,;]+)?)")
+SETTINGS = Settings(prefix="saffron.", bootstrap="memory")
+
+
+def prescribed() -> list[str]:
+    """Every command about streams in the documents, whole ones only (with a stream's name)."""
+    found = []
+    for name in DOCUMENTS:
+        text = (ROOT / name).read_text("utf-8")
+        found += [match.strip().rstrip(".") for match in COMMAND.findall(text)]
+    return sorted({one for one in found if len(one.split()) > 2 and "..." not in one})
+
+
+class Console:
+    """The commands over a broker in memory, with the streams NAME, events and trades."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+        self.log = MemoryLog(MemoryBroker(lambda: 0))
+        self.log.create_topics([*topic_specs("saffron.", 2), TopicSpec("trades", 2, {}), TopicSpec("NAME", 2, {})])
+        self.client = Client(SETTINGS, self.log)
+        for record in (StreamRecord("NAME", "NAME"), StreamRecord("trades", "trades", "symbol")):
+            self.log.create_topics(stream_topics("saffron.", record.stem, 2))
+            self.put(record)
+        self.file = directory / "schema.json"
+        self.file.write_bytes(orjson.dumps(SCHEMA))
+        monkeypatch.setattr(stream, "connection", self._connection)
+        monkeypatch.setattr(System, "connected", lambda system: SETTINGS)
+
+    @contextmanager
+    def _connection(self, settings: Settings) -> Iterator[Client]:
+        del settings
+        yield self.client
+
+    def put(self, record: StreamRecord) -> None:
+        self.client.put(self.client.topics.streams, record.name, record.encode())
+
+    def run(self, command: str) -> str:
+        """What the command says; it must end well."""
+        words = [str(self.file) if re.search(r"FILE|\.json$", word) else word for word in shlex.split(command)]
+        words = ["symbol" if word in ("KEY", "ATTR") else word for word in words]
+        found = CliRunner().invoke(stream.app, words[1:])
+        assert found.exit_code == 0, f"{command}: {found.output} {found.exception!r}"
+        return found.output
+
+
+@pytest.fixture
+def console(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Console:
+    return Console(monkeypatch, tmp_path)
+
+
+def test_there_are_prescriptions() -> None:
+    assert len(prescribed()) > 6, "the pattern above finds them"
+
+
+@pytest.mark.parametrize("command", prescribed())
+def test_what_the_documents_prescribe_can_be_done(console: Console, command: str) -> None:
+    console.run(command)
+
+
+def test_what_doctor_prescribes_for_a_stream_without_a_schema_gives_it_one(console: Console) -> None:
+    look = replace(sound(), streams={"events": StreamRecord("events", "saffron.events", "symbol")})
+    (finding,) = [one for one in check_schemas(look) if one.fix]
+    console.run(finding.fix.removeprefix("saffron "))
+    assert console.client.streams()["events"].schema == SCHEMA
+
+
+def test_what_doctor_prescribes_for_a_stream_that_is_not_there_makes_it(console: Console) -> None:
+    console.log.create_topics([TopicSpec("saffron.orders", 2, {})])
+    look = replace(sound(), queries={"q": query(f"{TEXT} FROM orders")})
+    (finding,) = [one for one in check_schemas(look) if one.state == "error"]
+    console.run(finding.fix.removeprefix("saffron ").partition(",")[0])
+    assert "orders" in console.client.streams()
+
+
+def test_what_doctor_prescribes_for_a_record_that_cannot_be_read_heals_it(console: Console) -> None:
+    topic = console.client.topics.streams
+    console.client.put(topic, "NAME", b"[]")
+    console.client.put(topic, "lost", b"{broken")
+    look = replace(sound(), unreadable=tuple(console.client.unreadable()))
+    fixes = [one.fix for one in check_records(look)]
+    assert len(fixes) == 2
+    console.run("stream set NAME --idle 10s")
+    console.run("stream remove lost")
+    assert all(f"saffron stream set {name}" in fix for name, fix in zip(("NAME", "lost"), fixes, strict=True))
+    assert console.client.unreadable() == []
+    assert console.client.streams()["NAME"].idle == 10_000
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "fix"),
+    [
+        ("saffron.queries", "q", "saffron query replace q FILE"),
+        ("saffron.query-status", "q/matcher/events/0", "restart matcher"),
+    ],
+)
+def test_records_of_queries_that_cannot_be_read_are_named(topic: str, key: str, fix: str) -> None:
+    look = replace(sound(), unreadable=(Unreadable(topic, key, 7, "it is not JSON"),))
+    (finding,) = check_records(look)
+    assert finding.where == f"{topic}, offset 7, key {key!r}"
+    assert fix in finding.fix
+
+
+def test_two_streams_on_one_topic_are_named_and_the_fix_parts_them(console: Console) -> None:
+    console.put(StreamRecord("copy", "trades"))
+    look = replace(sound(), streams=console.client.streams())
+    (finding,) = check_shared_topics(look)
+    assert "its topic trades is stream 'trades''s too" in finding.what
+    first, _, second = finding.fix.partition(", then ")
+    console.run(first.removeprefix("saffron "))
+    console.run(second.removeprefix("saffron "))
+    assert console.client.streams()["copy"].source == "trades"
+    assert list(check_shared_topics(replace(sound(), streams=console.client.streams()))) == []
+
+
+def test_an_ended_query_says_what_to_do() -> None:
+    look = replace(sound(), queries={"q": query(state="ended", reason="there is no stream 'x' (any more)")})
+    (finding,) = check_queries(look)
+    assert (finding.state, finding.fix) == ("error", "saffron query remove q, or add its stream again")
+
+
+def test_removing_a_stream_waits_for_its_queries(console: Console) -> None:
+    record = QueryRecord("q", 1, "add", f"{TEXT} FROM trades")
+    console.client.put(console.client.topics.queries, "q", record.encode())
+    found = CliRunner().invoke(stream.app, ["remove", "trades", "--timeout", "0"])
+    assert "q have not ended: does windowing run?" in str(found.exception)
+    console.put(StreamRecord("trades", "trades", "symbol"))
+    ended = QueryStatus("q", 1, "windowing", "trades", None, ENDED, "gone")
+    console.client.put(console.client.topics.query_status, ended.key, ended.encode())
+    told = console.run("stream remove trades")
+    assert "its queries have ended: q" in told
+    assert "saffron.trades.windows, saffron.trades.admitted" in told
+
+
+def test_what_is_changed_is_said(console: Console) -> None:
+    assert "idle: - -> 5000 ms" in console.run("stream set trades --idle 5s")
+    assert "nothing is changed" in console.run("stream add trades")

@@ -1,0 +1,58 @@
+"""Streams over HTTP: added, changed and removed as by the command, and refused with the same words."""
+
+from __future__ import annotations
+
+from saffron.runtime.log import TopicSpec
+from tests.unit.control.world import TOPICS, Ask, World
+
+
+def test_a_stream_is_added_changed_and_removed() -> None:
+    world = World(partitions=2)
+
+    async def talk(ask: Ask) -> None:
+        status, row = await ask("POST", "/api/streams", {"name": "trades", "key": "symbol", "partitions": 2, "idle": 5})
+        assert (status, row["topic"], row["partitions"], row["idle"]) == (201, "p.trades", 2, 5)
+        assert world.log.partitions("p.trades.windows") == 2
+        status, again = await ask("POST", "/api/streams", {"name": "trades", "partitions": 2})
+        assert (status, again) == (200, row), "nothing is said, nothing changes"
+        status, row = await ask("PATCH", "/api/streams/trades", {"idle": 0, "disorder": 7})
+        assert (status, row["idle"], row["disorder"], row["key"]) == (200, None, 7, "symbol")
+        status, made = await ask("POST", "/api/streams", {"name": "by_x", "from": "trades", "key": "x"})
+        assert (status, made["from"], made["disorder"]) == (201, "trades", 7)
+        status, found = await ask("DELETE", "/api/streams/trades")
+        assert (status, found["error"]["kind"]) == (409, "source")
+        for name in ("by_x", "trades"):
+            assert await ask("DELETE", f"/api/streams/{name}") == (200, {"name": name, "removed": True})
+        _, found = await ask("GET", "/api/streams")
+        assert [one["name"] for one in found["streams"]] == ["events"]
+
+    world.run(talk)
+    written = [(key, value is None) for topic, key, value in world.sent if topic == TOPICS.streams]
+    assert written == [(b"trades", False), (b"trades", False), (b"by_x", False), (b"by_x", True), (b"trades", True)]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    world = World()
+    world.log.create_topics([TopicSpec("trades", 1, {})])
+
+    async def talk(ask: Ask) -> None:
+        for method, path, body, status, kind in (
+            ("POST", "/api/streams", {"name": "s"}, 409, "topic"),
+            ("POST", "/api/streams", {"name": "s", "topic": "p.trends"}, 409, "topic"),
+            ("POST", "/api/streams", {"name": "a.b", "topic": "trades"}, 400, "name"),
+            ("POST", "/api/streams", {"name": "s", "topic": 5}, 400, "body"),
+            ("POST", "/api/streams", {"name": "s", "partitions": 0}, 400, "body"),
+            ("POST", "/api/streams", {"topic": "trades"}, 400, "body"),
+            ("POST", "/api/streams", {"name": "s", "silence": 5}, 400, "body"),
+            ("PATCH", "/api/streams/s", {"idle": 5}, 404, "unknown"),
+            ("PATCH", "/api/streams/events", {"idle": -1}, 400, "body"),
+            ("PATCH", "/api/streams/events", {"topic": "trades"}, 400, "body"),
+            ("PATCH", "/api/streams/events", {"schema": {"type": "array"}}, 400, "schema"),
+            ("DELETE", "/api/streams/s", None, 404, "unknown"),
+            ("DELETE", "/api/streams/events", None, 409, "default"),
+        ):
+            found, answer = await ask(method, path, body)
+            assert (found, answer["error"]["kind"]) == (status, kind), (method, path, body, answer)
+
+    world.run(talk)
+    assert world.sent == []
