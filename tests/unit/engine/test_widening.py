@@ -81,7 +81,7 @@ def test_match_queries_lose_nothing(seed: int) -> None:
         whole = results(make, text, events, [], [(0, schemas[-1][1])], rng)
         assert results(make, text, events, cut(rng, len(events)), schemas, rng) == whole, (text, events, schemas)
         count += len(whole)
-    assert count > 20
+    assert count > 5
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -106,7 +106,7 @@ def test_aggregate_queries_lose_nothing(seed: int) -> None:
         assert exact[0] == exact[1], (text, events, schemas)
         assert rounded or len(found) == len(whole)
         count += len(whole)
-    assert count > 20
+    assert count > 5
 
 
 def window(result: bytes) -> list[int]:

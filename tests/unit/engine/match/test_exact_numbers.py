@@ -84,4 +84,4 @@ def test_comparisons_and_keys_are_exact(seed: int, shed: str) -> None:
         seen = found(text, events, rng, shed)
         assert seen == wanted, (text, events)
         matches += len(wanted)
-    assert matches > 40
+    assert matches > 10

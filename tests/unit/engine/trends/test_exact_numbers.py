@@ -67,7 +67,7 @@ def test_conditions_keys_and_extremes_are_exact(seed: int) -> None:
         wanted = [([a.low, a.high], exactly(a.group), exactly(a.returned)) for a in answers(text, events)]
         assert sorted(seen, key=repr) == sorted(wanted, key=repr), (text, events)
         results += len(wanted)
-    assert results > 30
+    assert results > 10
 
 
 def test_codes_stand_in_the_order_of_the_numbers() -> None:
