@@ -84,7 +84,7 @@ class ScanRuns(QueryRuns):
         low, high = _span(values)
         if low == NULL_INT or 4 * (high - low) > len(values):
             return None
-        keys = np.arange(low, high + 1).reshape(1, -1)
+        keys = (low + np.arange(high - low + 1)).reshape(1, -1)  # `high` may be the greatest int64
         slots = self.keys.slots(keys, np.zeros(keys.shape[1], np.bool_))
         which = np.empty(len(values), np.int32)
         _offsets(values, low, which)
