@@ -95,4 +95,5 @@ def test_suggestions() -> None:
 def test_names_are_quoted_and_cut() -> None:
     assert quoted("a\x1bb") == "'a\ufffdb'"
     assert len(quoted("x" * 1000)) == 62
-    assert listing([str(number) for number in range(25)]).endswith("19 and 5 more")
+    assert listing(["user-id", "price"]) == '"user-id", price'
+    assert listing([f"a{number}" for number in range(25)]).endswith("a19 and 5 more")
