@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 import orjson
 
+from saffron.engine.events.as_json import NO_NUMBERS
 from saffron.engine.events.numbers import EXACT, kind_of_number, number_of, number_of_text
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.events.scan_tables import WATERMARK_TYPE
@@ -321,8 +322,11 @@ def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Sch
 
 
 def _wider(value: Scalar, kind: Kind) -> Kind | None:
-    """The kind that an attribute of this kind should become for the value; None: it has it, or no kind has both."""
-    found = kind_of(value)
+    """The kind that an attribute of this kind should become for the value; None: it has it, or no kind has both.
+
+    "NaN" and the like stand for numbers that are none: they make no attribute one of strings.
+    """
+    found = None if value in NO_NUMBERS else kind_of(value)
     wider = None if found is None else widened(found, kind)
     return None if wider is kind else wider
 

@@ -281,3 +281,10 @@ def test_a_data_frame_of_mixed_cells() -> None:
 def test_missing_values_of_pandas_in_dicts_are_null() -> None:
     batch = read([{"type": "A", "ts": 1, "x": pd.NaT}, {"type": "A", "ts": 2, "x": pd.NA}])
     assert [json.loads(batch.value(row))["x"] for row in range(2)] == [None, None]
+
+
+def test_a_number_that_is_none_makes_no_attribute_one_of_strings() -> None:
+    unknown = Schema({"x": Kind.NULL}, {"A": ("x",)}, {"A": frozenset()})
+    batch = read(pa.table({"type": ["A"] * 2, "ts": [1, 2], "x": [math.nan, math.inf]}))
+    decoded = Decoder(unknown).decode(batch)
+    assert (dict(decoded.growth), decoded.mistyped) == ({}, 2)
