@@ -48,7 +48,7 @@ ANY = """PATTERN SEQ(Stock a, Stock b, Stock c)
 WHERE skip-till-any-match { [symbol] AND a.price < b.price AND b.price < c.price } WITHIN 6 seconds"""
 FALLS = """PATTERN Stock S+ WHERE [symbol] AND S.price > NEXT(S).price
 GROUP BY sector WITHIN 4 seconds SLIDE 2 seconds RETURN sector, COUNT(*)"""
-WRONG = "PATTERN SEQ(Stock a, Stock b) WHERE a.nothing > 1 WITHIN 1 second"
+WRONG = "PATTERN SEQ(Stock a, Stock b) WHERE NOT a.price WITHIN 1 second"
 
 
 class AtOnce:

@@ -58,6 +58,7 @@ FILLED: Mapping[str, set[str]] = {
         "event_time_lag_seconds",
         "events_in",
         "late_events",
+        "left_out_values",
         "mistyped_values",
         "watermark_seconds",
     },

@@ -6,6 +6,7 @@ from saffron.runtime.metric_names import (
     CONSUMER_LAG,
     DEAD_LETTERS,
     LATE_EVENTS,
+    LEFT_OUT_VALUES,
     MISTYPED_VALUES,
     MODEL_AGE,
     MODEL_BATCHES,
@@ -62,13 +63,14 @@ KAFKA_MODELS = Dashboard(
             (Query(increase(UNREADABLE_RECORDS, "topic"), "{{topic}}"),),
         ),
         Panel(
-            "Late events and mistyped values",
+            "Late events and values that were not kept",
             "Events a second below the watermark on arrival (raise the stream's disorder bound), and values of another"
-            " kind than the inferred schema's (give the stream a schema).",
+            " kind than the inferred schema's or beyond its 1,000 attributes (give the stream a schema).",
             "cps",
             (
                 Query(rate(LATE_EVENTS, "stream"), "late: {{stream}}"),
                 Query(rate(MISTYPED_VALUES, "stream"), "mistyped: {{stream}}"),
+                Query(rate(LEFT_OUT_VALUES, "stream"), "left out: {{stream}}"),
             ),
         ),
         Panel(

@@ -120,6 +120,8 @@ def replay(
         _print_results(run, events, known, _sink(count), letters, places)
     if isinstance(run, VirtualReplay):
         shedding.save(run.models())
+    for sentence in run.told():
+        console.say(sentence)
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
     elif told := letters.told():

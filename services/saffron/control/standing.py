@@ -107,17 +107,17 @@ def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     """(state, reason) of a query from the statuses of its version; windowing has the word on when it is in force.
 
     States: "failed", "rejected" (by anyone), "ended" (its stream is gone), "paused", "active" (on every partition that
-    windowing owns), "waiting" (for what the reason says), "starting" (taken up by some), "pending" (nobody has answered
-    yet).
+    windowing owns; the reason says which attributes no event has had yet), "waiting" (for what the reason says),
+    "starting" (taken up by some), "pending" (nobody has answered yet).
     """
     for state in (FAILED, REJECTED, ENDED, WAITING):
         said = [one for one in statuses if one.state == state]
         if said:
             return state, said[0].reason
-    decided = [one.state for one in statuses if one.service == "windowing" and one.state != READY]
+    decided = [one for one in statuses if one.service == "windowing" and one.state != READY]
     wanted = PAUSED if op == PAUSE else ACTIVE
-    if decided and all(state == wanted for state in decided):
-        return wanted, None
+    if decided and all(one.state == wanted for one in decided):
+        return wanted, next((one.reason for one in decided if one.reason), None)
     if statuses:
         return "starting", None
     return "pending", "no service has answered yet"

@@ -28,7 +28,7 @@ from saffron.engine.containment import (
     unnoted,
 )
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.schema import Schema
+from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import conformed
 from saffron.engine.operator import History, State
@@ -68,6 +68,7 @@ class QueryOperator(ABC, Generic[S, R]):
         self._compiled = compiled
         self._compiler = compiler
         self._schema: Schema | None = None
+        self._unseen: set[str] = set()
         self._standing: dict[str, S] = {}
         self._events = 0
         self._fired: list[tuple[S, Fired]] = []
@@ -125,9 +126,17 @@ class QueryOperator(ABC, Generic[S, R]):
         """From now on these queries share nothing with each other: of one of them it is not known which is at fault."""
 
     def _fitted(self, block: Block) -> Block:
-        """The block with all attributes of the schema in force, each of its kind there."""
-        columns = block.columns if self._schema is None else conformed(block.columns, self._schema)
+        """The block with all attributes of the schema in force, each of its kind there, and those that queries read and
+        no event has had yet."""
+        columns = block.columns if self._schema is None else conformed(block.columns, self._known)
         return block if columns is block.columns else replace(block, columns=columns)
+
+    @property
+    def _known(self) -> Schema:
+        """The schema in force, with the attributes that queries read and no event has had yet: all null."""
+        assert self._schema is not None
+        unseen = dict.fromkeys(self._unseen - self._schema.kinds.keys(), Kind.NULL)
+        return replace(self._schema, kinds={**self._schema.kinds, **unseen}) if unseen else self._schema
 
     def statuses(self) -> Mapping[str, Status]:
         """The state of every query that may be ours, by name: see `Status`."""
@@ -378,6 +387,7 @@ class QueryOperator(ABC, Generic[S, R]):
                 if not isinstance(plan, self._plans) or plan.stream != self.stream:
                     standing.foreign = True
                     return
+                self._unseen |= set(plan.unseen)
                 standing.runs = self._start(standing, plan)
             except SaffronError as error:
                 standing.foreign = self._is_foreign(standing)

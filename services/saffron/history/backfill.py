@@ -39,7 +39,7 @@ _EXACT = 0.001
 
 @dataclass(frozen=True)
 class Work:
-    """What is asked. `schema`: given, else inferred from the first events."""
+    """What is asked. `schema`: given, else inferred from the events."""
 
     queries: tuple[Query, ...]
     files: tuple[str, ...]
@@ -107,7 +107,7 @@ class _Backfill:
         self._files = found
         self._progress = progress
         self._places = int(session.conf.get("spark.sql.shuffle.partitions") or 1)
-        self._schema = work.schema or files.first_schema(session, found)
+        self._schema = work.schema or files.inferred_schema(session, found)
         self._together = bind_all(work.queries, self._schema, binder(work.lenient))
         for warning in self._together.warnings:
             warn(warning)

@@ -11,17 +11,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
+import orjson
 import pyarrow as pa
 
 from saffron.engine.events.files import read_content
+from saffron.engine.events.growth import joined, newest
 from saffron.engine.events.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values, trim_lines
 from saffron.engine.events.schema import Schema
+from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tabular import table_events
 from saffron.errors import InputError
 from saffron.history.decoding import Piece
@@ -116,6 +120,18 @@ def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None
 _FILE = "_metadata.file_path as `$file`"
 
 
+def inferred_schema(session: SparkSession, files: Sequence[File]) -> Schema:
+    """The schema of all events: that of the first ones in the order of arrival, as a replay infers it, and what all
+    that come later add to it."""
+    first = first_schema(session, files)
+    found: list[tuple[int, int, bytes]] = []
+    for part in parts_of(session, files, None):
+        rows = part.frame.mapInArrow(_growth(part.pieces, first), "file int, block bigint, version binary").collect()
+        found += [(row[0], row[1], bytes(row[2])) for row in rows]
+    versions = (schema_from_record(orjson.loads(version)) for _, _, version in sorted(found, key=lambda one: one[:2]))
+    return reduce(joined, versions, first)
+
+
 def first_schema(session: SparkSession, files: Sequence[File]) -> Schema:
     """Inferred from the first events in the order of arrival, as a replay does."""
     left, batches = INFER_EVENTS, []
@@ -128,6 +144,24 @@ def first_schema(session: SparkSession, files: Sequence[File]) -> Schema:
         left -= len(values)
         batches.append(batch_of_values(values))
     return infer_schema(batches)
+
+
+def _growth(pieces: Pieces, schema: Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Of each piece that this schema does not know all of, the version that does."""
+
+    def versions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for piece in pieces(batches):
+            version = newest(schema, [piece.records])
+            if version is not schema:
+                record = orjson.dumps(schema_to_record(version))
+                columns: dict[str, Any] = {
+                    "file": pa.array([piece.file], pa.int32()),
+                    "block": pa.array([piece.block], pa.int64()),
+                    "version": pa.array([record], pa.binary()),
+                }
+                yield pa.RecordBatch.from_pydict(columns)
+
+    return versions
 
 
 def _values(pieces: Pieces) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

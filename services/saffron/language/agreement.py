@@ -48,6 +48,9 @@ def differ_inside(number: int, layout: Layout, scope: Scope) -> list[plan.Check]
     for choice in layout.absences[number].distinct:
         found = _differing(choice, scope)
         text = f"DISTINCT {found.name}"
+        if found.null:
+            checks.append(plan.Check(plan.Const(False), text))
+            continue
         reads = [_first(found, component, layout) for component in choice.components]
         checks.extend(_check("=", one, one, text) for one in reads)
         checks.extend(_check("!=", other, one, text) for one, other in combinations(reads, 2))
@@ -59,8 +62,15 @@ def distinct(layout: Layout, scope: Scope) -> list[plan.Distinct]:
     result = []
     for choice in layout.distinct:
         found = _differing(choice, scope)
-        result.append(plan.Distinct(choice.components, found.name, kind_or_guess(found), choice.loops))
+        if not found.null:
+            result.append(plan.Distinct(choice.components, found.name, kind_or_guess(found), choice.loops))
     return result
+
+
+def undistinguished(layout: Layout, scope: Scope) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The DISTINCT of attributes that no event has had yet: text, components. Null differs from nothing."""
+    found = ((_differing(choice, scope), choice.components) for choice in layout.distinct)
+    return tuple((f"DISTINCT {one.name}", components) for one, components in found if one.null)
 
 
 def _differing(choice: Choice, scope: Scope) -> Found:
@@ -68,8 +78,6 @@ def _differing(choice: Choice, scope: Scope) -> Found:
     found = Found(str(choice.written.distinct), None)
     for type_name in dict.fromkeys(scope.places[component].type for component in choice.components):
         found = scope.attribute(type_name, str(choice.written.distinct), choice.written.span)
-    if found.null:
-        raise scope.wrong("no event can have what DISTINCT asks for", choice.written.span, "Name another attribute.")
     return found
 
 

@@ -6,7 +6,7 @@ the clauses that a query of its kind cannot have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.engine.events.schema import Schema
 from saffron.language.complexity import match_complexity
@@ -45,7 +45,8 @@ def bind(
     `lenient`: unknown types and attributes are warnings; such an attribute is null.
     `aggregates`: names of user-defined ones, functions from the numbers of a list to a number; the plan says which
     are used (lower case), and an engine that runs it must know them.
-    `unseen`: event types that an inferred schema lacks may come yet: as a standing query has to take it.
+    `unseen`: types and attributes that an inferred schema lacks may come yet: as a standing query has to take it. The
+    plan says what it `waits` for; it is to be bound anew once that has come.
     `schema` None: no name is checked and kinds are guessed; such a plan can be explained, not run.
 
     Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (not run by this version).
@@ -53,7 +54,7 @@ def bind(
     tree = parse(query) if isinstance(query, str) else query
     scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates), unseen)
     binder = bind_trend if is_aggregate(tree) else bind_match
-    plan = binder(tree, scope, tree.name or name)
+    plan = replace(binder(tree, scope, tree.name or name), waits=tuple(scope.waits), unseen=tuple(scope.unseen_names))
     if isinstance(plan, MatchPlan):
         _warn_of_cost(plan, tree, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)

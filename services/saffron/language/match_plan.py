@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from saffron.language import plan, tree
 from saffron.language.aggregates import bind_aggregate
-from saffron.language.agreement import agree, agree_inside, differ_inside, distinct
+from saffron.language.agreement import agree, agree_inside, differ_inside, distinct, undistinguished
 from saffron.language.composition import check_into
 from saffron.language.conditions import WHICH, Conjunct, Use, bind_conjuncts, check_form, is_length
 from saffron.language.crossings import check_crossings
@@ -34,6 +36,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"
     keys = bind_keys(query.conditions, (), scope)
+    keys = replace(keys, impossible=(*keys.impossible, *undistinguished(layout, scope)))
     _check_partition(keys, query, strategies, layout, scope)
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)

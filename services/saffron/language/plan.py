@@ -339,7 +339,8 @@ class MatchPlan:
     `into`: the type of the events that results are to other queries. `confidence`: its threshold, None: not asked for.
     `text` is the normalised text (clauses in a fixed order, one space, canonical spellings, without the query's
     name): results' ids hash it. `key`: attributes of [attr], in order; all events of a match agree on them, none null.
-    `returns`: empty for RETURN * and for none.
+    `returns`: empty for RETURN * and for none. `waits`: types and attributes, in words, that no event has had yet;
+    `unseen`: names of those attributes that the schema does not have.
     """
 
     name: str
@@ -364,6 +365,8 @@ class MatchPlan:
     consume: tuple[int, ...] = ()
     into: str | None = None
     confidence: float | None = None
+    waits: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def positive(self) -> int:
@@ -445,7 +448,8 @@ class TrendPlan:
     `group`: attributes of GROUP BY; aggregates of the keys of one group are put together.
     `window.slide` is always set or `opens` is (WITHIN alone means SLIDE = WITHIN).
     `aggregates`: each once; `returns`, `having` compute with them (leaves: TrendValue, GroupValue, Const).
-    `exact`: EXACT, integers of any size.
+    `exact`: EXACT, integers of any size. `waits`: types and attributes, in words, that no event has had yet;
+    `unseen`: names of those attributes that the schema does not have.
     """
 
     name: str
@@ -464,6 +468,8 @@ class TrendPlan:
     sides: tuple[Template, ...] = ()
     having: Expr | None = None
     exact: bool = False
+    waits: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 Plan = MatchPlan | TrendPlan

@@ -66,14 +66,13 @@ class Found:
 
 
 NULL = Const(None)
-_INFERRED = "The schema was inferred from the stream's first events; give the stream one that has them all."
 
 
 @dataclass
 class Scope:
     """`places`: the components in pattern order. `schema` None: nothing is known, every name is let through.
 
-    `unseen`: an inferred schema need not have every type yet; one that it lacks may have any attribute that it has.
+    `unseen`: what an inferred schema lacks may come yet; until then such attributes are null.
     `aggregates`: names of the user-defined ones, in lower case.
     """
 
@@ -84,6 +83,8 @@ class Scope:
     unseen: bool = False
     places: tuple[Place, ...] = ()
     warnings: list[str] = field(default_factory=list)
+    waits: dict[str, None] = field(default_factory=dict)
+    unseen_names: dict[str, None] = field(default_factory=dict)
 
     # -------------------------------------------------------- errors and warnings
 
@@ -124,7 +125,11 @@ class Scope:
 
         A warning alone where names are lenient, and where the type must be absent and the schema was inferred.
         """
-        if self.schema is None or name in self.schema.types or self._open:
+        if self.schema is None or name in self.schema.types:
+            return
+        if self._grows:
+            self.waits[f"event type {quoted(name)}"] = None
+        if self._open:
             return
         message, span = f"unknown event type {quoted(name)}", Span(start, name_end(self.text, start, name))
         if self.lenient or (absent and not self.schema.given):
@@ -181,30 +186,51 @@ class Scope:
 
     @property
     def _open(self) -> bool:
-        """Whether events may come that the schema does not know of."""
-        return self.unseen and self.schema is not None and not self.schema.given
+        """Whether events may come that the schema does not know of, and the query is to wait for them."""
+        return self.unseen and self._grows
+
+    @property
+    def _grows(self) -> bool:
+        """Whether the schema is one that grows as events bring more."""
+        return self.schema is not None and not self.schema.given
 
     # -------------------------------------------------------- attributes
 
     def attribute(self, type_name: str, name: str, span: Span) -> Found:
-        """An attribute of an event type (lenient: an unknown one is null, with a warning)."""
+        """An attribute of an event type (lenient: an unknown one is null, with a warning).
+
+        One that may come yet is of kind NULL until it has come: the query is then bound anew.
+        """
         if self.schema is None:
             return Found(*OWN[name]) if name in OWN else Found(name, None)
         own = self.schema.attributes_of(type_name)
-        if name in own:
-            return Found(name, self.schema.kinds[name])
-        if name in OWN:
-            return Found(*OWN[name])
+        kind = self.schema.kinds.get(name, Kind.NULL)
+        if name not in own:
+            if name in OWN:
+                return Found(*OWN[name])
+            self._miss(type_name, name, span)
+        if self._grows and (name not in own or kind is Kind.NULL):
+            self.waits[f"attribute {quoted(name)} of type {type_name}"] = None
+        if name not in self.schema.kinds:
+            if not self._grows:
+                return Found(name, None, null=True)
+            self.unseen_names[name] = None
+        return Found(name, kind)
+
+    def _miss(self, type_name: str, name: str, span: Span) -> None:
+        """An unknown attribute: an error, a warning, or nothing where it may come yet."""
+        assert self.schema is not None
         message = f"unknown attribute {quoted(name)} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
-        if not (self.lenient or never):
-            hint = known_names(f"{type_name} has", list(own), name)
-            raise self.wrong(message, span, f"{hint}\n{_INFERRED}" if self._open else hint)
+        if not (self.lenient or never or self._open):
+            own = list(self.schema.attributes_of(type_name))
+            raise self.wrong(message, span, known_names(f"{type_name} has", own, name))
+        if self._open:
+            return
+        told = "It is null, and comparisons with null are false"
         if name in self.schema.kinds:
-            self.warn(message, span, "Other types of the stream have it; here it is null until such an event comes.")
-            return Found(name, self.schema.kinds[name])
-        self.warn(message, span, "It is null, and comparisons with null are false.")
-        return Found(name, None, null=True)
+            told = "Other types of the stream have it; here it is null until such an event comes"
+        self.warn(message, span, f"{told}.")
 
     def shared(self, name: str, owners: Sequence[Place], span: Span) -> Found:
         """An attribute on which events of all `owners` agree, or by which they are grouped."""

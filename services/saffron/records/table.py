@@ -13,6 +13,7 @@ from saffron.records.codec import RecordError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
+from saffron.records.version import VersionRecord, is_version_key
 
 R = TypeVar("R")
 
@@ -85,6 +86,11 @@ class Table(Generic[R]):
 def stream_table(topic: str) -> Table[StreamRecord]:
     """Of `streams`. A key with a slash is of something that belongs to a stream, and not of a stream."""
     return Table(topic, StreamRecord.read, lambda key: "/" not in key)
+
+
+def version_table(topic: str) -> Table[VersionRecord]:
+    """Of `streams`: versions of inferred schemas."""
+    return Table(topic, VersionRecord.read, is_version_key)
 
 
 def query_table(topic: str) -> Table[QueryRecord]:

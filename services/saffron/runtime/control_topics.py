@@ -9,7 +9,16 @@ from typing import Generic, TypeVar
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import Applied, Table, Unreadable, query_table, status_table, stream_table
+from saffron.records.table import (
+    Applied,
+    Table,
+    Unreadable,
+    query_table,
+    status_table,
+    stream_table,
+    version_table,
+)
+from saffron.records.version import VersionRecord
 from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
 from saffron.runtime.metric_names import UNREADABLE_RECORDS
@@ -53,6 +62,10 @@ class ControlTopic(Generic[R]):
 
 def follow_streams(log: Log, topics: Topics, report: Report) -> ControlTopic[StreamRecord]:
     return ControlTopic(log, topics.streams, stream_table(topics.streams), report)
+
+
+def follow_versions(log: Log, topics: Topics, report: Report) -> ControlTopic[VersionRecord]:
+    return ControlTopic(log, topics.streams, version_table(topics.streams), report)
 
 
 def follow_queries(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryRecord]:

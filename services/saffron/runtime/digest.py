@@ -13,7 +13,9 @@ from saffron.runtime.log import Producer
 from saffron.runtime.topics import Topics
 
 INTERVAL_MS = 1_000
-_FEW = frozenset({"latency", "shed", "stem"})
+_RARE = ("shed", "mistyped", "left_out")
+"""What most digests have nothing to say of."""
+_FEW = frozenset({"latency", "stem", *_RARE})
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,13 @@ class Digest:
     silent: bool | None = None
     shed: Mapping[str, Any] | None = None
     stem: str | None = None
+    mistyped: Mapping[str, int] | None = None
+    left_out: int | None = None
 
     def body(self) -> bytes:
         """The message's value."""
         fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name not in _FEW}
-        if self.shed is not None:
-            fields["shed"] = self.shed
+        fields |= {name: one for name in _RARE if (one := getattr(self, name)) is not None}
         if self.stem not in (None, self.stream):
             fields["stem"] = self.stem
         measured = self.latency is not None and bool(self.latency.counts.any())

@@ -146,6 +146,12 @@ UNREADABLE_RECORDS = Counter(
     "records of streams, queries and statuses that could not be read; those before them stay in force",
     "`saffron doctor` names what still cannot be read, and who may have written it",
 )
+LEFT_OUT_VALUES = Counter(
+    "saffron_left_out_values",
+    ("stream", "partition"),
+    "values of attributes that an inferred schema has no room for (it has at most 1,000)",
+    "give the stream a schema with those that queries need (`stream add --schema`)",
+)
 DEAD_LETTERS = Counter(
     "saffron_dead_letters",
     ("reason",),

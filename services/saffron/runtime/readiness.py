@@ -1,7 +1,7 @@
 """Compiles every standing query ahead of time, and tells `windowing` on which partitions it may take effect.
 
-A query is compiled for a schema: the one in force on the partition, or the one that `windowing` has inferred there and
-announces before it lets the first events through. Before either is known the query is "ready" for none: it is taken up
+A query is compiled for a schema: the one in force on the partition, or the version above it that `windowing` announces
+there before it lets events through that need it. Before either is known the query is "ready" for none: it is taken up
 unbound, and bound at the schema.
 """
 
@@ -20,6 +20,7 @@ from saffron.records.status import FAILED, READY, QueryStatus
 from saffron.runtime.control_topics import Report, follow_queries, follow_statuses
 from saffron.runtime.log import Log
 from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.schema_versions import is_above
 from saffron.runtime.statuses import Announced, FailedMarks, Statuses
 from saffron.runtime.topics import Topics
 from saffron.runtime.warm import Request, Warmer
@@ -149,9 +150,9 @@ class Readiness:
     def _see_to(self, query: Standing, partition: int, chain: ResultChain, schema_id: str | None) -> None:
         """Have it compiled for the partition's schema (`schema_id`: in force), then say so."""
         schema = chain.schema
-        if schema is None:
-            schema = self._announced.schema(query.name, query.version, query.stream, partition)
-            schema_id = None if schema is None else fingerprint(schema)
+        announced = self._announced.schema(query.name, query.version, query.stream, partition)
+        if announced is not None and is_above(announced, schema):
+            schema, schema_id = announced, fingerprint(announced)
         if schema is None or schema_id is None:
             if not self._has_schema(query.stream) and chain.operator is not None and not chain.replaying:
                 self._say(query, partition, None)

@@ -16,6 +16,7 @@ from saffron.engine.aggregates import registered
 from saffron.engine.composition import Binder, bind_together, makers_first
 from saffron.engine.events import Decoder, RawBatch, Schema, infer_schema
 from saffron.engine.events.infer import INFER_EVENTS
+from saffron.engine.events.losses import told
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
@@ -111,6 +112,14 @@ class Replay:
         for chain in self._chains:
             yield from chain.dead_letters()
 
+    def told(self) -> Iterator[str]:
+        """What people are told at the end: which values were not kept."""
+        windowing = [chain.statistics()["windowing"] for chain in self._chains]
+        mistyped: Counter[str] = Counter()
+        for one in windowing:
+            mistyped.update(one["mistyped_attributes"])
+        yield from told(mistyped, sum(one["left_out"] for one in windowing))
+
     def figures(self) -> dict[str, Any]:
         """What `--stats` prints."""
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
@@ -121,6 +130,7 @@ class Replay:
             "events": events,
             "dead_letters": sum(one["late"] + sum(one["bad"].values()) for one in windowing),
             "mistyped_values": sum(one["mistyped"] for one in windowing),
+            "left_out_values": sum(one["left_out"] for one in windowing),
             "results": {name: self._results[name] for name in self.names},
             "seconds": round(seconds, 6),
             "decode_seconds": round(self._reading + sum(chain.seconds.decode for chain in self._chains), 6),

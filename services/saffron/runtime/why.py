@@ -13,6 +13,7 @@ from saffron.engine.aggregates import registered
 from saffron.engine.composition import bind_together, makers_of
 from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.block import Block
+from saffron.engine.events.growth import newest
 from saffron.engine.events.schema import END_OF_TIME
 from saffron.engine.why.makers import read_beside
 from saffron.engine.why.story import Story
@@ -82,7 +83,7 @@ def _result(reader: Reader, asked: str) -> dict[str, Any]:
 
 def _told(reader: Reader, query: Query) -> Told:
     """What its story is told from: the stream, and what the queries make of it whose results it reads."""
-    schema = reader.schema or infer_schema(first_events(iter(reader.batches())))
+    schema = reader.schema or newest(infer_schema(first_events(iter(reader.batches()))), reader.batches())
     texts = [(one.name, one.text) for one in reader.queries]
     plans = [one.plan for one in bind_together(texts, schema, partial(_bound, reader))]
     plan = matches_only(plans[reader.queries.index(query)])

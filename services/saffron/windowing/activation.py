@@ -12,11 +12,12 @@ from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.engine.shed.view import View
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.language.plan import MatchPlan, Plan
+from saffron.runtime.schema_versions import Version, settled
 from saffron.windowing.desk import Desk, Wanted
 
 _WAITING_AFTER_MS = 2_000
 _COMPILING = (
-    "{} is to compile it for the schema inferred from the first events, which wait for it, though not for ever "
+    "{} is to compile it for the schema inferred from new events, which wait for it, though not for ever "
     "(`saffron status` says whether it runs)"
 )
 
@@ -36,9 +37,10 @@ class Say(Protocol):
 
 
 class Activation:
-    """The queries of one chain. `say` reports on `query-status`."""
+    """The queries of one chain. `say` reports on `query-status`. `stem`: of the stream."""
 
-    def __init__(self, operator: WindowingOperator, desk: Desk, say: Say) -> None:
+    def __init__(self, operator: WindowingOperator, desk: Desk, say: Say, stem: str) -> None:
+        self._stem = stem
         self._operator = operator
         self._desk = desk
         self._say = say
@@ -49,7 +51,9 @@ class Activation:
         self._looked = -1
         self._schema: Schema | None = None
         self._schema_id: str | None = None
-        self._announced: set[str] = set()
+        self._asked: set[str] = set()
+        self._known: tuple[Version, Schema, bool] | None = None
+        self._changes: tuple[Schema, str, Mapping[str, tuple[int, Plan]]] | None = None
 
     def seen(self, controls: Iterable[Control]) -> None:
         """Controls of an own block, written now or by an earlier owner."""
@@ -76,6 +80,7 @@ class Activation:
             missing = self._missing(wanted)
             if missing is None:
                 self._operator.query(wanted.name, wanted.record)
+                self._changes = None
                 self._done[wanted.name] = wanted.offset
                 self._since.pop(wanted.name, None)
                 given = True
@@ -87,34 +92,39 @@ class Activation:
         """After a take-over: what is in force, for the earlier owner may have died before it said so."""
         self._report(self._view.queries)
 
-    # ------------------------------------------------------------ before the first event
+    # ------------------------------------------------------------ before events that need a new version
 
-    def uncompiled(self, schema: Schema) -> dict[str, str]:
-        """The queries that wait for a schema and are not compiled for this one: name -> the service that is to."""
-        schema_id = fingerprint(schema_to_record(schema))
+    def announced(self, wanted: Schema) -> Schema | None:
+        """The version that `streams` has, if it is at or above this one and says all that was ever said."""
+        version = self._desk.schemas.of(self._stem)
+        if version is None:
+            return None
+        if self._known is None or self._known[0] is not version or self._known[1] is not wanted:
+            self._known = (version, wanted, settled(version, wanted))
+        return version.said if self._known[2] else None
+
+    def uncompiled(self, schema: Schema) -> dict[str, tuple[str, int]]:
+        """The queries whose plans this version changes, and that are not compiled for it: name -> the service that is
+        to compile it, and which version of the query."""
+        if self._changes is None or self._changes[0] is not schema:
+            self._changes = (schema, fingerprint(schema_to_record(schema)), self._operator.changed(schema))
+        _, schema_id, changed = self._changes
         missing = {}
-        for name, (version, text) in self._operator.unbound.items():
-            try:
-                plan = self._operator.plan(name, text, schema)
-            except Exception as error:  # it will be rejected, or fail, when it is bound
-                if not is_of_query(error):
-                    raise
-                continue
+        for name, (version, plan) in changed.items():
             if (service := self._unready(name, version, plan, schema_id)) is not None:
-                missing[name] = service
+                missing[name] = (service, version)
         return missing
 
-    def announce(self, missing: Mapping[str, str], schema: Mapping[str, Any]) -> None:
-        """Ask for compilation for this schema (its record)."""
-        for name, service in missing.items():
-            version, _ = self._operator.unbound[name]
+    def ask(self, missing: Mapping[str, tuple[str, int]], schema: Mapping[str, Any]) -> None:
+        """Ask for compilation for this version of the schema (its record)."""
+        for name, (service, version) in missing.items():
             self._say(name, version, "waiting", _COMPILING.format(service), None, schema)
-        self._announced |= missing.keys()
+        self._asked |= missing.keys()
 
-    def bound(self) -> None:
-        """The schema is in force: what was announced as waiting is in force again."""
-        self._report(self._announced & self._view.queries.keys())
-        self._announced.clear()
+    def taken_up(self) -> None:
+        """The version is in force: what was said to be waiting for it is in force again."""
+        self._report(self._asked & self._view.queries.keys())
+        self._asked.clear()
 
     # ------------------------------------------------------------ inside
 
@@ -122,7 +132,7 @@ class Activation:
         for name in names:
             version, failure = self._view.changed[name], self._view.failed.get(name)
             state = "failed" if failure else "paused" if name in self._view.paused else "active"
-            self._say(name, version, state, failure, None)
+            self._say(name, version, state, failure or self._operator.unseen_names(name), None)
 
     def _stop_failed(self) -> bool:
         """Queries in force that have failed on any partition are stopped here, too; True if there are such."""

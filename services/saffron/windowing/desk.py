@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
+from saffron.errors import LogError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.runtime.control_topics import Report, follow_queries, follow_statuses, follow_streams
+from saffron.runtime.control_topics import Report, follow_queries, follow_statuses, follow_streams, follow_versions
 from saffron.runtime.log import Log
+from saffron.runtime.schema_versions import SchemaVersions
 from saffron.runtime.statuses import FailedMarks, ReadyMarks
 from saffron.runtime.streams import streams_of
 from saffron.runtime.topics import Topics
@@ -37,12 +40,14 @@ class Desk:
         self._queries = follow_queries(log, topics, report)
         self._statuses = follow_statuses(log, topics, report)
         self._streams = follow_streams(log, topics, report)
+        self._versions = follow_versions(log, topics, report)
         self.queries: dict[str, Wanted] = {}
         self.marks = ReadyMarks()
         self.failures = FailedMarks()
         self.streams: dict[str, StreamRecord] = {}
         self.sources: dict[str, str] = {}
         self._ever: dict[str, StreamRecord] = {}
+        self.schemas = SchemaVersions()
         self.version = 0
         self._take_up()
 
@@ -56,13 +61,17 @@ class Desk:
             self.failures.read(status)
         if streams:
             self._take_up()
-        moved = bool(queries or statuses or streams)
+        versions = self._versions.step()
+        for version in versions:
+            with suppress(LogError):  # no schema that this version knows: the one before stands
+                self.schemas.read(version)
+        moved = bool(queries or statuses or streams or versions)
         self.version += moved
         return moved
 
     @property
     def ready(self) -> bool:
-        return all(one.caught_up for one in (self._queries, self._statuses, self._streams))
+        return all(one.caught_up for one in (self._queries, self._statuses, self._streams, self._versions))
 
     @property
     def positions(self) -> dict[str, int]:
@@ -85,7 +94,7 @@ class Desk:
         return next((topic for topic, name in self.sources.items() if name == stream), None)
 
     def close(self) -> None:
-        for one in (self._queries, self._statuses, self._streams):
+        for one in (self._queries, self._statuses, self._streams, self._versions):
             one.close()
 
     def _take_up(self) -> None:

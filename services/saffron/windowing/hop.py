@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema import Schema
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.stream_formats import Translation
 from saffron.windowing.activation import Activation, Say
 from saffron.windowing.desk import Desk
-from saffron.windowing.first_events import FirstEvents, Patience
+from saffron.windowing.unknown_events import Patience, UnknownEvents
 
 _NEVER = -(2**62)
 _BACKLOG_PATIENCE = 20
@@ -44,17 +45,19 @@ class Pace:
         return self.flush_ms * _BACKLOG_PATIENCE
 
     @property
-    def first_events(self) -> Patience:
-        """The same for the events before there is a schema."""
+    def unknown_events(self) -> Patience:
+        """The same for events that need a new version of the schema."""
         return Patience(self.poll_records, self.infer_ms, min(self.backlog_ms, self.infer_ms), self.compile_ms)
 
 
 @dataclass(frozen=True)
 class Outlets:
-    """Where what is no block goes. `letters` returns once they are acknowledged; `complain`: a sentence for the log."""
+    """Where what is no block goes. `letters` returns once they are acknowledged; `announce`: a version of the schema;
+    `complain`: a sentence for the log."""
 
     letters: Callable[[list[DeadLetter]], None]
     say: Say
+    announce: Callable[[Schema], None]
     complain: Callable[[str], None]
 
 
@@ -67,16 +70,20 @@ class WindowingHop:
         desk: Desk,
         pace: Pace,
         outlets: Outlets,
+        stem: str,
         translate: Translation | None = None,
     ) -> None:
-        """`translate`: where the stream's messages are not JSON events; what it cannot translate yet waits here."""
+        """`stem`: of the stream. `translate`: where the stream's messages are not JSON events; what it cannot translate
+        yet waits here."""
         self.operator = operator
         self.heard_at = _NEVER
         self._desk = desk
         self._pace = pace
         self._outlets = outlets
-        self._activation = Activation(operator, desk, outlets.say)
-        self._first = FirstEvents(operator, self._activation, pace.first_events, outlets.complain)
+        self._activation = Activation(operator, desk, outlets.say, stem)
+        self._unknown = UnknownEvents(
+            operator, self._activation, pace.unknown_events, outlets.announce, outlets.complain
+        )
         self._pending = 0
         self._backlog = False
         self._waiting_since: int | None = None
@@ -89,12 +96,12 @@ class WindowingHop:
 
     @property
     def hungry(self) -> bool:
-        return not self._first.full and len(self._raw) < _RAW_BATCHES
+        return not self._unknown.full and len(self._raw) < _RAW_BATCHES
 
     @property
     def holding(self) -> bool:
         """Whether events have come that are not yet decoded."""
-        return self._first.holding or bool(self._raw)
+        return self._unknown.holding or bool(self._raw)
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
@@ -121,14 +128,14 @@ class WindowingHop:
             self._give_translated(self._translate, now_ms)
         if self._activation.step(now_ms):
             self._await(now_ms)
-        first = not flush and self._first.step(now_ms)  # what is held back at the end is read again by the next owner
-        if not (flush or first or self._due(now_ms)):
+        known = not flush and self._unknown.step(now_ms)  # what is held back at the end is read again by the next owner
+        if not (flush or known or self._due(now_ms)):
             return []
         self._pending, self._waiting_since = 0, None
         blocks = self.operator.flush(self._desk.positions)
         self._report(blocks)
-        if first:
-            self._activation.bound()
+        if known:
+            self._activation.taken_up()
         return blocks
 
     def follow(self, watermark: int, now_ms: int) -> None:
@@ -145,8 +152,8 @@ class WindowingHop:
             self._give(batch, now_ms)
 
     def _give(self, batch: RawBatch, now_ms: int) -> None:
-        if self._first.wanted:
-            self._first.take(batch, now_ms)
+        if self._unknown.wanted:
+            self._unknown.take(batch, now_ms)
             return
         self.operator.ingest(batch)
         self._pending += len(batch)

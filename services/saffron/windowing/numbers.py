@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from saffron.runtime.metric_names import (
     EVENT_TIME_LAG,
     EVENTS_IN,
     LATE_EVENTS,
+    LEFT_OUT_VALUES,
     MISTYPED_VALUES,
     STAGE_LATENCY,
     WATERMARK,
@@ -25,7 +28,14 @@ from saffron.runtime.metrics import Metrics
 from saffron.runtime.shell_numbers import ShellNumbers
 from saffron.windowing.hop import WindowingHop
 
-_COUNTERS = (("events", EVENTS_IN), ("late", LATE_EVENTS), ("mistyped", MISTYPED_VALUES))
+_COUNTERS = (
+    ("events", EVENTS_IN),
+    ("late", LATE_EVENTS),
+    ("mistyped", MISTYPED_VALUES),
+    ("left_out", LEFT_OUT_VALUES),
+)
+_NAMED = 20
+"""Attributes in a digest, at most."""
 
 
 class WindowingNumbers:
@@ -75,6 +85,7 @@ class WindowingNumbers:
                 watermark=watermark,
                 lag=lags.get(where),
                 silent=silent(where),
+                **_losses(operator),
             )
             digests.append((where, digest))
         self._metrics.replace(WATERMARK, watermarks)
@@ -96,3 +107,11 @@ class WindowingNumbers:
         for name, metric in _COUNTERS:
             self._metrics.add(metric, grown[name], operator.stream, str(operator.partition))
         return grown["events"]
+
+
+def _losses(operator: WindowingOperator) -> dict[str, Any]:
+    """Which values this process has not kept, if any: by attribute those of another kind, the most frequent first."""
+    numbers = operator.statistics()
+    mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
+    left_out = numbers["left_out"]
+    return {"mistyped": dict(mistyped) or None, "left_out": left_out or None}

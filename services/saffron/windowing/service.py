@@ -27,6 +27,7 @@ from saffron.runtime.inner_hop import InnerHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metric_names import DEAD_LETTERS
 from saffron.runtime.metrics import Metrics
+from saffron.runtime.schema_versions import announce
 from saffron.runtime.statuses import Statuses
 from saffron.runtime.stream_formats import Formats
 from saffron.runtime.tags import claim_value
@@ -132,12 +133,16 @@ class WindowingService:
             checkpoint_every=settings.checkpoint_events,
             max_future=settings.max_future_ms,
             rekeyed=record.source is not None,
+            asks=True,
         )
         self._statuses.forget(stream, where.partition)
         outlets = Outlets(
             letters=lambda letters: self._send_letters(where, letters),
             say=lambda name, version, state, reason, position, schema=None: self._statuses.say(
                 QueryStatus(name, version, SERVICE, stream, where.partition, state, reason, position, schema)
+            ),
+            announce=lambda schema: announce(
+                self._producer, self._topics, record.stem, self._desk.schemas.of(record.stem), schema
             ),
             complain=lambda sentence: _LOG.error("%s", sentence),
         )
@@ -146,6 +151,7 @@ class WindowingService:
             self._desk,
             self._pace,
             outlets,
+            record.stem,
             self._formats.translation(lambda: self._desk.stream_at(where.topic)),
         )
 

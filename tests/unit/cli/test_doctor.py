@@ -187,9 +187,13 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
         WARNING, "query q", "nothing is shed of it: pspice drops partial matches",
         "saffron query replace q FILE --shed auto",
     ),
-    "no schema": (
-        lambda look: replace(look, streams={"events": stream(schema=None)}),
-        WARNING, "stream events", "none, so that query q goes by the first events", "--schema FILE",
+    "values of another kind": (
+        lambda look: replace(look, digests=look.digests + tuple(digests("windowing", 0, mistyped={"price": 3}))),
+        WARNING, "stream events, partition 0", "null: 3 of 'price'", "--schema FILE",
+    ),
+    "more attributes than a schema has": (
+        lambda look: replace(look, digests=look.digests + tuple(digests("windowing", 0, left_out=7))),
+        WARNING, "stream events, partition 0", "7 values are left out", "--schema FILE",
     ),
     "schema that is none": (
         lambda look: replace(look, streams={"events": stream(schema={"type": "array"})}, queries={}),

@@ -43,6 +43,7 @@ _OF_ALL = (
     queries.check_queries,
     schemas.check_schemas,
     schemas.check_broken,
+    schemas.check_losses,
     formats.check_formats,
     dead_letters.check_dead_letters,
     keys.check_keys,

@@ -58,6 +58,8 @@ class Digest:
     lag: int | None
     stamped: int
     shed: Mapping[str, Any] | None = None
+    mistyped: Mapping[str, int] = field(default_factory=dict)
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,8 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
         with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a stranger's message
             body = orjson.loads(record.value or b"")
             fields = {part: body[part] for part in parts}
-            found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **fields))
+            lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
+            found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **lost, **fields))
     return tuple(found)
 
 

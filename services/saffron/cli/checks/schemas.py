@@ -9,6 +9,7 @@ from saffron.cli.checks.finding import Finding, error, ok, warning
 from saffron.cli.checks.look import Look
 from saffron.cli.queries import bind_text
 from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.losses import told
 from saffron.engine.events.schema import Schema
 from saffron.errors import QueryError, SchemaError
 from saffron.language.shedding import cannot_act
@@ -18,7 +19,7 @@ _BROKEN = ("schema", "unknown-schema", "bad-payload")
 
 
 def check_schemas(look: Look) -> Iterator[Finding]:
-    """Of each stream that has queries: without a schema names in a query are checked by nobody."""
+    """Of each stream that was given one: it can be read, and the queries over the stream fit it."""
     known: dict[str, Schema] = {}
     for name, record in look.streams.items():
         if record.schema is not None:
@@ -49,6 +50,16 @@ def check_broken(look: Look) -> Iterator[Finding]:
         )
 
 
+def check_losses(look: Look) -> Iterator[Finding]:
+    """Values that windowing has not kept: of another kind than their attribute, or of attributes beyond the schema."""
+    for (service, stream, partition), digests in sorted(look.sources().items(), key=str):
+        newest = digests[-1]
+        if service == "windowing":
+            for sentence in told(newest.mistyped, newest.left_out):
+                place = f"stream {stream}, partition {partition}"
+                yield warning("schemas", sentence, place, f"saffron stream set {stream} --schema FILE")
+
+
 def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed: bool) -> Iterator[Finding]:
     try:
         plan = bind_text(text, None, name).plan
@@ -67,9 +78,6 @@ def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed:
     if stream not in look.streams:
         fix = f"saffron stream add {stream}, or saffron query remove {name}"
         yield error("schemas", f"query {name} is over stream {stream!r}, which is not there", f"query {name}", fix)
-    elif look.streams[stream].schema is None:
-        what = f"none, so that query {name} goes by the first events of each partition"
-        yield warning("schemas", what, f"stream {stream}", f"saffron stream set {stream} --schema FILE")
     elif stream in known and not composed:
         try:
             bind_text(text, known[stream], name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -53,11 +54,12 @@ class Decoded:
     """The m good events of a batch in order of arrival, and what else was in it.
 
     `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
-    columns of length m, as in `Columns`. `mistyped`: values that became null (inferred schema); `unknown_attributes`:
-    values left out, since the schema does not have them. `latest`: int64 [m], None where all times are exact.
-    `growth`: attributes that had values that their kinds do not have, and the kinds that have all of them. Under a
-    schema that has these kinds the same batch decodes to these values too; here they are null, but for whole numbers
-    of INT that should be LONG.
+    columns of length m, as in `Columns`. `misfits`: by attribute the values that became null (inferred schema);
+    `unknown_attributes`: values left out, since the schema does not have them. `fresh`: int64 [.], the records of
+    events of types, or with attributes, that an inferred schema does not know them to have. `latest`: int64 [m], None
+    where all times are exact. `growth`: attributes that had values that their kinds do not have, and the kinds that
+    have all of them. Under a schema that has these kinds the same batch decodes to these values too; here they are
+    null, but for whole numbers of INT that should be LONG.
     """
 
     rows: NDArray[np.int64]
@@ -66,13 +68,19 @@ class Decoded:
     attributes: Mapping[str, Column]
     bad: tuple[BadRecord, ...]
     watermarks: tuple[WatermarkRecord, ...]
-    mistyped: int
+    misfits: Mapping[str, int]
     unknown_attributes: int
+    fresh: NDArray[np.int64]
     latest: NDArray[np.int64] | None = None
     growth: Mapping[str, Kind] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def mistyped(self) -> int:
+        """How many values became null."""
+        return sum(self.misfits.values())
 
 
 class Decoder:
@@ -147,7 +155,8 @@ class _Draft:
         self._good = cells.exact == 0
         self._bad: list[BadRecord] = []
         self._watermarks: list[WatermarkRecord] = []
-        self._mistyped = 0
+        self._misfits: Counter[str] = Counter()
+        self._given = schema.given
         self._places = places_of(schema)
         self._narrow = [name for name, kind in schema.kinds.items() if kind is Kind.INT]
         self._growth: dict[str, Kind] = {}
@@ -162,7 +171,7 @@ class _Draft:
 
     def put(self, row: int, outcome: Event | Mark | Bad) -> None:
         """Take the exact path's word for a record."""
-        self._cells.unknown[row] = 0
+        self._cells.unknown[row] = self._cells.fresh[row] = 0
         if isinstance(outcome, Bad):
             self._bad.append(BadRecord(row, outcome.reason, outcome.detail))
         elif isinstance(outcome, Mark):
@@ -173,9 +182,9 @@ class _Draft:
 
     def _put_event(self, row: int, event: Event) -> None:
         cells = self._cells
-        self._mistyped += event.mistyped
+        self._misfits.update(event.misfits)
         self._grow(event.growth)
-        cells.unknown[row] = event.unknown
+        cells.unknown[row], cells.fresh[row] = event.unknown, event.fresh
         cells.ts[row] = event.ts
         if len(cells.latest):
             cells.latest[row] = NULL_INT if event.latest is None else event.latest
@@ -214,11 +223,18 @@ class _Draft:
             attributes=attributes,
             bad=tuple(self._bad),
             watermarks=tuple(self._watermarks),
-            mistyped=self._mistyped,
+            misfits=dict(self._misfits),
             unknown_attributes=int(self._cells.unknown[rows].sum()),
+            fresh=self._fresh(rows),
             latest=self._latest_of(rows),
             growth=self._growth,
         )
+
+    def _fresh(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._given:
+            return rows[:0]
+        fresh: NDArray[np.int64] = rows[(self._cells.fresh[rows] != 0) | (self._cells.unknown[rows] != 0)]
+        return fresh
 
     def _latest_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
         if not len(self._cells.latest):

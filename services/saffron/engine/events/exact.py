@@ -55,17 +55,25 @@ _KIND_NAMES = {
 class Event:
     """A good event. `values`: those attributes of the schema that are there and not null, by name.
 
-    `latest`: it happened at one of ts..latest; None: exactly at ts. `growth`: attributes that have values which their
-    kinds do not have, and the kinds of these values.
+    `misfits`: attributes whose value is of another kind, and null; `unknown`: how many the schema does not have.
+    `latest`: it happened at one of ts..latest; None: exactly at ts. `fresh`: it has a type, or more attributes than an
+    inferred schema knows its type to have. `growth`: attributes that have values which their kinds do not have, and the
+    kinds of these values.
     """
 
     type: str
     ts: int
     values: Mapping[str, Scalar]
-    mistyped: int = 0
+    misfits: tuple[str, ...] = ()
     unknown: int = 0
     latest: int | None = None
+    fresh: bool = False
     growth: Mapping[str, Kind] = field(default_factory=dict)
+
+    @property
+    def mistyped(self) -> int:
+        """How many values are of another kind."""
+        return len(self.misfits)
 
 
 @dataclass(frozen=True)
@@ -304,10 +312,14 @@ def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Sch
     """Under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
     values: dict[str, Scalar] = {}
     growth: dict[str, Kind] = {}
-    mistyped = unknown = 0
+    misfits: list[str] = []
+    unknown = 0
+    usual = frozenset(schema.types.get(kind, ()))
+    fresh = kind not in schema.types
     for name, item in event.items():
         if name in ("type", "ts"):
             continue
+        fresh |= name not in usual
         if name not in schema.kinds:
             unknown += 1
         elif item is not None:
@@ -315,10 +327,10 @@ def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Sch
             if (wider := _wider(item, schema.kinds[name])) is not None:
                 growth[name] = wider
             if fitted is None:
-                mistyped += 1
+                misfits.append(name)
             else:
                 values[name] = fitted
-    return Event(kind, ts, values, mistyped, unknown, growth=growth)
+    return Event(kind, ts, values, tuple(misfits), unknown, fresh=fresh, growth=growth)
 
 
 def _wider(value: Scalar, kind: Kind) -> Kind | None:
@@ -360,8 +372,8 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
     for name in attributes:
         if name in schema.required.get(kind, ()) and name not in values and name not in growth:
             raise _Refused("schema", f"attribute {name!r} of type {kind} is required, and is absent or null")
-    mistyped = sum(name not in values for name in growth)
-    return Event(kind, ts, values, mistyped, unknown, growth=growth)
+    misfits = tuple(name for name in growth if name not in values)
+    return Event(kind, ts, values, misfits, unknown, growth=growth)
 
 
 def _why_no_value(item: Scalar) -> str:

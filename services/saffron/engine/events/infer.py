@@ -21,8 +21,8 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
 
     Types and attributes stand in the order of their first appearance. The kind of a number is the least that has all
     of its values (`schema.widened`). Where kinds conflict, the majority wins, and of equals the one seen first. An
-    attribute that was only null (or "NaN", "Infinity", which stand for no number) is FLOAT: a number, should it ever
-    come, is then kept. Types with a ts [lo, hi] have uniform times.
+    attribute that was only null (or "NaN", "Infinity", which stand for no number) is NULL. Types with a ts [lo, hi]
+    have uniform times. What comes later: `growth`.
     """
     draft = _Draft()
     left = limit
@@ -69,7 +69,7 @@ def _winner(counts: Counter[Kind]) -> Kind:
     for kind, count in counts.items():
         parties[Kind.NUMBER if kind.is_number else kind] += count
     if not parties:
-        return Kind.FLOAT
+        return Kind.NULL
     party = max(parties, key=parties.__getitem__)
     if party is not Kind.NUMBER:
         return party

@@ -97,7 +97,7 @@ def _check_time(event, seen, times, has_times, max_future, cells):
 
 @inlined
 def _check_rules(event, fields, scratch, cells):
-    """Whether the event has a type, only what its type may have, and all that it must have."""
+    """Whether the event has a type, only what its type may have, and all that it must have; notes what is fresh."""
     code = cells.codes[0, event]
     if code < 0:
         return False
@@ -109,6 +109,8 @@ def _check_rules(event, fields, scratch, cells):
             return False
         if fields.required[row, word] & ~scratch.filled[word]:
             return False
+        if scratch.seen[word] & ~fields.usual[row, word]:
+            cells.fresh[event] = 1
     return True
 
 

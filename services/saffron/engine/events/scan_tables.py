@@ -17,6 +17,7 @@ from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 from saffron.engine.jit import kernel
 
 _T = TypeVar("_T", bound=np.generic)
+Words = NDArray[np.uint64]
 
 TYPE, TS = 0, 1
 """Fields 0 and 1 of every schema are `type` and `ts`; attribute k is field k + 2."""
@@ -56,6 +57,7 @@ class Fields(NamedTuple):
     allowed: NDArray[np.uint64]  # [T + 1, W] fields that a type has; the last row is for unknown types
     required: NDArray[np.uint64]  # [T + 1, W] fields that must be there and not null
     spread: NDArray[np.uint8]  # [T + 1] 1: ts of such an event may be an interval
+    usual: NDArray[np.uint64]  # [T + 1, W] fields that the schema knows a type to have; the last row has none
 
 
 class Strings(NamedTuple):
@@ -83,6 +85,7 @@ class Cells(NamedTuple):
     codes: NDArray[np.int32]  # [1 + ., n], row 0 is the event type
     exact: NDArray[np.uint8]  # [n] 1: the scanner is not sure, the exact path decides
     unknown: NDArray[np.int32]  # [n] attributes that the schema does not know
+    fresh: NDArray[np.uint8]  # [n] 1: the event has more than an inferred schema knows its type to have
 
 
 class Scratch(NamedTuple):
@@ -118,7 +121,7 @@ def fields_of(schema: Schema) -> Fields:
     kinds = [FIELD_TYPE, FIELD_TS] + [_FIELD_KIND[kind] for kind in schema.kinds.values()]
     rows = [0, 0]
     rows += [place for _, place in places_of(schema).values()]
-    allowed, required = _rules(schema, names)
+    allowed, required, usual = _rules(schema, names)
     unknown = bool(schema.times) and not schema.given
     spread = [schema.distribution(name) is not None for name in schema.types]
     return Fields(
@@ -130,6 +133,7 @@ def fields_of(schema: Schema) -> Fields:
         allowed=allowed,
         required=required,
         spread=np.array([*spread, unknown], dtype=np.uint8),
+        usual=usual,
     )
 
 
@@ -156,6 +160,7 @@ def cells_for(schema: Schema, n: int) -> Cells:
         codes=np.full((1 + kinds.count(Kind.STRING), n), NULL_CODE, dtype=np.int32),
         exact=np.zeros(n, dtype=np.uint8),
         unknown=np.zeros(n, dtype=np.int32),
+        fresh=np.zeros(n, dtype=np.uint8),
     )
 
 
@@ -235,19 +240,16 @@ def _fill_slots(slots, hashes, size):  # type: ignore[no-untyped-def]
         slots[slot] = entry
 
 
-def _rules(schema: Schema, names: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """`Fields.allowed` and `Fields.required`: under an inferred schema everything is allowed and nothing required."""
+def _rules(schema: Schema, names: Sequence[str]) -> tuple[Words, Words, Words]:
+    """`Fields.allowed`, `.required` and `.usual`: an inferred schema allows everything and requires nothing."""
     words = (len(names) + 63) // 64
-    allowed = np.zeros((len(schema.types) + 1, words), dtype=np.uint64)
-    required = np.zeros_like(allowed)
-    if not schema.given:
-        allowed[:] = np.uint64(2**64 - 1)
-        return allowed, required
+    usual = np.zeros((len(schema.types) + 1, words), dtype=np.uint64)
+    required = np.zeros_like(usual)
     index = {name: field for field, name in enumerate(names) if field > TS}
     for number, (name, attributes) in enumerate(schema.types.items()):
-        _set_bits(allowed[number], [TYPE, TS, *(index[attribute] for attribute in attributes)])
+        _set_bits(usual[number], [TYPE, TS, *(index[attribute] for attribute in attributes)])
         _set_bits(required[number], [index[attribute] for attribute in schema.required.get(name, ())])
-    return allowed, required
+    return (usual if schema.given else np.full_like(usual, 2**64 - 1)), required, usual
 
 
 def _set_bits(words: NDArray[np.uint64], bits: Sequence[int]) -> None:

@@ -327,7 +327,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
-        schema = with_types(self._schema, standing.derived or {})
+        schema = with_types(self._known, standing.derived or {})
         runs = start(
             plan,
             schema,
@@ -369,18 +369,23 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return standing.name in self._ordered
 
     def _adopt(self, standing: Standing, runs: Runs) -> None:
-        told_already = standing.reported, standing.censored
+        told_already, derived = (standing.reported, standing.censored), standing.derived
         standing.runs = standing.derived = None
         self._bind(standing)
         fresh: Any = standing.runs
         adopt: Any = runs.adopt
-        if fresh is not None and type(fresh) is type(runs) and adopt(fresh):
+        if standing.failure:
+            runs.close()
+        elif fresh is None:  # the schema has no room for it: it goes on as it is
+            standing.refusal, standing.foreign = "", False
+            standing.runs, standing.derived = runs, derived
+        elif type(fresh) is type(runs) and adopt(fresh):
             standing.runs = runs
             standing.reported, standing.censored = told_already
-            return
-        standing.runs = runs
-        self._drop(standing, runs)
-        standing.runs = fresh
+        else:
+            standing.runs = runs
+            self._drop(standing, runs)
+            standing.runs = fresh
 
     def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)

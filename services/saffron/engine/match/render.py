@@ -9,6 +9,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.events.columns import is_null
+from saffron.engine.events.schema import Kind
 from saffron.engine.identity import digits, identify, seeds
 from saffron.engine.match.assemble import assemble
 from saffron.engine.match.entries import Entries
@@ -128,28 +130,37 @@ class Written(ABC):
         return ids
 
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
-        """The events at these places as JSON, one after another, and where each ends."""
+        """The events at these places as JSON, one after another, and where each ends.
+
+        Under an inferred schema an event has what it came with: what is null is left out, so that no result depends on
+        which attributes of other events were known by then.
+        """
         columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
         seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)
         types = columns[TYPE][used]
         named = {code: str(strings[code]) for code in np.unique(types).tolist()}
-        width = 4 + ts.shape[1] + 2 * max((len(schema.attributes_of(text)) for text in named.values()), default=0)
-        order = np.full((len(used), width), pieces.literal(b""), np.int64)
+        nothing = pieces.literal(b"")
+        width = 5 + ts.shape[1] + 2 * max((len(schema.attributes_of(text)) for text in named.values()), default=0)
+        order = np.full((len(used), width), nothing, np.int64)
         for code, text in named.items():
             own = np.flatnonzero(types == code)
             order[own, 0] = pieces.literal(b'{"seq":')
             order[own, 1] = seq[own]
             order[own, 2] = pieces.literal(b',"ts":')
             order[own, 3 : 3 + ts.shape[1]] = ts[own]
-            opening = b',"type":' + orjson.dumps(text)
             at = 3 + ts.shape[1]
+            order[own, at] = pieces.literal(b',"type":' + orjson.dumps(text))
             for attribute in schema.attributes_of(text):
-                order[own, at] = pieces.literal(opening + b"," + orjson.dumps(attribute) + b":")
                 kind = kind_in(schema, attribute)
+                if schema.kinds[attribute] is Kind.NULL:
+                    continue
                 values = stored_values(self._runs.rows, kind, attribute, used[own])
-                order[own, at + 1] = pieces.column(kind, values, strings)
-                opening, at = b"", at + 2
-            order[own, at] = pieces.literal(opening + b"}")
+                left_out = np.zeros(len(own), np.bool_) if schema.given else is_null(kind, values)
+                name = pieces.literal(b"," + orjson.dumps(attribute) + b":")
+                order[own, at + 1] = np.where(left_out, nothing, name)
+                order[own, at + 2] = np.where(left_out, nothing, pieces.column(kind, values, strings))
+                at += 2
+            order[own, at + 1] = pieces.literal(b"}")
         return pieces.join(order)
 
     def _heads(self, chosen: Ints, first: Ints, start: Ints, end: Ints) -> tuple[NDArray[np.uint8], Ints]:

@@ -212,7 +212,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _start(self, standing: Standing, plan: TrendPlan) -> Reader:
         assert self._schema is not None
-        reader = Reader(replace(plan, name=standing.name), self._schema.kinds, standing.slot)
+        reader = Reader(replace(plan, name=standing.name), self._known.kinds, standing.slot)
         reader.apart = standing.name in self._apart
         return reader
 
@@ -231,7 +231,9 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         standing.runs = None
         self._bind(standing)
         fresh = standing.runs
-        if fresh is None:
+        if standing.refusal:  # the schema has no room for it: it goes on as it is
+            standing.refusal, standing.runs = "", runs
+        elif fresh is None:  # it has failed
             runs.leave()
         else:
             fresh.instead_of(runs)

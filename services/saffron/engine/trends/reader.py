@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,8 @@ class Reader:
 
     def is_like(self, other: Reader) -> bool:
         """Whether the two mean the same, under the schemas to which they are bound."""
-        return self.plan == other.plan and self.key_kinds == other.key_kinds
+        same = replace(self.plan, waits=()) == replace(other.plan, waits=())
+        return same and self.key_kinds == other.key_kinds
 
     @property
     def counting(self) -> TrendQuery:

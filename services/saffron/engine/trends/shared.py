@@ -68,6 +68,8 @@ class SharedGraph:
         """Its readers have been bound to a wider schema: it goes on under that with all that it holds."""
         plan, kinds = graph_of(self.readers[0].plan), self.readers[0].kinds
         aggregates = tuple(replace(one, kind=kinds.get(one.attribute or "", one.kind)) for one in self.plan.aggregates)
+        more = (one for reader in self.readers for one in reader.plan.aggregates)
+        aggregates = tuple(dict.fromkeys((*aggregates, *more)))
         old, self.running = self.running, None
         self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
         if old is not None and not self._go_on(old, kinds):

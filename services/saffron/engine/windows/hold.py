@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.tables import concat_columns, prune_columns, slice_columns, take_columns
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.tables import concat_columns, conformed, prune_columns, slice_columns, take_columns
 
 Whole = NDArray[np.int64]
 
@@ -25,6 +26,9 @@ class Arrivals:
 
     def part(self, start: int, stop: int) -> Arrivals:
         return Arrivals(slice_columns(self.columns, start, stop), self.offsets[start:stop])
+
+    def conformed(self, schema: Schema) -> Arrivals:
+        return Arrivals(conformed(self.columns, schema), self.offsets)
 
 
 def joined(parts: list[Arrivals]) -> Arrivals:
@@ -72,6 +76,10 @@ class HoldBack:
     def lowest_offset(self) -> int | None:
         """The lowest offset of all that is held."""
         return min((int(run.lowest[0]) for run in self._runs), default=None)
+
+    def conform(self, schema: Schema) -> None:
+        """Give what is held the attributes of a new version of the schema."""
+        self._runs = [_Run(run.arrivals.conformed(schema), run.lowest) for run in self._runs]
 
     def exchange(self, arrivals: Arrivals, watermark: int) -> Arrivals | None:
         """Take events in, and give out all with ts <= watermark by (ts, offset)."""

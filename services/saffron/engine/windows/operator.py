@@ -4,6 +4,10 @@ Pure: the shell brings records, control records and decisions by the clock, and 
 letters and notices. The stream of events, numbers, watermark and controls is a function of what was brought, in its
 order; only where blocks are cut depends on when `flush` is called.
 
+An inferred schema grows: before events that it does not know all of, the next version is put in force, by a "schema"
+control that begins a block, and they are decoded by it. The values of events do not depend on how many versions it
+takes.
+
 After a restart: `resume` with the blocks of the own output from its newest checkpoint (or beginning) on, then records
 from `position` on. What is in the log already is recognised; everything else gets the numbers it would have got.
 """
@@ -22,6 +26,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.decode import Decoded, Decoder
 from saffron.engine.events.exact import DAY, Reason
+from saffron.engine.events.growth import given_anew, needed
 from saffron.engine.events.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
@@ -62,7 +67,7 @@ class WindowingOperator:
     """See the module. `disorder_ms`: how late an event may be; `checkpoint_every`: records between checkpoints.
 
     `rekeyed`: the stream is made from another one, whose partitions say how far they are (see `sources`); its events
-    raise no watermark, and `disorder_ms` says nothing.
+    raise no watermark, and `disorder_ms` says nothing. `asks`: events that need a version wait until `adopt` brings it.
     """
 
     def __init__(
@@ -78,6 +83,7 @@ class WindowingOperator:
         infer_events: int = INFER_EVENTS,
         compiler: Compiler = compile_text,
         rekeyed: bool = False,
+        asks: bool = False,
     ) -> None:
         self.partition = partition
         self.stream = stream
@@ -87,7 +93,10 @@ class WindowingOperator:
         self._max_future = max_future
         self._infer_events = infer_events
         self._decoder: Decoder | None = None
+        self._asks = asks
         self._waiting: list[RawBatch] = []
+        self._lacking: Schema | None = None
+        self._ready: list[Block] = []
         self._hold = HoldBack()
         self._outbox = Outbox()
         self._standing = Standing(stream, compiler)
@@ -103,6 +112,7 @@ class WindowingOperator:
         self._notices: list[Notice] = []
         self._counts: Counter[str] = Counter()
         self._bad: Counter[str] = Counter()
+        self._mistyped: Counter[str] = Counter()
         if schema is not None:
             self._take_schema(schema)
 
@@ -112,11 +122,13 @@ class WindowingOperator:
         """Take records, in the order of their offsets.
 
         Without a schema they wait until there are `infer_events` of them, or until `flush`: a replay does not flush
-        before that many, or the end of its input, has been brought.
+        before that many, or the end of its input, has been brought. See `lacking`, too.
         """
         if not len(batch):
             return
-        if self._decoder is None:
+        if self._lacking is not None:
+            self._waiting.append(batch)
+        elif self._decoder is None:
             self._waiting.append(batch)
             if sum(map(len, self._waiting)) >= self._infer_events:
                 self._settle()
@@ -131,29 +143,39 @@ class WindowingOperator:
         """A query that has failed, in the version by which it was added, is stopped here; see `take_notices`."""
         self._put(self._standing.fail(name, added, reason, self._outbox.next_seq))
 
+    @property
+    def lacking(self) -> Schema | None:
+        """The version that the events which wait need at least; None: none waits for one."""
+        return self._lacking
+
     def adopt(self, schema: Schema) -> None:
-        """Put the schema that the shell has inferred in force here, before any event: `ingest` then holds none back."""
-        self._take_schema(schema)
+        """Put the schema that the shell has inferred, or a version above it, in force before all that waits."""
+        self._take_up(schema)
+        self._lacking = None
         self._settle()
 
     def configure(self, record: StreamRecord) -> None:
         """A record of the `streams` topic takes effect here: its `disorder` and `schema`, where it has them.
 
-        SchemaError where the schema is wrong, or another one is in force: a running stream's cannot change.
+        A schema that is given anew is in force from here on, with all that events had so far. SchemaError where it is
+        wrong, or does not go together with the one in force.
         """
         if record.schema is not None:
-            schema = from_json_schema(record.schema)
-            if self.schema is None:
-                self._take_schema(schema)
-                self._settle()
-            elif schema != self.schema:
-                raise SchemaError(
-                    f"stream {self.stream!r} runs under another schema already, and a running stream's cannot change; "
-                    "add the stream under another name"
-                )
+            self._give(from_json_schema(record.schema))
         if record.disorder is not None and record.disorder != self._marks.disorder:
             self._settle()
             self._marks.add(Mark(self._read, disorder=record.disorder))
+
+    def _give(self, given: Schema) -> None:
+        """Put a given schema in force, and decode by it what waits for one."""
+        try:
+            version = given if self.schema is None else given_anew(self.schema, given)
+        except SchemaError as error:
+            raise SchemaError(f"{error}; add a stream with the new schema under another name") from None
+        if version is not self.schema:
+            self._take_up(version)
+            self._lacking = None
+            self._settle()
 
     def advance_watermark(self, ts: int, *, end: bool = False) -> None:
         """The shell's word that nothing below `ts` will come; `end`: everything opened so far closes."""
@@ -170,6 +192,12 @@ class WindowingOperator:
         Send (and have acknowledged) `take_dead_letters` first: what a block's `input` covers is not read again.
         """
         self._settle()
+        blocks = [*self._ready, *self._cut(positions)]
+        self._ready = []
+        return blocks
+
+    def _cut(self, positions: Mapping[str, Any] | None = None) -> list[Block]:
+        """What has been decoded so far as blocks; `positions`: as in `flush`."""
         blocks = []
         outbox = self._outbox
         drafts = outbox.blocks(self.schema, self._watermark, self._max_block_events, self._checkpoint_every)
@@ -198,11 +226,14 @@ class WindowingOperator:
         """The watermark in force."""
         return self._watermark
 
-    @property
-    def unbound(self) -> Mapping[str, tuple[int, str]]:
-        """The queries in force that wait for a schema: name -> (version, text)."""
-        waiting = [query for query in self._standing.queries.values() if not (query.bound or query.failure)]
-        return {query.name: (query.version, query.text) for query in waiting}
+    def unseen_names(self, name: str) -> str | None:
+        """What a query in force reads and no event has had yet, as a sentence."""
+        query = self._standing.queries.get(name)
+        return None if query is None else query.unseen_names
+
+    def changed(self, schema: Schema) -> Mapping[str, tuple[int, Plan]]:
+        """The queries that would have another plan under this schema: name -> (version, that plan)."""
+        return self._standing.changed(schema)
 
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
         """The plan of a query beside those in force; SaffronError where it is none."""
@@ -219,8 +250,9 @@ class WindowingOperator:
             "events": self._counts["events"],
             "late": self._counts["late"],
             "bad": dict(self._bad),
-            "mistyped": self._counts["mistyped"],
-            "unknown_attributes": self._counts["unknown_attributes"],
+            "mistyped": self._mistyped.total(),
+            "mistyped_attributes": dict(self._mistyped),
+            "left_out": self._counts["left_out"],
             "held": len(self._hold),
             "watermark": self._watermark,
         }
@@ -288,14 +320,27 @@ class WindowingOperator:
 
     def _settle(self) -> None:
         """Decode what waits for a schema, inferring one if there is none; repeat marks that are due."""
+        if self._lacking is not None:
+            return
         waiting, self._waiting = self._waiting, []
         if waiting and self._decoder is None:
             schema = infer_schema(waiting, self._infer_events)
             if schema.types:
                 self._take_schema(schema)
         for batch in waiting:
-            self._take_batch(batch)
-        self._repeat(self._read)
+            if self._lacking is None:
+                self._take_batch(batch)
+            else:
+                self._waiting.append(batch)
+        if self._lacking is None:
+            self._repeat(self._read)
+
+    def _take_up(self, schema: Schema) -> None:
+        """All events before leave under the version in force, those that are held back under this one."""
+        if self.schema is not None:
+            self._ready += self._cut()
+            self._hold.conform(schema)
+        self._take_schema(schema)
 
     def _take_schema(self, schema: Schema) -> None:
         """Put a schema in force here, and bind what waits for it."""
@@ -328,16 +373,36 @@ class WindowingOperator:
             self._repeat(int(batch.offsets[start]))
             due = self._marks.first_due
             stop = len(batch) if due is None else int(np.searchsorted(batch.offsets, due))
-            self._take_records(batch.part(start, stop))
+            part = batch.part(start, stop)
+            decoded = self._decoded(part)
+            if decoded is None:
+                self._waiting.append(batch.part(start, len(batch)))
+                return
+            self._take_records(part, decoded)
             self._read = int(batch.offsets[stop - 1]) + 1
             self._next_offset = max(self._next_offset, self._read)
             start = stop
 
-    def _take_records(self, batch: RawBatch) -> None:
-        decoder = self._decoder or Decoder(Schema({}, {}, {}), self._max_future)
-        decoded = self._of_sources(decoder.decode(batch), batch)
-        self._counts["mistyped"] += decoded.mistyped
-        self._counts["unknown_attributes"] += decoded.unknown_attributes
+    def _decoded(self, batch: RawBatch) -> Decoded | None:
+        """Events by a version that knows all of them, put in force before them; None: the shell is to bring it."""
+        decoder = self._decoder or Decoder(Schema({}, {}, {}, given=True), self._max_future)
+        decoded = decoder.decode(batch)
+        version = needed(decoder.schema, batch, decoded)
+        if version is decoder.schema:
+            return decoded
+        if self._asks:
+            self._lacking = version
+            return None
+        self._take_up(version)
+        return (
+            Decoder(version, self._max_future).decode(batch) if self._decoder is None else self._decoder.decode(batch)
+        )
+
+    def _take_records(self, batch: RawBatch, decoded: Decoded) -> None:
+        decoded = self._of_sources(decoded, batch)
+        self._mistyped.update(decoded.misfits)
+        if self.schema is not None and not self.schema.given:
+            self._counts["left_out"] += decoded.unknown_attributes
         letters: list[tuple[int, str, str]] = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
         first = 0
         for mark in decoded.watermarks:

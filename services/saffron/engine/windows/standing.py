@@ -26,8 +26,10 @@ NO_SLOT = -1
 
 @dataclass(frozen=True)
 class Notice:
-    """What became of a query, for `query-status`; `state`: "active", "paused", "removed", "rejected" or
-    "failed"."""
+    """What became of a query, for `query-status`; `state`: "active", "paused", "removed", "rejected" or "failed".
+
+    `reason`: why it is rejected or has failed, or what an active one waits to see.
+    """
 
     name: str
     version: int
@@ -62,6 +64,19 @@ class Query:
     plan: Plan | None = None
     bound: bool = False
     unseen: frozenset[str] = frozenset()
+
+    @property
+    def state(self) -> str:
+        return "failed" if self.failure else "paused" if self.paused else "active"
+
+    @property
+    def unseen_names(self) -> str | None:
+        """What it reads and no event has had yet, as a sentence; of a query that has failed, why."""
+        if self.failure:
+            return self.failure
+        if self.plan is None or not self.plan.waits:
+            return None
+        return f"no event has had this yet, and until one has, it is null: {', '.join(self.plan.waits)}"
 
     @property
     def window(self) -> Window | None:
@@ -119,13 +134,33 @@ class Standing:
         return Change([body], [Notice(name, current.version, "failed", reason, position)])
 
     def bind(self, schema: Schema, position: int) -> Change:
-        """Bind all that waits for a schema; what does not fit is removed again."""
+        """A schema, or the next version of it: bind all that waits for one; what does not fit is removed again.
+
+        A query that is bound already is bound anew; it goes on as it is if the version has no room for it.
+        """
         change = Change()
-        unbound = {name: query.text for name, query in self.queries.items() if not (query.bound or query.failure)}
-        for query in [self.queries[name] for name in makers_first(self._compile, unbound)]:
-            if not self._bind(query, schema, position, change):
+        texts = {name: query.text for name, query in self.queries.items() if not query.failure}
+        for query in [self.queries[name] for name in makers_first(self._compile, texts)]:
+            told, bound = query.unseen_names, query.bound
+            if not self._bind(query, schema, position, Change() if bound else change) and not bound:
                 change.bodies += self._removed(query, position).bodies
+            elif query.unseen_names != told:
+                change.notices.append(self._notice(query, position))
         return change
+
+    def changed(self, schema: Schema) -> dict[str, tuple[int, Plan]]:
+        """The queries that `bind` would give another plan: name -> (version, that plan)."""
+        found = {}
+        for query in self.queries.values():
+            try:
+                plan = None if query.failure else self.plan(query.name, query.text, schema)
+            except Exception as error:  # it is rejected, or fails, when it is bound; or goes on as it is
+                if not is_of_query(error):
+                    raise
+                continue
+            if plan is not None and not (query.bound and plan == query.plan):
+                found[query.name] = (query.version, plan)
+        return found
 
     def restore(self, records: Mapping[str, Mapping[str, Any]], schema: Schema | None) -> None:
         """Take over what the log has in force (records as in a checkpoint)."""
@@ -154,11 +189,9 @@ class Standing:
     @staticmethod
     def _switched(query: Query, version: int, position: int, *, paused: bool) -> Change:
         """Paused or resumed; nothing for the log where it is so already."""
-        state = "failed" if query.failure else "paused" if paused else "active"
-        change = Change([], [Notice(query.name, version, state, query.failure or None, position)])
-        query.version = version
-        if query.paused != paused:
-            query.paused = paused
+        query.version, before, query.paused = version, query.paused, paused
+        change = Change([], [Standing._notice(query, position)])
+        if before != paused:
             op = "pause" if paused else "resume"
             change.bodies.append({"op": op, "name": query.name, "version": version, "slot": query.slot})
         return change
@@ -181,8 +214,12 @@ class Standing:
         change.bodies.append({"op": "add", **shared, **own})
         if query.paused:
             change.bodies.append({"op": "pause", **shared, "slot": query.slot})
-        change.notices.append(Notice(query.name, query.version, "paused" if query.paused else "active", None, position))
+        change.notices.append(self._notice(query, position))
         return change
+
+    @staticmethod
+    def _notice(query: Query, position: int) -> Notice:
+        return Notice(query.name, query.version, query.state, query.unseen_names, position)
 
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
         """The plan of a query beside those in force; SaffronError where it is wrong, or would read its own results."""

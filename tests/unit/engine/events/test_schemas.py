@@ -90,7 +90,7 @@ def test_inference() -> None:
         '{"type":"A","ts":1,"x":1.5,"late":1}',
     )
     assert list(schema.kinds.items()) == [
-        ("n", Kind.INT), ("x", Kind.FLOAT), ("s", Kind.STRING), ("none", Kind.FLOAT), ("big", Kind.FLOAT),
+        ("n", Kind.INT), ("x", Kind.FLOAT), ("s", Kind.STRING), ("none", Kind.NULL), ("big", Kind.FLOAT),
         ("b", Kind.BOOL), ("late", Kind.INT),
     ]  # fmt: skip
     assert schema.types == {"A": ("n", "x", "s", "none", "big", "late"), "B": ("b", "n")}

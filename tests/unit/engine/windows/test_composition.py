@@ -61,8 +61,8 @@ def test_queries_that_wait_for_a_schema_are_bound_makers_first() -> None:
     assert add(operator, "a", READER) == "active"
     assert add(operator, "b", MAKER) == "active"
     operator.adopt(SCHEMA)
-    assert not operator.unbound
     assert operator.take_notices() == []
+    assert not operator.changed(SCHEMA)
 
 
 def test_trends_do_not_read_results() -> None:

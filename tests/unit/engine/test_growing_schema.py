@@ -1,0 +1,67 @@
+"""A schema that grows under queries that run: the results are those of the schema known from the start."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import orjson
+import pytest
+
+from saffron.engine.events.growth import grown
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.events.schema import Schema
+from saffron.engine.standing import compile_text
+from saffron.runtime.fused import Chain, Query
+
+QUERIES = (
+    "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-next-match { [k] AND b[i].x > a.x } WITHIN 30 ms",
+    "PATTERN SEQ(A a, B b) WHERE skip-till-any-match { [k] AND b.rare = 'r' AND a.x >= 0 } WITHIN 12 ms",
+    "PATTERN SEQ(A+ a[], B b) WHERE skip-till-next-match { [k] AND sum(a[].y) < b.x } WITHIN 20 ms RETURN sum(a[].y)",
+    "PATTERN SEQ(A a, NOT C n, B b) WHERE skip-till-any-match { [k] AND n.x = a.x } WITHIN 8 ms RETURN a.x + b.x AS s",
+    "PATTERN SEQ(A a, (B b OR C c)) WHERE skip-till-next-match { b.y > a.y AND c.rare != 'q' } WITHIN 9 ms",
+    "PATTERN SEQ(A+, B) WHERE [k] GROUP BY k WITHIN 20 ms SLIDE 10 ms RETURN k, COUNT(*), SUM(A.x), MAX(B.y)",
+    "PATTERN SEQ(B b, NOT C c, A+ a) WHERE a.k = NEXT(a).k WITHIN 10 ms RETURN COUNT(*)",
+)
+
+
+def random_events(rng: random.Random) -> list[dict[str, Any]]:
+    """What comes late: attributes, types, fractions after whole numbers, integers that no float64 is."""
+    late = {name: rng.randrange(60) for name in ("y", "rare", "B", "C", "fraction", "wide")}
+    found = []
+    for at in range(90):
+        kinds = ["A", "A", *(name for name in ("B", "C") if at >= late[name])]
+        event: dict[str, Any] = {"type": rng.choice(kinds), "ts": at, "k": rng.choice("uv"), "x": rng.randrange(5)}
+        if at >= late["fraction"] and rng.random() < 0.3:
+            event["x"] = rng.choice([0.5, 2.0, None])
+        if at >= late["wide"] and rng.random() < 0.1:
+            event["x"] = 2**53 + 1
+        if at >= late["y"] and rng.random() < 0.5:
+            event["y"] = rng.choice([1, 2, 3, 2.5])
+        if at >= late["rare"] and rng.random() < 0.3:
+            event["rare"] = rng.choice(["r", "q", None])
+        found.append(event)
+    return found
+
+
+def results(schema: Schema, events: list[dict[str, Any]], cuts: list[int]) -> list[bytes]:
+    queries = [Query(f"q{number}", text) for number, text in enumerate(QUERIES)]
+    chain = Chain(queries, schema, compile_text, partition=0, disorder=3)
+    merged = []
+    for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
+        merged += [
+            list(one.json()) for one in chain.feed(batch_of_values([orjson.dumps(one) for one in events[low:high]]))
+        ]
+    merged += [list(one.json()) for one in chain.finish()]
+    bodies = [body for parts in merged for part in parts for body in part]
+    return [body.partition(b',"detected_at":')[0] for body in bodies]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_results_are_those_of_the_schema_known_from_the_start(seed: int) -> None:
+    rng = random.Random(seed)
+    events = random_events(rng)
+    cuts = sorted(rng.sample(range(1, len(events)), rng.randrange(12)))
+    wanted = results(grown(Schema({}, {}, {}), events), events, [])
+    assert len(wanted) > 20
+    assert results(grown(Schema({}, {}, {}), events[:1]), events, cuts) == wanted

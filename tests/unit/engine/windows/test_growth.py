@@ -1,0 +1,208 @@
+"""A schema that grows while events come: the same values whatever is known from the start, however batches are cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.growth import MAX_ATTRIBUTES, grown, joined, knows
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
+from saffron.engine.events.schema_record import schema_from_record
+from saffron.engine.events.tables import column_values
+from saffron.engine.windows import WindowingOperator
+from saffron.errors import SchemaError
+from saffron.records.stream import StreamRecord
+
+Event = dict[str, Any]
+
+VALUES: dict[str, list[Any]] = {
+    "price": [1, 2, 3, 1.5],
+    "count": [3, -1, 2**53 + 1],
+    "both": [*range(20), 0.5, 2**60 + 1],
+    "name": ["x", "y"],
+    "flag": [True, False],
+    "é": [2],
+}
+
+
+def random_events(rng: random.Random, n: int) -> list[Event]:
+    """Types and attributes that appear at random, each with a chance of its own."""
+    chance = {name: rng.choice([0.01, 0.2, 0.9]) for name in VALUES}
+    found = []
+    for at in range(n):
+        event: Event = {"type": rng.choices("ABC", [100, 10, 1])[0], "ts": at + rng.randrange(-3, 4)}
+        for name, values in VALUES.items():
+            if rng.random() < chance[name]:
+                event[name] = None if rng.random() < 0.3 else rng.choice(values)
+        found.append(event)
+    return found
+
+
+def batch(events: list[Event], first: int) -> RawBatch:
+    offsets = np.arange(first, first + len(events), dtype=np.int64)
+    return batch_of_values([json.dumps(event, ensure_ascii=False).encode() for event in events], offsets)
+
+
+def rows(blocks: list[Block]) -> list[Event]:
+    """The events of the blocks, without what is null; checks that each block is by the schema in force there."""
+    found: list[Event] = []
+    schema: Schema | None = None
+    for block in blocks:
+        for control in block.controls:
+            if control.kind == "schema":
+                assert control.position == block.first_seq, "a version begins a block"
+                schema = schema_from_record(control.body["schema"])
+        if not len(block.columns):
+            continue
+        assert schema is not None
+        kinds = {name: kind.column for name, kind in schema.kinds.items()}
+        assert {name: column.kind for name, column in block.columns.attributes.items()} == kinds
+        columns = {name: column_values(column) for name, column in block.columns.attributes.items()}
+        types = column_values(block.columns.type)
+        for at, ts in enumerate(block.columns.ts.tolist()):
+            own = {name: values[at] for name, values in columns.items() if values[at] is not None}
+            assert own.keys() <= set(schema.types[str(types[at])]), "each type has what its events have"
+            found.append({"type": types[at], "ts": ts, **own})
+    return found
+
+
+def expected(events: list[Event]) -> list[Event]:
+    """In order, without what is null."""
+    ordered = sorted(events, key=lambda event: event["ts"])
+    return [{name: value for name, value in event.items() if value is not None} for event in ordered]
+
+
+class Run:
+    """One owner after another over the same events; `asks`: versions come through a shell that knows more, too."""
+
+    def __init__(self, rng: random.Random, events: list[Event], *, asks: bool) -> None:
+        self.rng, self.events, self.asks = rng, events, asks
+        self.blocks: list[Block] = []
+        self.announced = Schema({}, {}, {})
+
+    def go(self, *, dies: bool) -> None:
+        operator = WindowingOperator(
+            0, "events", disorder_ms=10, max_block_events=self.rng.choice([1, 7, 4096]), infer_events=1, asks=self.asks
+        )
+        for block in self.blocks:
+            operator.resume(block)
+        at = operator.position()
+        stop = self.rng.randrange(at, len(self.events) + 1) if dies else len(self.events)
+        while at < stop:
+            size = min(self.rng.choice([1, 3, 20, 100]), stop - at)
+            operator.ingest(batch(self.events[at : at + size], at))
+            self.bring(operator)
+            at += size
+            if self.rng.random() < 0.3:
+                self.flush(operator)
+        if not dies:
+            operator.advance_watermark(END_OF_TIME, end=True)
+            self.flush(operator)
+        elif self.blocks:
+            del self.blocks[self.rng.randrange(len(self.blocks)) + 1 :]
+
+    def bring(self, operator: WindowingOperator) -> None:
+        while (wanted := operator.lacking) is not None:
+            if self.rng.random() < 0.3:  # another partition has found something else
+                self.announced = joined(self.announced, grown(self.announced, self.rng.sample(self.events, 2)))
+            self.announced = joined(self.announced, wanted)
+            operator.adopt(joined(operator.schema or self.announced, self.announced))
+
+    def flush(self, operator: WindowingOperator) -> None:
+        self.blocks += [decode_block(encode_block(block)) for block in operator.flush()]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_no_value_is_lost_however_batches_are_cut_and_owners_die(seed: int, asks: bool) -> None:
+    rng = random.Random(seed)
+    events = random_events(rng, 300)
+    run = Run(rng, events, asks=asks)
+    for _ in range(rng.randrange(4)):
+        run.go(dies=True)
+    run.go(dies=False)
+    assert rows(run.blocks) == expected(events)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_versions_join_whatever_is_found_first(seed: int) -> None:
+    rng = random.Random(seed)
+    parts = [grown(Schema({}, {}, {}), random_events(rng, rng.randrange(1, 40))) for _ in range(3)]
+    a, b, c = parts
+
+    def content(schema: Schema) -> tuple[dict[str, Kind], dict[str, set[str]]]:
+        return dict(schema.kinds), {name: set(own) for name, own in schema.types.items()}
+
+    assert content(joined(a, b)) == content(joined(b, a))
+    assert content(joined(joined(a, b), c)) == content(joined(a, joined(b, c)))
+    assert joined(a, a) is a
+    whole = joined(joined(a, b), c)
+    assert all(knows(whole, part) for part in parts)
+    assert list(whole.kinds)[: len(a.kinds)] == list(a.kinds), "what was there keeps its place"
+
+
+def test_a_value_that_does_not_fit_is_null_and_counted_by_attribute() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1)
+    values = [1, "two", 3, "four", True]
+    operator.ingest(batch([{"type": "A", "ts": at, "x": value} for at, value in enumerate(values)], 0))
+    assert operator.statistics()["mistyped_attributes"] == {"x": 3}
+    assert operator.statistics()["mistyped"] == 3
+
+
+def test_attributes_beyond_the_limit_are_left_out_and_counted() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1)
+    names = [f"a{number}" for number in range(MAX_ATTRIBUTES + 2)]
+    for at in range(0, len(names), 50):
+        operator.ingest(batch([{"type": "A", "ts": at, **dict.fromkeys(names[at : at + 50], 1)}], at))
+    assert operator.schema is not None
+    assert list(operator.schema.kinds) == names[:MAX_ATTRIBUTES]
+    assert operator.statistics()["left_out"] == 2
+
+
+def given(types: dict[str, dict[str, str]], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A JSON Schema."""
+    branches = [
+        {
+            "type": "object",
+            "properties": {"type": {"const": name}, **{one: {"type": kind} for one, kind in attributes.items()}},
+            "required": [one for one in required if one in attributes],
+        }
+        for name, attributes in types.items()
+    ]
+    return {"oneOf": branches}
+
+
+def test_a_schema_given_anew_is_in_force_from_there_on_with_what_there_was() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1)
+    operator.ingest(batch([{"type": "A", "ts": 1, "x": 1, "old": "o"}], 0))
+    document = given({"A": {"x": "number", "y": "string"}, "B": {"z": "boolean"}}, required=("x",))
+    operator.configure(StreamRecord("events", "t", schema=document))
+    later: list[Event] = [{"type": "A", "ts": 2, "x": 1.5, "y": "y", "old": "p"}, {"type": "A", "ts": 3, "y": "y"}]
+    operator.ingest(batch([*later, {"type": "B", "ts": 4, "z": True}, {"type": "C", "ts": 5}], 1))
+    operator.advance_watermark(END_OF_TIME)
+    first, *others = operator.flush()
+    assert rows([first, *others]) == [
+        {"type": "A", "ts": 1, "x": 1, "old": "o"},
+        later[0],
+        {"type": "B", "ts": 4, "z": True},
+    ]
+    assert first.columns.attributes.keys() == {"x", "old"}
+    assert [letter.offset for letter in operator.take_dead_letters()] == [2, 4]
+    operator.configure(StreamRecord("events", "t", schema=document))
+    assert operator.flush() == [], "the same again says nothing"
+
+
+def test_a_schema_that_does_not_go_with_the_one_in_force_is_refused() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1)
+    operator.ingest(batch([{"type": "A", "ts": 1, "x": 1}], 0))
+    with pytest.raises(SchemaError, match=r"'x' is int in the schema in force, and string.*another name"):
+        operator.configure(StreamRecord("events", "t", schema=given({"A": {"x": "string"}})))
+    assert operator.schema is not None
+    assert not operator.schema.given
