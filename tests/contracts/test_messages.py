@@ -17,6 +17,7 @@ from saffron.engine.models.ages import AGES
 from saffron.engine.models.latency import LatencyFunction, LatencySamples
 from saffron.engine.models.model import LatencyModel, Model, TransitionModel
 from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
+from saffron.engine.models.trials import Trials
 from saffron.records.status import QueryStatus
 from saffron.runtime.digest import Digest, send
 from saffron.runtime.histogram import Buckets
@@ -118,6 +119,7 @@ def models() -> list[Model]:
         seen=np.zeros((0, AGES)),
         observations=5,
         trained_through=through,
+        trials=Trials(2.0, 1.5, 1.25),
         **tables,
     )
     function = LatencyFunction("linear", 100.0, 2.5, 7.0)

@@ -70,6 +70,7 @@ FILLED: Mapping[str, set[str]] = {
         "estimated_loss_ratio",
         "estimated_matches",
         "events_in_flight",
+        "model_belief",
         "model_version",
         "overload_decision",
         "overload_processing_seconds",

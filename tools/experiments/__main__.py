@@ -14,6 +14,7 @@ from bench._table import report
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
+from experiments.robustness import sweep
 from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
 from experiments.verdict import verdict
@@ -23,6 +24,7 @@ from saffron.cli import console
 from saffron.cli.progress import bar
 from saffron.language.shedding import NONE
 
+ROBUSTNESS = "robustness"
 _REAL_EVENTS = 150_000
 
 
@@ -33,6 +35,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="shedders, comma separated, instead of the paper's")
     parser.add_argument("--at", default="", help="these values of what is varied, comma separated, instead of all")
     parser.add_argument("--real", action="store_true", help="also on the real pipeline, in real time")
+    parser.add_argument("--train", default="", help="per cent of the events that train: one, several with robustness")
     parser.add_argument("--events", type=int, help="of the stream, so many leading ones; with --real 150000, else all")
     parser.add_argument("--seconds", type=float, default=30.0, help="of the engine's work behind the training share")
     parser.add_argument("--json", type=Path, help="write the table's figures here, too")
@@ -42,6 +45,10 @@ def main() -> None:
     if chosen.name is None:
         for one in EXPERIMENTS:
             print(f"{one.name:16} {one.about}")
+        print(f"{ROBUSTNESS:16} All of them with little training: auto beside even dropping")
+        return
+    if chosen.name == ROBUSTNESS:
+        sweep(chosen)
         return
     if chosen.name not in known:
         raise SystemExit(f"there is no experiment {chosen.name!r}; there are {', '.join(known)}")
@@ -76,8 +83,9 @@ def _virtual(
     experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The rows of each point once all its seeds are done."""
+    train = float(chosen.train) / 100 if chosen.train else None
     tasks = [
-        Task(experiment.name, point.value, seed, tuple(shedders), chosen.events)
+        Task(experiment.name, point.value, seed, tuple(shedders), chosen.events, train)
         for point in points
         for seed in range(chosen.seeds)
     ]

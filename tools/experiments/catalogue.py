@@ -10,12 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from experiments.changing import quiet, shift, turns
 from experiments.run import Load
 from experiments.sets import MOVED, moved, real, synthetic
 
 from saffron.runtime.virtual_pace import Rate
 
 _QUERIES = Path(__file__).parent / "queries"
+SHARES = (0.01, 0.03, 0.1, 0.3)
+"""Of the events, that train."""
+LEARNED = ("auto", "pspice", "gspice-h")
+EVEN = ("pm-bl", "bl")
+"""Even dropping: of partial matches, and of events of a kind."""
 RATES = (1.2, 1.4, 1.6, 1.8, 2.0)
 PARTIAL = ("auto", "pspice", "pspice--", "pm-bl", "e-bl")
 EVENTS = ("auto", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
@@ -104,6 +110,22 @@ def _burst(factor: float) -> Callable[[int, Path], Load]:
     return lambda seed, folder: Load({"q1": text("pspice_q1", WINDOW=4000)}, real("stock"), rate, {"q1": 1.0}, lasts)
 
 
+def _by_training(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
+    """A stream that changes behind what trains."""
+    shedders = (*LEARNED, *EVEN)
+    yield Experiment(name, f"{about}, 140 %: per cent that train", "train", _trained(query, stream), shedders)
+
+
+def _trained(query: str, stream: Callable[[int, Path], Path]) -> list[Point]:
+    """By the share of the events that trains, at 140 %; the engine alone is busy for eight seconds."""
+    made = _over({"q": text(query)}, stream, 1.4)
+
+    def point(share: float) -> Point:
+        return Point(100 * share, lambda seed, folder: replace(made(seed, folder), train=share, seconds=8.0))
+
+    return [point(share) for share in SHARES]
+
+
 def _pair(ratio: float) -> Callable[[int, Path], Load]:
     both = {name: text(f"pspice_{name}", WINDOW=10_000) for name in ("q1", "q2")}
     return _over(both, _data("stock"), 1.2, q1=ratio, q2=1.0)
@@ -168,4 +190,7 @@ EXPERIMENTS = [
         "g-q4-pane", "gSPICE Q4, stock sequence, 180 %: events of the predecessor pane", "pane",
         _panes("gspice_q4", _data("stock"), (10, 50, 100, 400, 800, 1600)), EVENTS,
     ),
+    *_by_training("r-quiet", "A quiet stretch before a rush", "quiet", quiet),
+    *_by_training("r-turns", "Regimes that take turns", "turns", turns),
+    *_by_training("r-shift", "A feature that foretells matches in the beginning only", "shift", shift),
 ]  # fmt: skip

@@ -33,7 +33,7 @@ class Load:
 
     `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `lasts`
     seconds (`seconds`, where the load says how many) with the events behind the training share. That is the capacity.
-    `pane`: how many events before one tell what it is worth.
+    `pane`: how many events before one tell what it is worth. `train`: the leading share of the events.
     """
 
     queries: Mapping[str, str]
@@ -42,6 +42,7 @@ class Load:
     costs: Mapping[str, float]
     seconds: float | None = None
     pane: int = PANE.length
+    train: float = TRAIN
 
     @property
     def lasts(self) -> float:
@@ -50,7 +51,7 @@ class Load:
     @property
     def key(self) -> tuple[Any, ...]:
         """Loads that are alike but for their rates have the same."""
-        return tuple(self.queries.items()), self.events, tuple(self.costs.items()), self.seconds
+        return tuple(self.queries.items()), self.events, tuple(self.costs.items()), self.seconds, self.train
 
     def leading(self, count: int | None, folder: Path) -> Load:
         """The same over so many leading events, or all."""
@@ -76,7 +77,8 @@ class Outcome:
 
 
 class Runs:
-    """Runs of one load and seed on the virtual clock: models are trained, and the truth is found, once for all."""
+    """Runs of one load and seed on the virtual clock: models are trained, and the truth is found, once for all. Where
+    the training share teaches nothing of a query, each run finds that anew."""
 
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
@@ -84,7 +86,10 @@ class Runs:
         first = _replay(load, asked(load, AUTO, seed, self._costs))
         next(_results(load, first), None)  # which is behind both
         assert first.truth is not None
-        self._models, self._truth = first.models(), first.truth
+        models = first.models()
+        taught = {key.decode().partition("/")[0] for key, _ in models}
+        self._models = models if taught >= load.queries.keys() else None
+        self._truth = first.truth
 
     def outcome(self, shedder: str) -> Outcome:
         """The figures of one run."""
@@ -120,7 +125,7 @@ def _calibrated(load: Load) -> tuple[float, int]:
     """
     if load.key not in _calibrations:
         first = _alone(load, load.costs)
-        unit = load.lasts * first["capacity"] / ((1 - TRAIN) * first["events"])
+        unit = load.lasts * first["capacity"] / ((1 - load.train) * first["events"])
         busy = _alone(load, {name: unit * cost for name, cost in load.costs.items()})["busy_seconds"]
         _calibrations[load.key] = busy / unit, first["events"]
     return _calibrations[load.key]
@@ -128,7 +133,7 @@ def _calibrated(load: Load) -> tuple[float, int]:
 
 def _alone(load: Load, costs: Mapping[str, float]) -> Mapping[str, Any]:
     """The figures of a run without shedding, at about the capacity."""
-    return replayed(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, TRAIN, stated=costs)).figures()
+    return replayed(load, VirtualRun(_overload(0), Rate(1.0, relative=True), NONE, load.train, stated=costs)).figures()
 
 
 def stated(load: Load) -> Mapping[str, float]:
@@ -140,7 +145,7 @@ def stated(load: Load) -> Mapping[str, float]:
 def shed_events(load: Load) -> tuple[int, int, float]:
     """Events that train, events behind them, and of these a second that the engine alone does at the stated costs."""
     _, events = _calibrated(load)
-    share = int(events * TRAIN)
+    share = int(events * load.train)
     return share, events - share, (events - share) / load.lasts
 
 
@@ -161,7 +166,7 @@ def asked(
 ) -> VirtualRun:
     """A run of the load at its rate."""
     return VirtualRun(
-        _overload(seed), paced(load), shedder, TRAIN, truth, stated=costs, models=models, pane=Pane(load.pane)
+        _overload(seed), paced(load), shedder, load.train, truth, stated=costs, models=models, pane=Pane(load.pane)
     )
 
 

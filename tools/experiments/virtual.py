@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.catalogue import EXPERIMENTS
@@ -18,13 +18,14 @@ from experiments.run import Outcome, Runs
 @dataclass(frozen=True)
 class Task:
     """One point of an experiment under one seed, shed by all `shedders` in turn; `events`: so many leading ones, or
-    all."""
+    all; `train`: the share of them that trains, None: as the experiment says."""
 
     name: str
     value: float
     seed: int
     shedders: Sequence[str]
     events: int | None = None
+    train: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def run(task: Task) -> Done:
         folder = Path(name)
         (point,) = (one for one in experiment.points if one.value == task.value)
         load = point.load(task.seed, folder).leading(task.events, folder)
+        load = load if task.train is None else replace(load, train=task.train)
         runs = Runs(load, task.seed)
         return Done(task, missed_at_best(load), {shedder: runs.outcome(shedder) for shedder in task.shedders})
 

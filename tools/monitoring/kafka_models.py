@@ -10,6 +10,7 @@ from saffron.runtime.metric_names import (
     MISTYPED_VALUES,
     MODEL_AGE,
     MODEL_BATCHES,
+    MODEL_BELIEF,
     MODEL_INPUT_RATE,
     MODEL_INPUT_REFUSED,
     MODEL_OFFSETS_BEHIND,
@@ -106,7 +107,13 @@ KAFKA_MODELS = Dashboard(
             "The batch in which each model was learned. It never falls within one checkpoint of the model builder.",
             "none",
             (Query(gauge("max", MODEL_VERSION, "query", part="batch"), "{{query}}"),),
-            width=24,
+        ),
+        Panel(
+            "Belief in models",
+            "How far learned orders of events and partial matches are believed; the rest is dropped evenly. 0 for long:"
+            " what trained the model holds no longer, or matches are too few to tell.",
+            "percentunit",
+            (Query(gauge("min", MODEL_BELIEF, "query", "means"), "{{query}} {{means}}"),),
         ),
     ),
     by_query=False,

@@ -24,6 +24,9 @@ def experiment(
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each; medians are printed.")] = 3,
     only: Annotated[str, typer.Option(metavar="NAMES", help="These shedders, comma separated, not the paper's.")] = "",
     at: Annotated[str, typer.Option(metavar="VALUES", help="At these values of what is varied, not at all.")] = "",
+    train: Annotated[
+        str, typer.Option(metavar="PERCENT", help="So much of the events trains; several with robustness.")
+    ] = "",
     real: Annotated[bool, typer.Option("--real", help="Also on Kafka and the services, in real time.")] = False,
     events: Annotated[
         int | None, typer.Option(min=1, help="So many leading ones of the stream: all, with --real 150,000.")
@@ -38,6 +41,7 @@ def experiment(
     busy for a minute, and rates are multiples of its capacity. The truth is the same run without shedding.
     With --real the same is run on the real pipeline, too, in real time: a broker, the services, and a matcher that
     takes as long as stated; the first row, without shedding, is to break the bound.
+    The experiment robustness is all others (or --only these) with little training, auto beside even dropping.
 
     Examples:
 
@@ -48,11 +52,15 @@ def experiment(
         saffron experiment g-q1 --only gspice-h,bl --seeds 1
 
         saffron experiment p-q1 --real --at 4000 --only pspice,pm-bl --seeds 1
+
+        saffron experiment p-q4 --at 4 --train 3
+
+        saffron experiment robustness --only r-quiet,p-q4 --train 1,10
     """
     if not (_TOOLS / "experiments").is_dir():
         raise InputError(f"there are no experiments at {_TOOLS}: run this command from a checkout of the project")
     options: dict[str, Path | str | int | None] = {"--json": json, "--plot": plot, "--seeds": seeds, "--events": events}
-    options |= {"--only": only or None, "--at": at or None}
+    options |= {"--only": only or None, "--at": at or None, "--train": train or None}
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     command += ["--real", "--seconds", str(seconds)] if real else []

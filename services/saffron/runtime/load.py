@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 
@@ -37,6 +37,7 @@ class Done:
 
 def load_of(numbers: Mapping[str, Any], done: Done) -> dict[str, Any]:
     """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator."""
+    trials, traced = numbers.get("trials", {}), numbers.get("traced", {})
     return {
         "position": done.position,
         "processing_ns": max(0, done.processing_ns),
@@ -48,6 +49,12 @@ def load_of(numbers: Mapping[str, Any], done: Done) -> dict[str, Any]:
         "commit_ms": round(max(0.0, done.commit_ms), 3),
         **{name: dict(numbers[name]) for name in ("found", "loss", "loss_ratio") if "loss" in numbers},
         **(_sampled(numbers["sampled"]) if numbers.get("sampled") else {}),
+        **({"trials": {query: list(astuple(one)) for query, one in trials.items()}} if trials else {}),
+        **(
+            {"traced": {query: {"count": one.count, "matches": one.newest} for query, one in traced.items()}}
+            if traced
+            else {}
+        ),
     }
 
 

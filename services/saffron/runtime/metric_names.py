@@ -261,6 +261,12 @@ MODEL_AGE = Gauge(
 MODEL_VERSION = Gauge(
     "saffron_model_version", ("query", "part"), "version in force: part epoch, part batch", "must never fall"
 )
+MODEL_BELIEF = Gauge(
+    "saffron_model_belief",
+    ("stream", "partition", "query", "means"),
+    "how far (0 to 1) the learned order is believed; means events, partial",
+    "0 for long: what trained the model holds no longer, or matches are too few to tell",
+)
 MODEL_INPUT_RATE = Gauge(
     "saffron_model_input_rows_per_second",
     (),

@@ -13,8 +13,9 @@ from saffron.runtime.virtual_training import Trained
 def figures_of(loop: Loop, trained: Trained, names: Sequence[str], weights: Mapping[str, float]) -> dict[str, Any]:
     """`capacity` in events a second; `busy_seconds`: of the virtual ones, those of work; `overhead`: the share of these
     that shedding itself took; `model`: by query the version of its transition model in force, null where it is shed
-    without one. `estimated_loss`, of matches that were due, and `estimated_false`, of those found: shares, by query and
-    together by the queries' weights (`estimated_in_all`), as recall and precision are."""
+    without one; `believed`: how far its learned orders are in the end, by means. `estimated_loss`, of matches that were
+    due, and `estimated_false`, of those found: shares, by query and together by the queries' weights
+    (`estimated_in_all`), as recall and precision are."""
     matcher, shedder = loop.server.engines.matcher.statistics(), loop.shedder.statistics()
     in_all = Expected.together((weights.get(name, 1.0), shedder["expected"][name]) for name in names)
     return {
@@ -30,4 +31,5 @@ def figures_of(loop: Loop, trained: Trained, names: Sequence[str], weights: Mapp
         "estimated_false": {name: round(shedder["false"][name], 6) for name in names},
         "estimated_in_all": {"loss": round(in_all.missed_share, 6), "false": round(in_all.false_share, 6)},
         "model": {name: shedder["models"].get(name) for name in names},
+        "believed": {name: dict(shedder["believed"].get(name, {})) for name in names},
     }

@@ -22,6 +22,7 @@ from saffron.runtime.metric_names import (
     ESTIMATED_MATCHES,
     EVENTS_IN,
     IN_FLIGHT,
+    MODEL_BELIEF,
     MODEL_VERSION,
     PROCESSING_LATENCY,
     QUEUEING_LATENCY,
@@ -35,7 +36,7 @@ from saffron.runtime.shell_numbers import ShellNumbers
 from saffron.shedder.hop import ShedderHop
 
 _ESTIMATED = (ESTIMATED_MATCHES, ESTIMATED_LOSS, ESTIMATED_FALSE)
-_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, DECISION, *_ESTIMATED)
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, MODEL_BELIEF, DECISION, *_ESTIMATED)
 
 _Values = dict[tuple[str, ...], float]
 
@@ -99,6 +100,8 @@ class ShedderNumbers:
         gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
         for query, (epoch, batch) in numbers["models"].items():
             gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
+        for query, believed in numbers["believed"].items():
+            gauges[MODEL_BELIEF] |= {(*labels, query, means): own for means, own in believed.items()}
         gauges[DECISION][*labels, "share"] = numbers["share"]
         if numbers["keep"] is not None:
             gauges[DECISION][*labels, "keep"] = numbers["keep"]

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.match.shedding import shadow
+from saffron.engine.match.shedding import sample
 from saffron.engine.shed.settings import Overload
 from saffron.runtime.fused import Query
 from saffron.runtime.virtual import VirtualReplay, VirtualRun
@@ -29,9 +29,9 @@ def stream(events: int = 10_000) -> RawBatch:
 @pytest.mark.parametrize("text", [NOT, NEXT], ids=["not", "next"])
 def test_the_estimate_is_near_the_truth(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A short stream needs a large sample: of a fifth of first events some thirty false matches come."""
-    monkeypatch.setattr(shadow, "SHARE", 0.2)
-    monkeypatch.setattr(shadow, "LEAST_SHARE", 0.2)
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "SHARE", 0.2)
+    monkeypatch.setattr(sample, "LEAST_SHARE", 0.2)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     run = VirtualRun(Overload(1000.0), Rate.of("2x"), "bl", truth=True, stated={"": 150_000.0})
     replay = VirtualReplay([Query("q", text)], run)
     for _ in replay.results([stream()]):

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.match.keep import keep_best
+from saffron.engine.match.keep import keep_best, utilities
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches, Written
 from saffron.engine.match.rows import SEQ
 from saffron.engine.match.sampled import is_sampled
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.followed import Followed
-from saffron.engine.match.shedding.orders import Order
+from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.spared import Spared
 from saffron.engine.match.stream import Range
 from saffron.engine.match.timed_out import TimedOutRuns
@@ -38,6 +38,7 @@ class Drops:
         self._events: dict[str, int] = {}
         self._counts: dict[str, int] = {}
         self._losses: dict[str, float] = {}
+        self._orders: dict[str, tuple[Worth, float]] = {}
         self.nanoseconds = 0
         self._samples: list[tuple[int, int]] = []
 
@@ -57,7 +58,9 @@ class Drops:
             return
         own = self._followed.setdefault(name, Followed())
         if not own.full:
-            own.note(first, runs.clock, runs.plan.window.size, candidates(runs), FOLLOWED)
+            found, (worth, share) = candidates(runs), self._orders.get(name, (None, FOLLOWED))
+            ranked = None if worth is None or worth.random else utilities(found, worth, runs)
+            own.note(first, runs.clock, runs.plan.window.size, found, share, ranked)
 
     def told(self, query: str) -> list[list[int]]:
         """What is known since the last call of those that were followed: see `Followed.rows`."""
@@ -69,6 +72,7 @@ class Drops:
         `position`: where it stands; all events before it have been taken.
         """
         live = sum(standing[name].live for name in order.queries if name in standing)
+        self._orders |= {name: (worth, order.followed) for name, worth in order.queries.items()}
         began = self._stopwatch()
         dropped = keep_best(standing, order, self._spared)
         nanoseconds = self._stopwatch() - began
@@ -124,8 +128,8 @@ class Drops:
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone: another one of its name counts from 0."""
         self.let_go(query)
-        for counts in (self._events, self._counts, self._losses):
-            counts.pop(query, None)
+        for known in (self._events, self._counts, self._losses, self._orders):
+            known.pop(query, None)
 
     def masked(self, part: Range, query: str, slot: int) -> None:
         """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""
@@ -133,17 +137,19 @@ class Drops:
         if dropped is not None:
             self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))
             if query in self._followed:
-                self._followed[query].void()
+                self._followed[query].censor()
 
     def statistics(self) -> Mapping[str, Any]:
-        """`dropped_events`, `dropped` partial matches, `loss` (expected matches missed) and `loss_ratio` (by what they
-        are more than the model says) are by query, `shedding_ns` all orders together."""
+        """`dropped_events`, `dropped` partial matches, `loss` (expected matches missed), `loss_ratio` (by what they are
+        more than the model says) and `trials` of the order of utility are by query, `shedding_ns` all orders
+        together."""
         return {
             "dropped_events": dict(self._events),
             "dropped_partial_matches": self.total,
             "dropped": dict(self._counts),
             "loss": {query: self._spared.get(query, Spared()).corrected(loss) for query, loss in self._losses.items()},
             "loss_ratio": {query: one.ratio for query, one in self._spared.items()},
+            "trials": {query: one.tried.sums for query, one in self._followed.items() if one.tried.sums.count},
             "shedding_ns": self.nanoseconds,
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+_MOSTLY = 0.5
+"""Share drawn evenly from which on those that go are alike, whatever is expected of them."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FACTOR = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
@@ -60,8 +62,9 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
     """Carry out an order at the position that the queries have reached; those of its queries that do not run count not.
 
     Of all their partial matches together the least go, by (utility, position of the first event, name of the query,
-    state, place among the key's runs). Runs whose window is over do not count. Those that are followed, or spared, now
-    or, being `known`, by an order before, go only behind all others.
+    state, place among the key's runs); the share `evenly` of those that go is drawn of what is left by then. Runs whose
+    window is over do not count. Those that are followed, or spared, now or, being `known`, by an order before, go only
+    behind all others.
     """
     names = sorted(set(order.queries) & set(standing))
     if sum(standing[name].live for name in names) <= order.keep:
@@ -71,24 +74,24 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
     if excess <= 0:
         return Dropped({}, {})
     worths = [order.queries[name] for name in names]
-    utility = [_utility(one, worth, standing[name]) for name, one, worth in zip(names, found, worths, strict=True)]
+    utility = [utilities(one, worth, standing[name]) for name, one, worth in zip(names, found, worths, strict=True)]
     expected = [_expected(one, worth, standing[name]) for name, one, worth in zip(names, found, worths, strict=True)]
     sizes = [len(one) for one in found]
-    keys = [
-        np.concatenate(utility),
+    places = [
         np.concatenate([one.first for one in found]),
         np.repeat(np.arange(len(names)), sizes),
         np.concatenate([one.state for one in found]),
         np.concatenate([one.rank for one in found]),
     ]
+    ways = _Ways([np.concatenate(utility), *places], [np.concatenate(_drawn(found, order)), *places], order.evenly)
     cuts = np.cumsum(sizes)[:-1]
     held = [_held(name, one, known, order) for name, one in zip(names, found, strict=True)]
-    gone = _least(keys, np.concatenate(held), excess)
+    gone = ways.gone(np.concatenate(held), excess)
     new = [np.zeros(size) for size in sizes]
     if order.exempt > 0:
         parts = zip(names, found, expected, np.split(gone, cuts), held, strict=True)
         new = [_spared(order, name, one, own, goes & ~old, known) for name, one, own, goes, old in parts]
-        gone = _least(keys, np.concatenate(held) | (np.concatenate(new) > 0), excess)
+        gone = ways.gone(np.concatenate(held) | (np.concatenate(new) > 0), excess)
     counts, losses, spared = {}, {}, {}
     for name, one, own, goes, weight, old in zip(names, found, expected, np.split(gone, cuts), new, held, strict=True):
         stays = (weight > 0) & ~goes
@@ -99,6 +102,34 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
             losses[name] = float(own[goes].sum())
             remove(standing[name], one, goes)
     return Dropped(counts, losses, spared)
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Two orders of the same candidates, each by several keys [n]: that of utility, and a draw, by which the share
+    `evenly` of those that go is chosen."""
+
+    by_worth: list[NDArray[Any]]
+    by_draw: list[NDArray[Any]]
+    evenly: float
+
+    def gone(self, held: Flags, count: int) -> Flags:
+        """[n] the `count` that go, held ones behind all others."""
+        gone = np.zeros(len(held), np.bool_)
+        for group in (np.flatnonzero(~held), np.flatnonzero(held)):
+            some = min(count, len(group))
+            drawn_ones = round(self.evenly * some)
+            for keys, number in ((self.by_worth, some - drawn_ones), (self.by_draw, drawn_ones)):
+                left = group[~gone[group]]
+                if number:
+                    gone[left[least([key[left] for key in keys], number)]] = True
+            count -= some
+        return gone
+
+
+def _drawn(found: Sequence[Candidates], order: Order) -> list[Floats]:
+    """A number for each candidate, by which some are drawn; of all queries together."""
+    return [_hashed(one, order.seed) if order.evenly > 0 else np.zeros(len(one)) for one in found]
 
 
 def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None, order: Order) -> Flags:
@@ -120,23 +151,13 @@ def unlistable(standing: Mapping[str, QueryRuns], order: Order) -> list[str]:
     return found
 
 
-def _least(keys: list[NDArray[Any]], held: Flags, count: int) -> Flags:
-    """[n] the `count` least, held ones behind all others."""
-    gone = np.zeros(len(held), np.bool_)
-    for group in (np.flatnonzero(~held), np.flatnonzero(held)):
-        some = min(count, len(group))
-        if some:
-            gone[group[least([key[group] for key in keys], some)]] = True
-        count -= some
-    return gone
-
-
 def _spared(
     order: Order, name: str, found: Candidates, expected: Floats, goes: Flags, known: Mapping[str, Spared] | None
 ) -> Floats:
     """[n] 0, or where one that would go is spared, how many it stands for. `expected` [n]: matches of each."""
     share = (known or {}).get(name, Spared()).share(order.exempt)
-    chance = chances(expected[goes], share, alike=order.queries[name].random)
+    alike = order.queries[name].random or order.evenly >= _MOSTLY
+    chance = chances(expected[goes], share, alike=alike)
     taken = drawn(order.seed, name, found.first[goes]) < chance
     weight = np.zeros(len(found))
     weight[np.flatnonzero(goes)[taken]] = 1 / chance[taken]
@@ -168,10 +189,16 @@ def _lift(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
     return own
 
 
-def _utility(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
-    if not worth.random:
-        return worth.utility.at(found.state, _remaining(found, worth, runs)) * _lift(found, worth, runs)
-    mixed = np.full(len(found), np.uint64(worth.seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
+def utilities(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
+    """[n] by which candidates of a query go, the least first."""
+    if worth.random:
+        return _hashed(found, worth.seed)
+    return worth.utility.at(found.state, _remaining(found, worth, runs)) * _lift(found, worth, runs)
+
+
+def _hashed(found: Candidates, seed: int) -> Floats:
+    """[n] a number for each, the same at every order."""
+    mixed = np.full(len(found), np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
     for part in (found.first, found.state, found.rank):
         mixed = (mixed ^ part.view(np.uint64)) * _FACTOR
         mixed ^= mixed >> _HALF

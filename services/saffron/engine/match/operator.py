@@ -25,6 +25,7 @@ from saffron.engine.match.render import Matches
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
 from saffron.engine.match.shedding.orders import Order, read_order
 from saffron.engine.match.shedding.shadow import Shadows
+from saffron.engine.match.shedding.traces import Traces
 from saffron.engine.match.standing import Standing
 from saffron.engine.match.stream import Range
 from saffron.engine.operator import History, State
@@ -81,6 +82,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             "keys": {name: standing.runs.keys.used for name, standing in bound.items() if standing.runs},
             **self._drops.statistics(),
             "sampled": self._shadows.statistics(),
+            "traced": self._traces.statistics(),
             "state_bytes": sum(standing.runs.size for standing in bound.values() if standing.runs),
         }
 
@@ -133,6 +135,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         self._before = (0, 0) if record is None else (record["before"][0], record["before"][1])
         self._drops = Drops(self._stopwatch, record)
         self._shadows = Shadows(clean=record is None)
+        self._traces = Traces()
         self._strings = Strings() if record is None else Strings(record["strings"])
         self._features = FeatureWatch(self._one_in)
         if record is not None:
@@ -251,8 +254,10 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 found.append(part.results)
         matches = [one for one in found if isinstance(one, Matches)]
         if self._composition is None:
-            self._shadows.end_block(standing.name, runs, self.partition, self._block, matches)
+            traced = self._traces.of(standing.name)
+            self._shadows.end_block(standing.name, runs, self.partition, self._block, matches, traced)
         if isinstance(runs, QueryRuns):
+            self._traces.reported(standing.name, runs, matches)
             self._drops.passed(standing.name, runs)
 
     def _shadow(self, part: Range, name: str, standing: Standing, opened: Sequence[int]) -> None:
@@ -260,6 +265,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if isinstance(standing.active, QueryRuns) and part.dropped(standing.slot) is not None:
             last = int(part.seq[-1]), int(part.ts[-1])
             self._shadows.dropped(name, standing.active, int(part.seq[0]), last)
+            at = last[0 if standing.active.plan.window.events else 1]
+            self._traces.dropping(name, standing.active, at, events=True)
         self._shadows.advance(name, part, opened)
 
     # ---------------------------------------------------------------- controls
@@ -283,6 +290,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             if name in order.queries and self._composition is None:
                 with self._step(self._standing[name], DROPPING):
                     self._shadows.dropped(name, runs, position)
+                    self._traces.dropping(name, runs, runs.clock, events=False)
         droppable = self._droppable()
         try:
             for name in self._drops.carry_out(droppable, order, position):
@@ -301,6 +309,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         else:
             self._drops.let_go(name)
         self._shadows.forget(name, gone=op in ("remove", "fail"))
+        self._traces.forget(name)
 
     def _droppable(self) -> dict[str, QueryRuns]:
         """The queries that have runs: over imprecise time there are none to drop."""

@@ -35,8 +35,9 @@ MOST_STATES = 256
 _WAITED = (32, 8, 2)  # from 1/32, 1/8 and 1/2 of the window on it is the next bin
 _EVIDENCE = (2.0, 8.0, 32.0, 128.0, 512.0, inf)
 """Matches beside which what is expected counts as much as what was seen: one of these."""
-FOLDS, FOLD_WINDOWS = 2, 8
-"""Stretches of so many windows belong to one half of the stream and the other by turns."""
+FOLDS = 16
+"""Windows of the stream belong to one of so many folds by turns; the first eight folds are one half of it."""
+_HALVES = 2
 
 
 def ages(left: Ints, waited: Ints, matched: Flags, window: int) -> Ints:
@@ -77,10 +78,10 @@ def lifts(followed: Followed, expected: Matrix, *, most: float) -> Matrix:
     states = expected.shape[1]
     if not followed or states > MOST_STATES:
         return np.zeros((0, AGES))
-    seen = np.zeros((2, FOLDS, states, LEFT_BINS, A_BIN))
+    seen = np.zeros((2, _HALVES, states, LEFT_BINS, A_BIN))
     for (state, age), counts in followed.items():
         fold, own = divmod(age, AGES)
-        seen[:, fold, state, own // A_BIN, own % A_BIN] = counts
+        seen[:, fold * _HALVES // FOLDS, state, own // A_BIN, own % A_BIN] += counts
     number, matches = seen[0], seen[1] / SHARES
     by_chain = np.broadcast_to(expected.T[:, :, None], number.shape[1:])
     errors = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from saffron.engine.models.ages import AGES
 from saffron.engine.models.envelope import ModelError, Version, seal, unseal, version_of
 from saffron.engine.models.latency import SHAPES, LatencyFunction
 from saffron.engine.models.markov import Matrix
+from saffron.engine.models.trials import Trials
 
 TRANSITIONS = "transitions"
 LATENCY = "latency"
@@ -33,7 +34,7 @@ class TransitionModel:
     it is P then. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
     `met` [m]: events that runs met in each state, `observations` all together. `lift` [m, AGES]: by what more comes of
     partial matches of each age (see `ages`), `seen` [m, AGES]: how many of each there were; [0, AGES] both where none
-    was followed. Its key in the topic is "QUERY/transitions".
+    was followed. `trials`: of its order on what it was not learned from. Its key in the topic is "QUERY/transitions".
     """
 
     query: str
@@ -53,6 +54,7 @@ class TransitionModel:
     seen: Matrix
     observations: int
     trained_through: Offsets
+    trials: Trials = Trials()
 
     @property
     def key(self) -> bytes:
@@ -108,6 +110,7 @@ class TransitionModel:
                     "met": list(self.met),
                     "lift": self.lift.tolist(),
                     "seen": self.seen.astype(np.int64).tolist(),
+                    "trials": list(astuple(self.trials)),
                 },
             }
         )
@@ -192,6 +195,7 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
         seen=_by_age(tables.get("seen", []), states),
         observations=int(content["observations"]),
         trained_through=offsets_of(content["trained_through"]),
+        trials=_trials(tables.get("trials", (0.0, 0.0, 0.0))),
     )
     if len(model.matrix) != states or not len(model.completion):
         raise ValueError(f"{len(model.matrix)} rows of transitions, {len(model.completion)} bins for {states} states")
@@ -242,6 +246,14 @@ def _by_age(rows: Any, states: int) -> Matrix:
     if found.shape != (states, AGES):
         raise ValueError(f"{found.shape} states and ages, for {states} of {AGES}")
     return found
+
+
+def _trials(body: Sequence[float]) -> Trials:
+    """Of a model that is older there are none."""
+    count, gains, squares = map(float, body)
+    if not (count >= 0 and squares >= 0 and np.isfinite([count, gains, squares]).all()):
+        raise ValueError(f"{count} trials, and {squares} as the squares of their gains")
+    return Trials(count, gains, squares)
 
 
 def offsets_of(body: Any) -> Offsets:

@@ -11,7 +11,7 @@ import numpy as np
 from saffron.engine.models.markov import Matrix
 from saffron.engine.models.model import TransitionModel
 
-_LEAST_TIME = 0.01
+LEAST_TIME = 0.01
 """tau counts as at least this share of the mean: what costs next to nothing gains nothing by being dropped."""
 
 
@@ -58,7 +58,7 @@ def partial_match_models(
     for model in models:
         worth = model.expected / scale * (weights or {}).get(model.query, 1.0)
         if by_time and len(model.remaining_ns):
-            worth = worth / np.maximum(model.remaining_ns / mean_time, _LEAST_TIME)
+            worth = worth / np.maximum(model.remaining_ns / mean_time, LEAST_TIME)
         found[model.query] = PartialMatchModel(
             model.query, model.bin_size, model.per_ms, worth, model.expected, model.lift
         )

@@ -24,7 +24,10 @@ from saffron.engine.models.markov import (
 )
 from saffron.engine.models.model import LatencyModel, Offsets, TransitionModel
 from saffron.engine.models.observations import FORKED
+from saffron.engine.models.partial_match import LEAST_TIME
+from saffron.engine.models.proving import cross_validated
 from saffron.engine.models.transition_costs import TransitionCosts
+from saffron.engine.models.trials import Trials
 
 MOST_BINS = 128
 """Bins of a completion table: fine enough for linear interpolation, small enough to travel in every drop order."""
@@ -182,6 +185,7 @@ def chain_of(counts: TransitionCounts) -> Chain:
 def train_transitions(counts: TransitionCounts, version: Version, trained_through: Offsets) -> TransitionModel:
     """The model of a query (P3, P4)."""
     chain = chain_of(counts)
+    remaining = _remaining(counts, chain)
     return TransitionModel(
         query=counts.query,
         query_version=counts.query_version,
@@ -194,18 +198,33 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
         matrix=chain.matrix,
         completion=chain.completion,
         matches=chain.matches,
-        remaining_ns=_remaining(counts, chain),
+        remaining_ns=remaining,
         met=tuple(counts.met_by_state()),
         lift=lift_of(counts, chain),
         seen=population(counts.followed, counts.states),
         observations=counts.observations,
         trained_through=trained_through,
+        trials=_trials(counts, chain, remaining),
     )
 
 
 def lift_of(counts: TransitionCounts, chain: Chain) -> Matrix:
     """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
-    return lifts(counts.followed, chain.expected, most=MOST if counts.forks else 1.0)
+    return lifts(counts.followed, chain.expected, most=_most(counts))
+
+
+def _most(counts: TransitionCounts) -> float:
+    """Matches of a partial match, at most."""
+    return MOST if counts.forks else 1.0
+
+
+def _trials(counts: TransitionCounts, chain: Chain, remaining: Matrix) -> Trials:
+    """Of the order of utility (P5) that the counts teach."""
+    times = np.ones_like(chain.expected)
+    if len(remaining):
+        times = by_left(remaining, chain.bin_size, chain.window)
+        times = np.maximum(times, LEAST_TIME * times.mean() if times.any() else 1.0)
+    return cross_validated(counts.followed, chain.expected, times, most=_most(counts))
 
 
 def expected_by_age(counts: TransitionCounts) -> Matrix:

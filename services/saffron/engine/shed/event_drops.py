@@ -157,15 +157,20 @@ class EventDrops:
             found = self._curves[query, by] = LossCurve.of(lambda share: self.lost(query, by, share))
         return found
 
-    def marks(self, columns: Columns, query: str, traits: Traits, share: float) -> Marks:
-        """[n] whether each event of the block that was applied last goes."""
+    def marks(self, columns: Columns, query: str, traits: Traits, share: float, belief: float = 1.0) -> Marks:
+        """[n] whether each event of the block that was applied last goes. `belief`: the part (0 to 1) of the share that
+        goes by the model; the rest is drawn evenly among all others."""
         shedding = self._of(query, traits.by, share)
         features = None if shedding is None else self._features.get(shedding.model.spec.identity)
         if shedding is None or features is None:
             return chance(self.seed, columns.seq) < share
         window = Window(traits.slide or 1, traits.counts, traits.slide, None)
         places = position_bins(window, columns.seq if traits.counts else columns.ts)
-        return shedding.dropped(features, columns.seq, shedding.at(share), self.seed, places)
+        learned = belief * share
+        marks = shedding.dropped(features, columns.seq, shedding.at(learned), self.seed, places)
+        if learned == share:
+            return marks
+        return marks | (chance(self.seed, columns.seq) < (share - learned) / (1.0 - learned))
 
     def _of(self, query: str, by: str, share: float) -> EventShedding | None:
         model = self.models.get(query)

@@ -7,7 +7,7 @@ from typing import Any
 
 from saffron.engine.shed.view import View
 
-_COUNTED = ("nanoseconds", "found", "loss", "loss_ratio", "sampled", "false", "compared")
+_COUNTED = ("nanoseconds", "found", "loss", "loss_ratio", "sampled", "false", "compared", "trials", "traced")
 """By query, of what has been since it began."""
 
 

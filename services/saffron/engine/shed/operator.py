@@ -136,6 +136,8 @@ class ShedderOperator:
         present = load_of_now(load, self._view)
         self._detector.observe(present, now_ms)
         self._losses.heard(present)
+        if self._shedding is not None:
+            self._shedding.beliefs.heard(present)
 
     def offer(self, key: bytes | None, value: bytes | None, offset: int) -> str | None:
         """A record of `models`; returns why it was refused, or None. A refused one leaves the last good model in force:
@@ -172,7 +174,8 @@ class ShedderOperator:
 
         `missed`: by query the share of its matches that dropping events and partial matches together is expected to
         lose, over all events so far; `false`: of those found, the share that is none; `expected`: the matches behind
-        both. `decision`, `share`, `keep`: the last.
+        both. `believed`: how far the learned orders of those with a model are, by means. `decision`, `share`, `keep`:
+        the last.
         """
         return {
             "events": self._taken,
@@ -182,6 +185,7 @@ class ShedderOperator:
             "shedding_ms": self._estimate.shedding,
             "partial_matches": self._detector.by_query(),
             "models": {query: list(version) for query, version in self._view.models.items()},
+            "believed": self._believed(),
             "refused_models": dict(self._offered.refused),
             "missed": {query: self._losses.missed(query) for query in self._view.queries},
             "false": {query: self._losses.false(query) for query in self._view.queries},
@@ -192,6 +196,10 @@ class ShedderOperator:
         }
 
     # ------------------------------------------------------------ inside
+
+    def _believed(self) -> dict[str, Mapping[str, float]]:
+        believed = {} if self._shedding is None else self._shedding.believed
+        return {query: own.told for query, own in believed.items() if own.learned}
 
     def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}
@@ -246,7 +254,8 @@ class ShedderOperator:
         """Put a control in force. Of a query that begins anew, or is gone, nothing is known any more."""
         self._view.apply(control)
         if control.kind == "query" and control.body["op"] in ("add", "remove"):
-            for known in (self._losses, self._detector, self._shed):
+            beliefs = () if self._shedding is None else (self._shedding.beliefs,)
+            for known in (self._losses, self._detector, self._shed, *beliefs):
                 known.forget(str(control.body["name"]))
 
     def _new_models(self, position: int) -> list[Control]:

@@ -14,6 +14,8 @@ from saffron.engine.events.block import Block
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
+from saffron.engine.shed.belief import SHARE
+from saffron.engine.shed.beliefs import LEARNED, Beliefs, Believed
 from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
 from saffron.engine.shed.detector import READER, Detector
@@ -39,6 +41,11 @@ _LEAST_SHARE = 0.1
 of them tell the means apart."""
 _COARSE = 8
 """Means are compared anew where a query's share of the time has moved by an eighth or so."""
+_MOSTLY = 0.5
+"""Belief from which on partial matches of a query compare with those of others."""
+_FOLLOWED_MORE = 4.0
+"""How many times more partial matches are followed where all that go are drawn: that costs nothing, and tells sooner
+whether the model is right."""
 _MOST_COMMIT = 0.5
 """Of the bound, that is left to commits at most: what takes longer gets shorter when there are fewer results."""
 
@@ -116,6 +123,8 @@ class Shedding:
         self._costs: Mapping[str, Mapping[str, float]] = {}
         self._curves: dict[str, LossCurve] = {}
         self._ordered: deque[tuple[int, int]] = deque()
+        self.beliefs = Beliefs()
+        self.believed: dict[str, Believed] = {}
 
     def may_follow(self, done: int) -> bool:
         """Whether what was forwarded behind this position leaves room for more."""
@@ -130,6 +139,10 @@ class Shedding:
         waiting = max(float(count), self.arrivals.waiting(queueing, now))
         self.arrivals.taken(count)
         self._costs = self._costs_of(queries)
+        self.believed = {
+            name: self.beliefs.of(name, own.by, queries.models.get(name), self.events, _length(name, queries))
+            for name, own in queries.traits.items()
+        }
         done = block.first_seq - in_flight
         at = Situation(queueing, events=count, rate=self.arrivals.rate(now), waiting=waiting)
         state = self._outage.taken(now, queueing) if count else KEEP
@@ -200,6 +213,7 @@ class Shedding:
                 self._worth(name, queries),
                 self._costs[READER][name],
                 queries.corrections.get(name, _AS_PROMISED).partial,
+                self.believed[name].partial,
             )
             for name in self._droppable_of(queries)
         }
@@ -245,7 +259,8 @@ class Shedding:
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
         events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
         costs = [round(_COARSE * cost) for own in self._costs.values() for cost in own.values()]
-        known = (*partial, None, *events, *queries.corrections.items(), *queries.traits.items(), *costs)
+        measured = (*queries.corrections.items(), *self.believed.items())
+        known: tuple[object, ...] = (*partial, None, *events, *measured, *queries.traits.items(), *costs)
         if known != self._by:
             self._by = known
             self._curves.clear()
@@ -273,7 +288,7 @@ class Shedding:
 
     def _orders(self, keep: int, queries: Queries) -> tuple[Mapping[str, Any], ...]:
         """`keep`: of partial matches that cost as much as the mean. One order over all queries whose partial matches
-        compare, one over those of which some are drawn."""
+        compare and whose models are believed, one over those that are hardly believed, one over those without."""
         self._use(queries)
         alive = self.detector.partial_matches.get(READER, {})
         names = self._droppable_of(queries)
@@ -281,17 +296,24 @@ class Shedding:
         keep = keep * whole // self._within(queries)
         tables = {name: self._tables.of(name, queries.traits[name].by) for name in names}
         orders = []
-        for by in ("utility", "random"):
-            group = {name: one for name, one in tables.items() if one["by"] == by}
+        for believed in (True, False, None):
+            group = {name: one for name, one in tables.items() if self._is_believed(name, one) is believed}
             if group:
-                share = sum(alive[name] for name in group) / whole
+                within = sum(alive[name] for name in group)
+                evenly = 1.0 - sum(alive[name] * self.believed[name].partial for name in group) / within
+                drawn = {"evenly": evenly} if believed is not None and evenly > 0 else {}
+                more = 1.0 + _FOLLOWED_MORE * drawn.get("evenly", 0.0)
                 exempt = {
                     "exempt": self.settings.spared,
                     "exempt_seed": self.settings.seed,
-                    "followed": self.settings.followed,
+                    "followed": self.settings.followed * more,
                 }
-                orders.append({"n": int(keep * share), **exempt, "queries": group})
+                orders.append({"n": int(keep * within / whole), **exempt, **drawn, "queries": group})
         return tuple(orders)
+
+    def _is_believed(self, name: str, table: Mapping[str, Any]) -> bool | None:
+        """None: it has no order but a draw."""
+        return None if table["by"] == "random" else self.believed[name].partial >= _MOSTLY
 
     # ------------------------------------------------------------ events
 
@@ -314,7 +336,8 @@ class Shedding:
         known = self._curves.get(name)
         if known is None:
             promised = self.events.curve(name, by)
-            known = self._curves[name] = promised.towards_random(at_random, _length(name, queries))
+            doubted = 1.0 - self.believed[name].events * (1.0 - at_random)
+            known = self._curves[name] = promised.towards_random(doubted, _length(name, queries))
         return known
 
     def _shed(self, block: Block, decisions: Mapping[str, Decision], queries: Queries, queueing: float) -> Shed:
@@ -322,6 +345,8 @@ class Shedding:
         orders = () if keep is None else self._orders(keep, queries)
         saved = {reader: decision.share for reader, decision in decisions.items() if decision.share > 0}
         if not saved:
+            if orders:
+                self._try(block, {}, queries)
             return Shed(orders=orders, why="shed" if orders else "pass")
         seq = block.columns.seq
         kept = np.zeros(len(seq), np.bool_)
@@ -329,9 +354,11 @@ class Shedding:
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
         mask, gone, masked, false, left = np.zeros(len(seq), np.uint64), {}, {}, {}, float(1 - kept.mean())
-        for name, share in self._shares(saved, queries).items():
+        shares = self._shares(saved, queries)
+        self._try(block, shares, queries)
+        for name, share in shares.items():
             traits = queries.traits[name]
-            marks = self.events.marks(block.columns, name, traits, share)
+            marks = self.events.marks(block.columns, name, traits, share, self.believed[name].events)
             going = marks & ~kept
             mask[going] |= np.uint64(1 << queries.slots[name])
             masked[name] = float(going.mean())
@@ -339,6 +366,14 @@ class Shedding:
             gone[name] = parts * left
             false[name] = self.events.false(name, traits.by, share) * left
         return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, masked, false, "shed")
+
+    def _try(self, block: Block, shares: Mapping[str, float], queries: Queries) -> None:
+        """Remember which events learned orders alone would drop, for trials of them."""
+        for name in queries.by_events:
+            traits = queries.traits[name]
+            if name in self.events.models and traits.by in LEARNED:
+                goes = self.events.marks(block.columns, name, traits, shares.get(name) or SHARE)
+                self.beliefs.saw(name, block.columns.seq, goes, queries.models.get(name))
 
     def _shares(self, saved: Mapping[str, float], queries: Queries) -> dict[str, float]:
         """By query the share of its events to drop, so that each reader saves this share of its time."""

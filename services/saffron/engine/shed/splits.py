@@ -21,16 +21,20 @@ _GRAIN = 32
 class Droppable:
     """A query whose partial matches may go; `curve` None: nothing is known of them. `worth`: its weight times its
     matches an event. `cost`: its share of all time. `ratio`: matches that they have lost, as measured, for each that
-    the curve said."""
+    the curve said. `belief`: the part of them that goes by the curve; the rest is drawn evenly, and loses what it
+    saves."""
 
     curve: PartialCurve | None
     worth: float
     cost: float
     ratio: float = 1.0
+    belief: float = 1.0
 
     def lost(self, saved: float) -> float:
         """The share of matches lost where this share of the time is saved."""
-        return as_measured(saved if self.curve is None else self.curve.at(saved), self.ratio)
+        if self.curve is None:
+            return saved
+        return self.belief * as_measured(self.curve.at(saved), self.ratio) + (1.0 - self.belief) * saved
 
 
 @dataclass

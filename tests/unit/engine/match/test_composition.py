@@ -12,7 +12,7 @@ import pytest
 from saffron.engine.composition import made_by, with_types
 from saffron.engine.events.block import Control
 from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.shedding import shadow
+from saffron.engine.match.shedding import sample
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 from tests.reference.match import generate
@@ -224,8 +224,8 @@ def test_while_results_are_events_to_others_nothing_is_sampled_of_what_is_missed
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A shadow that stands when such a query comes would be given no more events, and call all that is found false."""
-    monkeypatch.setattr(shadow, "SHARE", 1.0)
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "SHARE", 1.0)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     events = numbered("AB" * 40)
     masks = [4 * (index % 10 == 0) for index in range(80)]
     shed: dict[str, Any] = {"text": "PATTERN SEQ(A a, B b) WITHIN 4 ms", "slot": 2, "shed": "auto"}

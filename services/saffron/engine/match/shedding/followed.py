@@ -2,8 +2,9 @@
 
 At the beginning of a share of blocks some of a query's partial matches are noted with their state and age (see
 `models.ages`), and counted once their windows are over. What is dropped is censored: an order takes all notes with it,
-whatever it dropped, but those of partial matches that are followed by their first events, which orders spare; and an
-event that is dropped takes all.
+whatever it dropped, but those of partial matches that are followed by their first events, which orders spare. Where an
+event was dropped, what is noted tells nothing of the chain any more; it still tells what an order of partial matches
+would have lost (`tried`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,20 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.shedding.candidates import Candidates
 from saffron.engine.match.shedding.spared import ANY_LAST, drawn
-from saffron.engine.models.ages import AGES, FOLD_WINDOWS, FOLDS, MOST_STATES, SHARES, ages
+from saffron.engine.match.shedding.tried import Tried
+from saffron.engine.models.ages import AGES, FOLDS, MOST_STATES, SHARES, ages
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MOST_NOTES = 8192
 A_BLOCK = 128
 """Notes that one block makes, at most, of those that orders spare, and as many of others."""
 
-_FIRST, _LAST, _AT, _UNTIL, _CELL, _ALIKE, _FOUND = range(7)
-_ROWS = 7
+_FIRST, _LAST, _AT, _UNTIL, _CELL, _ALIKE, _FOUND, _LEFT, _WORTH, _CENSORED = range(10)
+_ROWS, _ROWS_BEFORE = 10, 7
+_NOT_RANKED = float("nan")
 
 
 def are_followed(first: Ints, share: float) -> Flags:
@@ -35,13 +39,15 @@ def are_followed(first: Ints, share: float) -> Flags:
 
 
 class Followed:
-    """The notes of one query, int64 [7, n], in the order of their first events: first and last event, the position
-    before which it was noted, when its window ends, its state and age, how many were alike in both events, and matches
-    since."""
+    """The notes of one query, int64 [10, n], in the order of their first events: first and last event, the position
+    before which it was noted, when its window ends, its state and age, how many were alike in both events, matches
+    since, what was left of its window, the bits of its utility (NaN: no order has said it yet), and whether an event
+    was dropped since. `tried`: of the order of utility, since the start of this operator."""
 
     def __init__(self, notes: Sequence[Sequence[int]] = ()) -> None:
-        self._notes: Ints = _by_first(np.array(notes, np.int64).reshape(_ROWS, -1 if len(notes) else 0))
+        self._notes: Ints = _by_first(_read(notes))
         self._counts: dict[tuple[int, int], list[int]] = {}
+        self.tried = Tried()
 
     def __len__(self) -> int:
         return int(self._notes.shape[1])
@@ -59,8 +65,11 @@ class Followed:
         found: Flags = noted[np.minimum(np.searchsorted(noted, first), len(noted) - 1)] == first
         return found
 
-    def note(self, at: int, clock: int, window: int, found: Candidates, share: float) -> None:
-        """Some of the candidates before event `at`, by a draw; those that orders spare, `share` of all, first."""
+    def note(
+        self, at: int, clock: int, window: int, found: Candidates, share: float, worth: Floats | None = None
+    ) -> None:
+        """Some of the candidates before event `at`, by a draw; those that orders spare, `share` of all, first. `worth`
+        [candidates]: their utility, None where no order has said it."""
         chosen = _chosen(found, at, share)
         if not len(chosen) or int(found.state.max()) >= MOST_STATES:
             return
@@ -70,12 +79,18 @@ class Followed:
         notes[_FIRST], notes[_LAST], notes[_AT] = found.first[chosen], found.last[chosen], at
         notes[_UNTIL], notes[_CELL] = clock + left, state * AGES + age
         notes[_ALIKE], notes[_FOUND] = alike(found.first, found.last, chosen), 0
+        utility = np.full(len(chosen), _NOT_RANKED) if worth is None else worth[chosen]
+        notes[_LEFT], notes[_WORTH], notes[_CENSORED] = left, utility.view(np.int64), 0
         self._notes = _by_first(np.concatenate([self._notes, notes], axis=1))
 
     def void(self, share: float = 0.0) -> None:
         """Something was dropped: of all but those that orders spare, `share` of all, it is not known what they make."""
         if len(self):
             self._notes = self._notes[:, are_followed(self._notes[_FIRST], share)]
+
+    def censor(self) -> None:
+        """An event was dropped: of all that are noted it is not known what they would have made with it."""
+        self._notes[_CENSORED] = 1
 
     def match(self, seqs: Ints, counts: Ints) -> None:
         """Matches of so many events each, whose positions stand one behind the other, are reported once."""
@@ -98,9 +113,15 @@ class Followed:
         over = self._notes[_UNTIL] < clock
         if not over.any():
             return
-        for cell, until, alike, came in self._notes[[_CELL, _UNTIL, _ALIKE, _FOUND]][:, over].T.tolist():
+        ended = self._notes[:, over]
+        worth = ended[_WORTH].view(np.float64)
+        ranked = ~np.isnan(worth)
+        matches = ended[_FOUND] / ended[_ALIKE]
+        self.tried.add(worth[ranked], ended[_LEFT, ranked].astype(np.float64), matches[ranked], clock, window)
+        told = ended[:, ended[_CENSORED] == 0]
+        for cell, until, alike, came in told[[_CELL, _UNTIL, _ALIKE, _FOUND]].T.tolist():
             state, age = divmod(cell, AGES)
-            fold = until // (FOLD_WINDOWS * window) % FOLDS
+            fold = until // window % FOLDS
             sums = self._counts.setdefault((state, AGES * fold + age), [0, 0])
             sums[0] += 1
             sums[1] += came * SHARES // alike
@@ -115,6 +136,16 @@ class Followed:
         """The notes as JSON, for a snapshot."""
         found: list[list[int]] = self._notes.tolist()
         return found
+
+
+def _read(notes: Sequence[Sequence[int]]) -> Ints:
+    """Those of a snapshot; one that is older ranks none."""
+    found = np.array(notes, np.int64).reshape(len(notes) or _ROWS, -1 if len(notes) else 0)
+    if len(found) == _ROWS_BEFORE:
+        unranked = np.full(found.shape[1], _NOT_RANKED).view(np.int64)
+        none = np.zeros_like(unranked)
+        found = np.concatenate([found, [none, unranked, none]])
+    return found
 
 
 def _by_first(notes: Ints) -> Ints:

@@ -57,18 +57,21 @@ class Worth:
 class Order:
     """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that would go, drawn by
     `seed`, that are spared to learn what the others would have made. `followed`: share of all that go last, for what
-    comes of them is learned (see `followed`)."""
+    comes of them is learned (see `followed`). `evenly`: share of those that go which are drawn among all by `seed`,
+    whatever their utility; the others are the least useful."""
 
     keep: int
     queries: Mapping[str, Worth]
     exempt: float = 0.0
     seed: int = 0
     followed: float = 0.0
+    evenly: float = 0.0
 
 
 def read_order(body: Mapping[str, Any]) -> Order:
     """The order in the body of a "keep" record: {"n", "queries": {name: worth}}; or of one query {"query", "n", worth}.
-    With "exempt" and "exempt_seed" a share of partial matches is spared, with "followed" another.
+    With "exempt" and "exempt_seed" a share of partial matches is spared, with "followed" another; "evenly" says which
+    share of those that go is drawn.
 
     A worth is {"utility": [bins][states], "loss": the same, "bin": events, "per_ms", "by": "utility" | "random",
     "seed", "lift": [states][ages]}. Without "loss" the utilities are the probabilities to complete; without either
@@ -84,6 +87,7 @@ def read_order(body: Mapping[str, Any]) -> Order:
         float(body.get("exempt", 0.0)),
         int(body.get("exempt_seed", 0)),
         float(body.get("followed", 0)),
+        float(body.get("evenly", 0)),
     )
 
 

@@ -26,21 +26,18 @@ from saffron.engine.match.layout import FOUND
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.render import Matches
 from saffron.engine.match.scan.runs import ScanRuns
+from saffron.engine.match.shedding import sample
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.removal import remove
+from saffron.engine.match.shedding.sample import Sampled
 from saffron.engine.match.shedding.spared import drawn
+from saffron.engine.match.shedding.traces import Traced
 from saffron.engine.match.snapshot import restore, save
 from saffron.engine.match.stream import NO_SLOT, Range
 from saffron.language.plan import Output
 
 Ids = NDArray[np.uint64]
 
-SHARE, LEAST_SHARE = 0.04, 0.002
-ENOUGH = 256
-"""First events that true matches came of, beyond which the share falls as 1 / n."""
-BUDGET, AT_FIRST = 0.005, 4.0
-"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take; while there is one,
-times as much until enough has been seen."""
 MOST_HALVINGS, _PATIENCE = 8, 0.125
 """How often the share is halved, each time when the shadow has taken by so much more than it may."""
 _DRAW = "shadow"
@@ -53,59 +50,6 @@ def can_shadow(runs: QueryRuns) -> bool:
     plain = plan.output is Output.ALL and not plan.timeouts and plan.into is None and not runs.composed
     first = (not plan.components[one].closure and runs.program.may_begin(one) for one in plan.consume)
     return plain and type(runs) in (QueryRuns, ScanRuns) and all(first)
-
-
-@dataclass
-class Sampled:
-    """Sums over a sample of first events, each as many times as it stands for (1 / share).
-
-    `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
-    `missed` of them the query did not report. `false`: reported, and none of the true ones. `compared`: matches that
-    the query itself reported meanwhile, each once, in the sample or not. `begun`: first events that any came of;
-    `squares`: the same, times squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and
-    partial matches of its own that they met. `halvings`: of the share, since it cost too much.
-    """
-
-    true: float = 0.0
-    missed: float = 0.0
-    false: float = 0.0
-    compared: int = 0
-    begun: float = 0.0
-    squares: float = 0.0
-    firsts: int = 0
-    events: int = 0
-    met: float = 0.0
-    halvings: int = 0
-
-    @property
-    def checks(self) -> float:
-        """What the shadow has taken."""
-        return self.events + self.met
-
-    @property
-    def share(self) -> float:
-        """Of first events, to be sampled."""
-        return max(LEAST_SHARE, SHARE * self._early) / 2.0**self.halvings
-
-    @property
-    def budget(self) -> float:
-        """Of the query's own checks from now on, what the shadow may take."""
-        return BUDGET * max(1.0, AT_FIRST * self._early)
-
-    @property
-    def _early(self) -> float:
-        """1 until enough has been seen, and less after."""
-        return min(1.0, ENOUGH / max(1, self.firsts))
-
-    def add(self, true: int, missed: int, false: int, firsts: int) -> None:
-        """What was seen in a block."""
-        times = 1 / self.share
-        self.true += times * true
-        self.missed += times * missed
-        self.false += times * false
-        self.begun += times * firsts
-        self.squares += times**2 * firsts
-        self.firsts += firsts
 
 
 @dataclass
@@ -154,11 +98,15 @@ class Shadow:
         if gone.any():
             remove(self.runs, found, gone)
 
-    def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches]) -> None:
-        """What the query `reported` in the block beside what it should have."""
+    def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches], traced: Traced) -> None:
+        """What the query `reported` in the block beside what it should have, of which some are `traced`."""
         self.sums.compared += sum(int(np.count_nonzero(part.first >= self.since)) for part in reported)
         parts = [part.results for part in fired(self.runs, name, partition, block)] if unreported(self.runs) else []
-        true, firsts = self._sampled([one for one in parts if isinstance(one, Matches)])
+        ours = [one for one in parts if isinstance(one, Matches)]
+        true, firsts = self._sampled(ours)
+        if traced.masked >= self.runs.clock:  # else the query's own matches tell of all
+            for part in ours:
+                traced.add(part, self._in_sample(part))
         found, also = self._sampled(reported)
         if len(true) or len(found):
             right = int(np.count_nonzero(np.isin(true, found)))
@@ -168,12 +116,15 @@ class Shadow:
         """Ids (one word of them), and first events, of the matches that begin in the sample."""
         ids, firsts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
         for part in parts:
-            first = part.first
-            chosen = np.flatnonzero((first >= self.since) & (drawn(0, _DRAW, first) < self.sums.share))
+            chosen = self._in_sample(part)
             if len(chosen):
                 ids.append(part.ids(chosen)[:, 0])
-                firsts.append(first[chosen])
+                firsts.append(part.first[chosen])
         return np.concatenate(ids), np.concatenate(firsts)
+
+    def _in_sample(self, part: Matches) -> NDArray[np.intp]:
+        first = part.first
+        return np.flatnonzero((first >= self.since) & (drawn(0, _DRAW, first) < self.sums.share))
 
 
 class Shadows:
@@ -217,12 +168,18 @@ class Shadows:
             self._of[name].advance(part, opened)
 
     def end_block(
-        self, name: str, runs: Runs | None, partition: int, block: Block, reported: Sequence[Matches]
+        self,
+        name: str,
+        runs: Runs | None,
+        partition: int,
+        block: Block,
+        reported: Sequence[Matches],
+        traced: Traced,
     ) -> None:
-        """What a query found in the block is known."""
+        """What a query found in the block is known; of true matches some are `traced`."""
         shadow = self._of.get(name)
         if runs is not None:
-            budget = self._sums.get(name, Sampled()).budget if shadow is not None else BUDGET
+            budget = self._sums.get(name, Sampled()).budget if shadow is not None else sample.BUDGET
             self._allowed[name] = self._allowed.get(name, 0.0) + budget * len(block.columns) * (1.0 + runs.live)
         if shadow is None:
             if reported and self._is_clean(name) and isinstance(runs, QueryRuns) and can_shadow(runs):
@@ -231,7 +188,7 @@ class Shadows:
                 sums.compared += count
             return
         shadow.end_block(block)
-        shadow.compare(name, partition, block, reported)
+        shadow.compare(name, partition, block, reported, traced)
         if shadow.runs.clock > shadow.until:
             self._end(name)
         elif not self._may_go_on(name):

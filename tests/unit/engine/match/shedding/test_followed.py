@@ -20,7 +20,7 @@ from saffron.engine.match.shedding import followed as module
 from saffron.engine.match.shedding.candidates import Candidates, candidates
 from saffron.engine.match.shedding.followed import are_followed
 from saffron.engine.match.shedding.orders import read_order
-from saffron.engine.models.ages import AGES, FOLD_WINDOWS, FOLDS, SHARES
+from saffron.engine.models.ages import AGES, FOLDS, SHARES
 from saffron.engine.models.observations import transition_messages
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
@@ -80,7 +80,7 @@ class Twin:
                 mine = [one for one in results if one[0] == first and [e for e in one if e < at][-1] == last]
                 same = sum(1 for j in range(len(found)) if (found.first[j], found.last[j]) == (first, last))
                 if until < clock:
-                    cell = state, AGES * (until // (FOLD_WINDOWS * WINDOW) % FOLDS) + own
+                    cell = state, AGES * (until // WINDOW % FOLDS) + own
                     followed[cell, 0] += 1
                     followed[cell, 1] += len([one for one in mine if one not in before]) * SHARES // same
         return followed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,26 @@ def test_random_orders_depend_on_their_seed_and_nothing_else() -> None:
     assert set(kept(5, ())) != {event["seq"] for event in events[40:]}, "not the youngest"
 
 
+@pytest.mark.parametrize("evenly", [0.0, 0.5, 1.0])
+def test_a_share_of_those_that_go_is_drawn_whatever_its_worth(evenly: float) -> None:
+    made = {"q": compile_query("PATTERN SEQ(A a, B b, C c) WITHIN 4000 EVENTS", cases.SCHEMA, name="q")}
+    events = [{**event, "type": "A"} for event in cases.stream(random.Random(1), 400)]
+    worth_of = {"utility": [[0.0, 1.0, 1.0, 1.0]], "bin": 4000, "per_ms": 0.0}
+    body = {"n": 200, "queries": {"q": worth_of}, "evenly": evenly, "exempt_seed": 3}
+    run = operator(made)  # type: ignore[arg-type]
+    cases.results(run, cases.blocks([*events, events[-1]], [400], None, controls(made))[:1])  # type: ignore[arg-type]
+    runs = run._standing["q"].runs
+    assert isinstance(runs, QueryRuns)
+    before = sorted(first for _, first, *_ in held(runs))
+    assert keep_best({"q": runs}, read_order(body)).count == 200
+    gone = set(before) - {first for _, first, *_ in held(runs)}
+    least = round(200 * (1 - evenly))
+    assert set(before[:least]) <= gone
+    rest = [one in gone for one in before[least:]]
+    halves = [sum(half) / len(half) for half in (rest[: len(rest) // 2], rest[len(rest) // 2 :])]
+    assert halves[0] == pytest.approx(halves[1], abs=0.15)
+
+
 # ---------------------------------------------------------------- what an order cannot do
 
 
@@ -171,6 +192,7 @@ def test_orders_leave_the_same_whatever_the_blocks_and_after_snapshots() -> None
         for each in orders:
             for worth_of in each.body["queries"].values():
                 worth_of["by"] = rng.choice(["utility", "random"])
+        orders = [replace(one, body={**one.body, "evenly": rng.choice([0.0, 0.5, 1.0])}) for one in orders]
         given = [*controls(made), *orders]
         whole = cases.results(operator(made), cases.blocks(events, [], opened(made, events), given))
         run, texts = operator(made, merges=True), []

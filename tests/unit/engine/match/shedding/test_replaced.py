@@ -6,7 +6,7 @@ import pytest
 
 from saffron.engine.events.block import Control
 from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.shedding import shadow
+from saffron.engine.match.shedding import sample
 from saffron.language import bind
 from saffron.language.plan import MatchPlan
 from tests.unit.engine.match import cases
@@ -17,8 +17,8 @@ EVENTS = [{"seq": seq, "ts": seq, "type": kind, **dict.fromkeys(cases.KINDS)} fo
 
 def dropping(monkeypatch: pytest.MonkeyPatch, *controls: Control) -> MatchOperator:
     """It has lost events and partial matches of `q` in the first half; `controls` stand at the event in the middle."""
-    monkeypatch.setattr(shadow, "SHARE", 1.0)
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "SHARE", 1.0)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     assert isinstance(MADE, MatchPlan)
     operator = MatchOperator(partition=3, compiled=False, compiler=lambda *_: MADE)
     body = {"n": 1, "queries": {"q": {"utility": [], "bin": 1, "loss": [], "by": "random", "seed": 1}}}

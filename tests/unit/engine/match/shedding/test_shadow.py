@@ -11,8 +11,8 @@ import pytest
 from saffron.engine.events.block import Control
 from saffron.engine.match.fastest import fastest
 from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.shedding import shadow
-from saffron.engine.match.shedding.shadow import Sampled
+from saffron.engine.match.shedding import sample, shadow
+from saffron.engine.match.shedding.sample import Sampled
 from saffron.engine.strings import Strings
 from saffron.language import bind
 from saffron.language.plan import MatchPlan
@@ -39,8 +39,8 @@ def cut(rng: random.Random, events: Sequence[cases.Event]) -> list[int]:
 
 
 def test_a_shadow_of_all_first_events_knows_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shadow, "SHARE", 1.0)
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "SHARE", 1.0)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     rng = random.Random(17)
     compared = missed = 0
     for _ in range(60):
@@ -64,8 +64,8 @@ def test_a_shadow_of_all_first_events_knows_what_is_missed(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("strategy", ["skip-till-any-match", "skip-till-next-match"])
 def test_a_shadow_of_all_first_events_knows_what_is_false(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shadow, "SHARE", 1.0)
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "SHARE", 1.0)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     rng = random.Random(29)
     text = f"QUERY q PATTERN SEQ(A a, NOT C, B b) WHERE {strategy} {{ }} WITHIN 9 EVENTS"
     made = bind(text, cases.SCHEMA, name="q").plan
@@ -84,8 +84,8 @@ def test_a_shadow_of_all_first_events_knows_what_is_false(strategy: str, monkeyp
 
 
 def test_what_a_shadow_says_does_not_depend_on_cuts_and_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shadow, "SHARE", 1.0)
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "SHARE", 1.0)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     rng = random.Random(23)
     for _ in range(30):
         made = cases.plan(rng)
@@ -100,25 +100,25 @@ def test_what_a_shadow_says_does_not_depend_on_cuts_and_changes_no_result(monkey
 
 def test_few_first_events_stand_for_all_where_much_has_been_seen() -> None:
     sampled = Sampled()
-    assert sampled.share == shadow.SHARE
+    assert sampled.share == sample.SHARE
     sampled.add(4, 1, 3, 2)
     assert (sampled.true, sampled.missed, sampled.false, sampled.begun) == (100, 25, 75, 50)
-    assert sampled.budget == shadow.AT_FIRST * shadow.BUDGET
-    sampled.add(0, 0, 0, 100 * shadow.ENOUGH)
-    assert sampled.share == shadow.LEAST_SHARE
-    assert sampled.budget == shadow.BUDGET
+    assert sampled.budget == sample.AT_FIRST * sample.BUDGET
+    sampled.add(0, 0, 0, 100 * sample.ENOUGH)
+    assert sampled.share == sample.LEAST_SHARE
+    assert sampled.budget == sample.BUDGET
 
 
 def test_a_shadow_that_costs_too_much_goes_on_with_fewer_first_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shadow, "SHARE", 1.0)
-    monkeypatch.setattr(shadow, "LEAST_SHARE", 1.0)
+    monkeypatch.setattr(sample, "SHARE", 1.0)
+    monkeypatch.setattr(sample, "LEAST_SHARE", 1.0)
     rng = random.Random(5)
     made, events = cases.plan(rng), cases.stream(rng, 18)
     masks = [4 if event["seq"] % 2 else 0 for event in events]
     cuts = [*range(1, len(events))]
-    monkeypatch.setattr(shadow, "BUDGET", 1e9)
+    monkeypatch.setattr(sample, "BUDGET", 1e9)
     _, free = run(made, events, cuts, (), masks)
-    monkeypatch.setattr(shadow, "BUDGET", 1e-6)
+    monkeypatch.setattr(sample, "BUDGET", 1e-6)
     _, dear = run(made, events, cuts, (), masks)
     assert free is not None
     assert dear is not None

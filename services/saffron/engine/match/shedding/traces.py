@@ -1,0 +1,76 @@
+"""Matches whose events are told, so that learned orders of events can be tried on matches that they have not taken.
+
+While something is dropped of a query, these are the true matches of its shadow's sample, whatever is dropped; or all
+that it reports, where none of its events has been dropped within a window: then none is missing for want of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.render import Matches
+from saffron.engine.match.rows import SEQ
+
+MOST_TRACED, MOST_OF_ONE = 32, 64
+"""The events of so many matches are told, of each so many."""
+_WINDOWS = 2
+"""So long behind the last drop."""
+
+
+@dataclass
+class Traced:
+    """`count`: matches since the query began. `newest`: positions of the events of the last ones. `masked`: an instant
+    up to which a dropped event may be missing. `until`: one behind which all is as if nothing had been dropped."""
+
+    count: int = 0
+    newest: list[list[int]] = field(default_factory=list)
+    masked: int = -(2**62)
+    until: int = -(2**62)
+
+    def add(self, part: Matches, chosen: NDArray[np.intp]) -> None:
+        """The chosen ones of a part of the results."""
+        if not len(chosen):
+            return
+        counts, places = part.events_of(chosen[-MOST_TRACED:])
+        seqs = part.stored.columns[SEQ][places].astype(np.int64)
+        events = [one[:MOST_OF_ONE].tolist() for one in np.split(seqs, np.cumsum(counts)[:-1])]
+        self.newest = [*self.newest, *events][-MOST_TRACED:]
+        self.count += len(chosen)
+
+
+class Traces:
+    """Of all queries of an operator, since its start."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Traced] = {}
+
+    def of(self, query: str) -> Traced:
+        """Those of a query."""
+        return self._of.setdefault(query, Traced())
+
+    def dropping(self, query: str, runs: QueryRuns, instant: int, *, events: bool) -> None:
+        """Something is dropped of a query at this instant: some of its events, or of its partial matches."""
+        own, window = self.of(query), runs.plan.window.size
+        own.until = max(own.until, instant + _WINDOWS * window)
+        if events:
+            own.masked = max(own.masked, instant + window)
+
+    def reported(self, query: str, runs: QueryRuns, found: Sequence[Matches]) -> None:
+        """What a query has reported in a block."""
+        own = self._of.get(query)
+        if own is not None and own.masked < runs.clock <= own.until:
+            for part in found:
+                own.add(part, np.arange(len(part)))
+
+    def forget(self, query: str) -> None:
+        """The query begins anew, or is gone."""
+        self._of.pop(query, None)
+
+    def statistics(self) -> Mapping[str, Traced]:
+        """By query."""
+        return {query: one for query, one in self._of.items() if one.count}

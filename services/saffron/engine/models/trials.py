@@ -1,0 +1,52 @@
+"""Trials of a learned order: what dropping by it would have lost of matches that it was not learned from.
+
+A trial takes partial matches or matches whose outcome became known after they were ranked (prequential evaluation:
+A. P. Dawid, *Statistical theory: the prequential approach*, 1984). Its *gain* is the share of the losses of even
+dropping that the order avoids: 1 if it loses nothing, 0 if it is as good as chance, below 0 if it is worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LEAST_MATCHES = 16.0
+"""Matches of a trial, at least: fewer come in one clump, and tell as much as one."""
+SHARES: Floats = np.arange(1, 5) / 8
+"""Shares of the time to be saved at which an order is compared with even dropping; the mean is taken."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Sums over `count` trials: of their gains, and of their squares."""
+
+    count: float = 0.0
+    gains: float = 0.0
+    squares: float = 0.0
+
+    def __add__(self, other: Trials) -> Trials:
+        return Trials(self.count + other.count, self.gains + other.gains, self.squares + other.squares)
+
+    @classmethod
+    def of(cls, gain: float) -> Trials:
+        """One."""
+        return cls(1.0, gain, gain * gain)
+
+
+def gain(worth: Floats, time: Floats, matches: Floats) -> float | None:
+    """The gain of dropping by ascending `worth`, at equal time saved; None without matches.
+
+    `worth` [n]: by the order; `time` [n], 0 or more: what dropping each saves; `matches` [n]: what came of each. Those
+    of equal worth go evenly, each as much of it as any other. Even dropping loses the share that it saves.
+    """
+    whole, total = float(matches.sum()), float(time.sum())
+    if whole <= 0 or total <= 0:
+        return None
+    _, level = np.unique(worth, return_inverse=True)
+    saved = np.concatenate([[0.0], np.cumsum(np.bincount(level, time))]) / total
+    lost = np.concatenate([[0.0], np.cumsum(np.bincount(level, matches))]) / whole
+    return float(1.0 - np.interp(SHARES, saved, lost).mean() / SHARES.mean())
