@@ -10,7 +10,8 @@
     └── LogError          the log (Kafka or its in-memory twin) refused or failed
         ├── FencedError       another owner has taken over: stop, write nothing more
         ├── AbortableError    the open transaction must be aborted and the state reloaded
-        ├── RemadeError       a topic was deleted and made anew: never read on at the old offset
+        ├── StreamError       one stream cannot go on: it waits, the others go on
+        │   └── RemadeError       a topic was deleted and made anew: never read on at the old offset
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: nothing mends that but who grants it
         ├── TooLargeError     a message is larger than its topic takes: nothing mends that but another setting
@@ -60,7 +61,11 @@ class GapError(LogError):
     """A block is missing from an internal topic; going on would lose events silently."""
 
 
-class RemadeError(LogError):
+class StreamError(LogError):
+    """One stream cannot go on until somebody has mended what the message names. The others go on."""
+
+
+class RemadeError(StreamError):
     """A topic was deleted and made anew under its name: what was known of its offsets is void.
 
     `topic`: its full name.
@@ -69,8 +74,8 @@ class RemadeError(LogError):
     def __init__(self, topic: str) -> None:
         self.topic = topic
         super().__init__(
-            f"topic {topic} was deleted and made anew while it was in use: what it held is gone, and its offsets say "
-            "nothing any more"
+            f"topic {topic} was deleted and made anew while it was in use: what it held is gone. Remove its stream and "
+            "add it again: saffron stream remove, saffron stream add"
         )
 
 

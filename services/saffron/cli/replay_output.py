@@ -148,10 +148,10 @@ def _row(letter: DeadLetter) -> dict[str, Any]:
         "reason": letter.reason,
         "detail": letter.detail,
         "position": letter.offset,
-        "line": letter.value.decode("utf-8", "backslashreplace"),
+        "line": (letter.value or b"").decode("utf-8", "backslashreplace"),
     }
 
 
-def _shown(value: bytes, most: int = 200) -> str:
-    text = value.decode("utf-8", "backslashreplace")
+def _shown(value: bytes | None, most: int = 200) -> str:
+    text = (value or b"").decode("utf-8", "backslashreplace")
     return text if len(text) <= most else text[:most] + " ..."

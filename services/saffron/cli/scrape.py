@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import urllib.error
 import urllib.request
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
@@ -75,6 +77,16 @@ def scrape(state: SystemState | None, service: str) -> Page:
     """The metrics page of a service of this machine's system."""
     found = [(one.host, one.port) for one in state.services if one.name == service] if state is not None else []
     return page(*found)
+
+
+def inputs(host: str, port: int) -> list[dict[str, Any]]:
+    """What the service there says became of the topics that it reads; nothing where it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://{host}:{port}/status", timeout=_SECONDS) as answer:
+            found: list[dict[str, Any]] = json.load(answer).get("inputs", [])
+            return found
+    except (urllib.error.URLError, OSError, ValueError):
+        return []
 
 
 def page(*places: tuple[str, int]) -> Page:

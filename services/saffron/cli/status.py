@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.scrape import scrape
+from saffron.cli.scrape import inputs, scrape
+from saffron.runtime.incident_words import in_words
 from saffron.runtime.metric_names import CONSUMER_LAG
 from saffron.runtime.state import SystemState, read_state
 
@@ -39,6 +40,8 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
         if state.embedded:
             rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
         console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
+        for told in in_words(_inputs(state)):
+            console.say(f"{told.where}: {told.what}; {told.fix}")
     if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
         raise typer.Exit(1)
 
@@ -46,7 +49,8 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
 def document(state: SystemState | None) -> dict[str, Any]:
     """What `--json` prints: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more.
 
-    `lag`: messages that a service has not yet read of its input; null where that is not known.
+    `lag`: messages that a service has not yet read of its input; null where that is not known. `inputs`: what became of
+    the topics that are read, as in schemas/health.yaml.
     """
     if state is None:
         return {"phase": "stopped", "broker": None, "prefix": None, "services": []}
@@ -59,6 +63,7 @@ def document(state: SystemState | None) -> dict[str, Any]:
         "prefix": state.prefix,
         "control": state.control or None,
         "supervisor": {"pid": state.supervisor.pid},
+        "inputs": _inputs(state),
         "services": [
             {
                 "name": one.name,
@@ -81,6 +86,13 @@ def _lags(state: SystemState) -> dict[str, int]:
     with ThreadPoolExecutor() as pool:
         pages = dict(zip(names, pool.map(lambda name: scrape(state, name), names), strict=True))
     return {name: int(page.total(CONSUMER_LAG.name)) for name, page in pages.items() if page.has(CONSUMER_LAG.name)}
+
+
+def _inputs(state: SystemState) -> list[dict[str, Any]]:
+    """What services say became of the topics that they read."""
+    running = [one for one in state.services if one.process is not None]
+    with ThreadPoolExecutor() as pool:
+        return [row for rows in pool.map(lambda one: inputs(one.host, one.port), running) for row in rows]
 
 
 def _pid(process: object) -> str:

@@ -16,6 +16,7 @@ from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
 from saffron.runtime.background import Background, at_once
 from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.input_state import InputState
 from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.marks import Mark, marks_of, marks_record
 
@@ -99,9 +100,9 @@ class Place:
         """Whether it is right before the block at `position`, all that was observed before having been said."""
         return (self.offset, self.index, self.said) == (position, 0, position)
 
-    def committed(self, topic: str) -> Committed:
-        """As it is kept with the group. `topic`: the id of the input topic."""
-        body: dict[str, Any] = {"index": self.index, "said": self.said, "topic": topic}
+    def committed(self, known: InputState) -> Committed:
+        """As it is kept with the group. `known`: of the input topic."""
+        body: dict[str, Any] = {"index": self.index, "said": self.said, **known.record()}
         if self.counts:
             body["counts"] = dict(self.counts)
         if self.failed:
@@ -117,17 +118,17 @@ class Place:
             index, said = int(body["index"]), int(body["said"])
             counts, failed = body.get("counts", {}), marks_of(body.get("failed", ()))
             place = cls(committed.offset, index, said, counts, failed)
-            return Kept(place, body.get("topic"))
+            return Kept(place, InputState.of(body))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A place with the id of its topic; None as of version 0.1.0."""
+    """A place, and what was known of its topic."""
 
     place: Place
-    topic: str | None
+    input: InputState
 
 
 @dataclass

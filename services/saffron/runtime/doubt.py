@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from saffron.errors import DeniedError, FencedError, GapError, LogError, RemadeError, TooLargeError
+from saffron.errors import DeniedError, FencedError, GapError, LogError, StreamError, TooLargeError
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
 _DOUBT_MS = 50
-_REMADE_MS = 1_000
+_TROUBLE_MS = 1_000
 
 
 @dataclass
@@ -31,11 +31,11 @@ class Doubt:
             moved = act(now_ms)
             self.trouble = None
             return moved
-        except (RemadeError, GapError) as error:
+        except (StreamError, GapError) as error:
             if self.trouble is None:
                 _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
             self.trouble = str(error)
-            self._anew(now_ms + _REMADE_MS)
+            self._anew(now_ms + _TROUBLE_MS)
         except FencedError:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.

@@ -7,19 +7,25 @@ ignored by every reader, notices the higher claim in its own output, and stops.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from saffron.engine.events.block import Block
-from saffron.errors import DeniedError, GapError, LogError
-from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.errors import DeniedError, GapError, LogError, StreamError
+from saffron.runtime.input_report import InputRow
+from saffron.runtime.input_state import InputBook
+from saffron.runtime.log import Consumer, Displaced, Log, TopicPartition, TopicState
 from saffron.runtime.ownership import Ownership, Standing
 from saffron.runtime.step_clock import StepClock
+from saffron.runtime.topic_watch import TopicWatch
 
+_LOG = logging.getLogger(__name__)
 _RENEW_MS = 100
 _FAILURES = 5
 """New producers in a row, without a block written, before the error is passed on."""
+_TROUBLE_MS = 10_000
 _CLAIM_MS = 30_000
 """A claim that has not come by after this long is not coming: its producer lost it."""
 
@@ -34,8 +40,15 @@ class Hop(Protocol):
     def resume(self, block: Block) -> None:
         """Take over an own block of the log: from the newest checkpoint to the end, in order, before anything else."""
 
-    def position(self) -> int | None:
-        """The input offset to read from, after `resume`; None: the earliest there is."""
+    @property
+    def input(self) -> InputBook:
+        """What became of the input; to stand in the blocks."""
+
+    def begin(self, found: Input, now_ms: int) -> int:
+        """The input offset to read from, after `resume`. StreamError: from no offset can it be read on."""
+
+    def lost(self, first: int, stop: int, now_ms: int) -> None:
+        """Records first..stop-1 of the input were taken by retention before they were read."""
 
     def take(self, batch: Any, now_ms: int) -> None:
         """Input, in order, as `Wiring.poll` gives it."""
@@ -52,6 +65,9 @@ class Wiring(Protocol):
 
     def output(self, where: TopicPartition) -> TopicPartition:
         """The output partition of an input partition."""
+
+    def require(self, where: TopicPartition, output: TopicPartition) -> None:
+        """See that there is the output partition. StreamError: it is not, and cannot be made."""
 
     def chain(self, where: TopicPartition) -> Hop:
         """A new chain, before `resume`."""
@@ -70,9 +86,21 @@ class Wiring(Protocol):
         """A block of the chain that reads `where` has been passed on; for the numbers."""
 
 
+@dataclass(frozen=True)
+class Input:
+    """The input partition as it is now: its topic, and the ends of what is there."""
+
+    topic: TopicState
+    low: int
+    high: int
+
+
 @dataclass
 class Chain:
-    """One partition: `ownership` None while it waits until `retry_at` to claim (again); `hop` once it is owned."""
+    """One partition: `ownership` None while it waits until `retry_at` to claim (again); `hop` once it is owned.
+
+    `trouble`: what it waits for that only the user can mend.
+    """
 
     where: TopicPartition
     output: TopicPartition
@@ -81,6 +109,7 @@ class Chain:
     retry_at: int = 0
     claimed_at: int = 0
     paused: bool = True
+    trouble: str | None = None
 
 
 class InnerHop:
@@ -101,13 +130,18 @@ class InnerHop:
         self._failures = 0
         self._waited_ms = 0.0
         self._clock = StepClock()
+        self._watch = TopicWatch(log)
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """Some progress; True if there was any. Waits up to `wait` seconds for input if there is nothing to do."""
         self._clock.start(now_ms)
         self._subscribe()
         moved = False
-        for where, batch in self._wiring.poll(self._consumer, wait):
+        self._look_at_topics(now_ms)
+        batches = self._wiring.poll(self._consumer, wait)
+        for where, found in self._consumer.displaced().items():
+            self._displaced(where, found, now_ms)
+        for where, batch in batches:
             chain = self.chains.get(where)
             # What comes by before the chain is owned is read again: the input is sought to its position then.
             if chain is not None and chain.hop is not None and not chain.paused:
@@ -116,7 +150,7 @@ class InnerHop:
         try:
             for chain in list(self.chains.values()):
                 self._follow_output(chain)
-                moved |= self._advance(chain, now_ms)
+                moved |= self._guarded(chain, now_ms)
         except LogError as error:
             self._failures += 1
             if isinstance(error, GapError | DeniedError) or self._failures > _FAILURES:
@@ -132,6 +166,18 @@ class InnerHop:
     def lag(self, where: TopicPartition) -> int | None:
         """See `Consumer.lag`."""
         return self._consumer.lag(where)
+
+    @property
+    def inputs(self) -> list[InputRow]:
+        """What became of the input of each chain that is taken up."""
+        chains = self.chains.values()
+        return [InputRow(one.where, one.hop.input, one.trouble) for one in chains if one.hop is not None]
+
+    @property
+    def troubles(self) -> list[str]:
+        """What streams wait for that only the user can mend."""
+        missing = [f"topic {topic} is not there: make it again, or remove its stream" for topic in self._watch.missing]
+        return sorted({*missing, *(chain.trouble for chain in self.chains.values() if chain.trouble is not None)})
 
     @property
     def waited_ms(self) -> float:
@@ -176,6 +222,26 @@ class InnerHop:
             if chain is not None and chain.ownership is not None:
                 chain.ownership.close()
 
+    # ------------------------------------------------------------ the input
+
+    def _look_at_topics(self, now_ms: int) -> None:
+        """Begin anew where a topic is another one."""
+        for topic in self._watch.step(now_ms, self._topics):
+            for chain in self.chains.values():
+                if chain.where.topic == topic:
+                    self._stop(chain, now_ms)
+
+    def _displaced(self, where: TopicPartition, found: Displaced, now_ms: int) -> None:
+        """What was to be read next is not there."""
+        chain = self.chains.get(where)
+        if chain is None or chain.hop is None:
+            return  # it is sought where it is to be read when the chain is taken up
+        state = self._log.describe([where.topic]).get(where.topic)
+        if state is None or chain.hop.input.state.remade(state.id) or found.first < found.wanted:
+            self._stop(chain, now_ms)
+        else:
+            chain.hop.lost(found.wanted, found.first, now_ms)
+
     # ------------------------------------------------------------ one chain
 
     def _follow_output(self, chain: Chain) -> None:
@@ -185,10 +251,22 @@ class InnerHop:
             self._stop(chain, 0)
             chain.output = output
 
+    def _guarded(self, chain: Chain, now_ms: int) -> bool:
+        """A step of one chain; what only the user can mend holds up no other chain."""
+        try:
+            return self._advance(chain, now_ms)
+        except StreamError as error:
+            if chain.trouble is None:
+                _LOG.error("%s/%d: %s", chain.where.topic, chain.where.partition, error)
+            self._stop(chain, now_ms + _TROUBLE_MS)
+            chain.trouble = str(error)
+            return False
+
     def _advance(self, chain: Chain, now_ms: int) -> bool:
         if chain.ownership is None:
             if now_ms < chain.retry_at:
                 return False
+            self._wiring.require(chain.where, chain.output)
             chain.claimed_at, nonce = now_ms, self._nonce()
             value = self._wiring.claim(nonce)
             chain.ownership = Ownership(self._log, self._producer, chain.output, nonce=nonce, value=value)
@@ -204,7 +282,7 @@ class InnerHop:
                 raise LogError(f"the claim on {chain.output.topic}/{chain.output.partition} was lost on its way")
             return moved
         if chain.hop is None:
-            self._take_up(chain, chain.ownership)
+            self._take_up(chain, chain.ownership, now_ms)
             return True
         blocks = chain.hop.emit(now_ms, flush=False)
         self._write(chain, blocks)
@@ -217,14 +295,17 @@ class InnerHop:
         """What was sent last may be lost; else that would be known with many a block more only."""
         self._producer.check(f"{doing} {chain.output.topic}/{chain.output.partition}")
 
-    def _take_up(self, chain: Chain, ownership: Ownership) -> None:
+    def _take_up(self, chain: Chain, ownership: Ownership, now_ms: int) -> None:
         hop = self._wiring.chain(chain.where)
         for record in ownership.tail:
             hop.resume(self._wiring.decode(record.value or b""))
         ownership.tail = ()
-        position = hop.position()
-        self._consumer.seek(chain.where, self._consumer.watermarks(chain.where)[0] if position is None else position)
-        chain.hop = hop
+        state = self._log.describe([chain.where.topic]).get(chain.where.topic)
+        if state is None:
+            raise StreamError(f"topic {chain.where.topic} is not there: make it again, or remove its stream")
+        found = Input(state, *self._consumer.watermarks(chain.where))
+        self._consumer.seek(chain.where, hop.begin(found, now_ms))
+        chain.hop, chain.trouble = hop, None
         self._feed(chain, hop.hungry)
 
     def _feed(self, chain: Chain, hungry: bool) -> None:

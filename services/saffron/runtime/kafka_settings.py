@@ -139,6 +139,7 @@ def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
         "enable.idempotence": True,
         "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
         "compression.type": "lz4" if throughput else "none",
+        "message.max.bytes": _MESSAGE_BYTES,  # the topic's own limit decides, and not a smaller one here
         "linger.ms": 20 if throughput else 1,
         "batch.size": 1 << 20,
         "queue.buffering.max.messages": 500_000,

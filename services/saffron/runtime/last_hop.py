@@ -10,8 +10,11 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Generic, Protocol, TypeVar
 
+from saffron.runtime.input_report import InputRow
+from saffron.runtime.input_state import InputBook
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.step_clock import StepClock
+from saffron.runtime.topic_watch import LOOK_MS, TopicWatch
 
 
 class Chain(Protocol):
@@ -26,6 +29,18 @@ class Chain(Protocol):
 
     def step(self, now_ms: int) -> bool:
         """One step of work; True if there was any."""
+
+    def look_again(self) -> None:
+        """The input is not as it was: retention has taken what was to be read next, or the topic is another one. Take
+        over again, which finds out."""
+
+    @property
+    def trouble(self) -> str | None:
+        """What it waits for that only the user can mend."""
+
+    @property
+    def input(self) -> InputBook:
+        """What became of the input."""
 
     def due(self, now_ms: int) -> int:
         """In how many ms a commit is due (0 or less: now), if nothing else comes."""
@@ -45,7 +60,8 @@ Make = Callable[[Consumer, TopicPartition, Callable[[], float]], C]
 class LastHop(Generic[C]):
     """All chains of one member of the group. The consumer is read_committed, so that it asks for stable offsets.
 
-    `busy_ns`: how long its steps have taken so far, without waiting for input while nothing else was due.
+    `look_ms`: how often topics are looked at. `busy_ns`: how long its steps have taken so far, without waiting for
+    input while nothing else was due.
     """
 
     def __init__(
@@ -56,12 +72,14 @@ class LastHop(Generic[C]):
         topics: Callable[[], Sequence[str]],
         chain: Make[C],
         poll_records: int = 256,
+        look_ms: int = LOOK_MS,
     ) -> None:
         self._topics = topics
         self._chain = chain
         self._poll_records = poll_records
         self._now = 0
         self._clock = StepClock()
+        self._watch = TopicWatch(log, look_ms)
         self.rebalances = 0
         self.busy_ns = 0
         self._subscribed: tuple[str, ...] = ()
@@ -74,6 +92,10 @@ class LastHop(Generic[C]):
         self._now = now_ms
         self._clock.start(now_ms)
         self._subscribe()
+        for topic in self._watch.step(now_ms, self._subscribed):
+            for where, chain in self.chains.items():
+                if where.topic == topic:
+                    chain.look_again()
         for where, records in self._poll(self._wait(now_ms, wait)).items():
             if where in self.chains:
                 self.chains[where].take(records)
@@ -86,6 +108,21 @@ class LastHop(Generic[C]):
     def lag(self, where: TopicPartition) -> int | None:
         """See `Consumer.lag`."""
         return self._consumer.lag(where)
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions an input topic had when it was last looked at; 0: it is not known."""
+        return self._watch.partitions(topic)
+
+    @property
+    def inputs(self) -> list[InputRow]:
+        """What became of the input of each chain."""
+        return [InputRow(where, chain.input, chain.trouble) for where, chain in self.chains.items()]
+
+    @property
+    def troubles(self) -> list[str]:
+        """What streams wait for that only the user can mend."""
+        missing = [f"topic {topic} is not there: make it again, or remove its stream" for topic in self._watch.missing]
+        return sorted({*missing, *(chain.trouble for chain in self.chains.values() if chain.trouble is not None)})
 
     @property
     def waited_ms(self) -> float:
@@ -107,6 +144,9 @@ class LastHop(Generic[C]):
         found: dict[TopicPartition, list[Record]] = defaultdict(list)
         began = perf_counter_ns()
         records = self._consumer.poll(self._poll_records, wait)
+        for where in self._consumer.displaced():
+            if where in self.chains:
+                self.chains[where].look_again()
         self.busy_ns -= perf_counter_ns() - began if wait > 0 else 0
         for record in records:
             found[TopicPartition(record.topic, record.partition)].append(record)

@@ -159,6 +159,28 @@ DEAD_LETTERS = Counter(
     "`saffron dlq list` shows them",
 )
 
+# ------------------------------------------------------------ topics
+
+LOST_OFFSETS = Counter(
+    "saffron_lost_offsets",
+    ("topic", "partition"),
+    "records that retention took before this service had read them",
+    "keep the topic for longer than its readers may be away: retention.ms",
+)
+INPUT_INCIDENTS = Counter(
+    "saffron_input_incidents",
+    ("topic", "partition", "kind"),
+    "what happened to an input: lost (retention took unread records), remade (the topic was deleted and made anew),"
+    " grown (partitions were added to it)",
+    "`saffron doctor` says where, and what to do",
+)
+STREAMS_STANDING = Gauge(
+    "saffron_streams_standing",
+    (),
+    "reasons for which streams of this service stand still until somebody mends them; other streams go on",
+    "`saffron status` names them",
+)
+
 # ------------------------------------------------------------ overload
 
 PARTIAL_MATCHES = Gauge(

@@ -29,6 +29,7 @@ from saffron.errors import AbortableError, GapError
 from saffron.runtime.block_reader import BlockReader, ReaderState
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history, index_behind
 from saffron.runtime.doubt import Doubt
+from saffron.runtime.input_state import LOST, InputBook
 from saffron.runtime.large_results import LargeResult
 from saffron.runtime.last_step import LastStep
 from saffron.runtime.log import Consumer, Log, Producer, Record
@@ -73,7 +74,7 @@ class ResultChain:
         self._queue: deque[Record] = deque()
         self._pending: Pending | None = None
         self._place = Place(0, 0, 0)
-        self._topic = ""
+        self.input = InputBook()
         self._open = False
         self._sent = self._sent_bytes = 0
         self._slice = _FEW
@@ -159,6 +160,11 @@ class ResultChain:
             self._doubt.guarded(now_ms, finish)
         self.drop()
 
+    def look_again(self) -> None:
+        """See `last_hop.Chain`."""
+        if self.operator is not None:
+            self._anew()
+
     def drop(self) -> None:
         """Forget everything; an open transaction is left to the successor's `init`."""
         self._waited_ms = self.waited_ms
@@ -181,8 +187,11 @@ class ResultChain:
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
         start = find_start(self._log, self._consumer, plan, self._snapshots)
-        self._place, self._topic, low = start.place, start.topic, start.low
+        self._place, low = start.place, start.low
+        self.input.state = start.input
+        self.input.know(start.topic, 0, start.place.offset, now_ms)
         if start.lost:
+            self.input.note(LOST, now_ms, start.lost.start, start.lost.start, start.lost.stop)
             _LOG.error(
                 "%s: retention removed records %d to %d before they were read; their results are missing, and those up "
                 "to the next checkpoint record. Keep the topic for longer than its readers may be away",
@@ -343,7 +352,7 @@ class ResultChain:
                 self._producer.send(topic, partition, ready[0], key=ready[1], headers=ready[2])
             ready = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
         if ready is not None:  # the last one says how far it goes: what comes next may be of another transaction
-            place = Written(self._topic, self._plan.where.partition, pending.offset, stop).header()
+            place = Written(self.input.state.topic, self._plan.where.partition, pending.offset, stop).header()
             self._producer.send(topic, partition, ready[0], key=ready[1], headers=(*ready[2], place))
         self.tally.wrote(results, start, stop, perf_counter_ns() - began, too_large, left_out)
         self._count(stop - start, sum(map(len, bodies)))
@@ -409,7 +418,7 @@ class ResultChain:
     def _end(self, producer: Producer, reached: Place, membership: Any) -> tuple[float, float]:
         """On any thread, so that it may not ask the consumer; when it began and was over."""
         began = self._clock()
-        producer.send_offsets({self._plan.where: reached.committed(self._topic)}, membership)
+        producer.send_offsets({self._plan.where: reached.committed(self.input.state)}, membership)
         producer.commit()
         return began, self._clock()
 
@@ -433,7 +442,7 @@ class ResultChain:
             "next_seq": self.next_seq,
             "watermark": self.watermark,
             "schema": self.schema,
-            "topic": self._topic,
+            "topic": self.input.state.topic,
         }
         began = perf_counter_ns()
         snapshot = Snapshot(self.position, reader, self.operator.snapshot())

@@ -23,6 +23,7 @@ from saffron.runtime.config import PASS, Settings, user_cache_directory
 from saffron.runtime.control_topics import reporter
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.health import Health
+from saffron.runtime.input_report import InputReport
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.load import Done, Told, grown, load_of
 from saffron.runtime.log import Log, TopicPartition
@@ -93,6 +94,7 @@ class ResultService:
         report = reporter(metrics)
         self._streams = Streams(log, self._topics, self._topics.admitted_of, report)
         self._producer = log.producer(client_id=f"{kind.service}-side")
+        self._inputs = InputReport(kind.service, metrics, health, self._producer, self._topics)
         self._readiness = Readiness(
             log,
             self._topics,
@@ -229,6 +231,7 @@ class ResultService:
             send(self._producer, self._topics, digest)
         failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
         self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
+        self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
         self._told = {where: self._told[where] for where in self.shell.chains if where in self._told}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 

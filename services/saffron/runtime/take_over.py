@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from saffron.errors import LogError, RemadeError
 from saffron.runtime.chain_plan import ChainPlan, Place
+from saffron.runtime.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
 from saffron.runtime.progress import last_written, written_in
 from saffron.runtime.snapshots import Snapshot, Snapshots
@@ -26,11 +27,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Start:
-    """`topic`: id of the input topic; `place`: all before it stands in the output; `low`: its first offset.
+    """`input`: what was known of the input topic, `topic`: its id now. `place`: all before it stands in the output.
 
-    `snapshot`: the state to begin with, if there is one; `lost`: offsets that were never read and are gone.
+    `low`: the first offset of the input. `snapshot`: the state to begin with, if there is one. `lost`: offsets
+    that were never read and are gone.
     """
 
+    input: InputState
     topic: str
     place: Place
     low: int
@@ -47,7 +50,8 @@ def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapsho
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)
     kept = None if committed is None else Place.of(committed)
-    if kept is not None and kept.topic not in (None, state.id):
+    known = InputState() if kept is None else kept.input
+    if known.remade(state.id):
         raise RemadeError(where.topic)
     if kept is not None:
         place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
@@ -56,7 +60,7 @@ def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapsho
     lost = range(place.offset, max(place.offset, low))
     if snapshot is not None and snapshot.position < low:
         snapshot = None
-    return Start(state.id, place, low, snapshot, lost)
+    return Start(known, state.id, place, low, snapshot, lost)
 
 
 def _recovered(

@@ -10,8 +10,10 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.shed.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.errors import InputError
+from saffron.errors import InputError, RemadeError
 from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.inner_hop import Input
+from saffron.runtime.input_state import LOST, InputBook, InputState
 from saffron.runtime.log import Record
 
 MOST_BLOCKS, MOST_EVENTS = 1024, 1 << 19
@@ -37,8 +39,13 @@ class ShedderHop:
     `waits`: how long (ms) each forwarded block had waited; `held_ms`: how long some block waited for credit, in all.
     """
 
-    def __init__(self, operator: ShedderOperator, decode: Decode, *, credit_events: int, patience_ms: int) -> None:
+    def __init__(
+        self, operator: ShedderOperator, decode: Decode, topic: str, *, credit_events: int, patience_ms: int
+    ) -> None:
+        """`topic`: the input's."""
         self.operator = operator
+        self.input = InputBook()
+        self._topic = topic
         self.queue: deque[Waiting] = deque()
         self.waits: list[int] = []
         self.held_ms = 0
@@ -72,12 +79,22 @@ class ShedderHop:
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
+        self.input.state = InputState.of(block.input.get("source", {}))
         claim, counter = block.input["reader"]
         self._reader.state = ReaderState(claim, counter)
 
-    def position(self) -> int | None:
+    def begin(self, found: Input, now_ms: int) -> int:
         last = self.operator.input["windows"]
-        return None if last < 0 else last + 1
+        if self.input.state.remade(found.topic.id):
+            raise RemadeError(self._topic)
+        position = found.low if last < 0 else last + 1
+        if position < found.low:
+            self.lost(position, found.low, now_ms)
+        self.input.know(found.topic.id, 0, position, now_ms)
+        return max(found.low, position)
+
+    def lost(self, first: int, stop: int, now_ms: int) -> None:
+        self.input.note(LOST, now_ms, first, first, stop)
 
     def take(self, batch: Sequence[Record], now_ms: int) -> None:
         del now_ms
@@ -144,4 +161,5 @@ class ShedderHop:
         )
         self.credits.forwarded(admitted.next_seq)
         reader = [waiting.reader.claim, waiting.reader.counter]
-        return replace(admitted, input={**admitted.input, "reader": reader})
+        known = {"reader": reader, "source": self.input.state.record()}
+        return replace(admitted, input={**admitted.input, **known})

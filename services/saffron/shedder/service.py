@@ -18,8 +18,10 @@ from saffron.runtime.config import ALWAYS, PASS, Settings
 from saffron.runtime.control_topics import reporter
 from saffron.runtime.digest import INTERVAL_MS, Every, send
 from saffron.runtime.follower import Follower
+from saffron.runtime.growing import grow
 from saffron.runtime.health import Health
 from saffron.runtime.inner_hop import InnerHop
+from saffron.runtime.input_report import InputReport
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.metrics import Metrics
 from saffron.runtime.streams import Streams
@@ -40,6 +42,7 @@ class ShedderService:
     """All chains of this member. A `Service` of `runtime.service`."""
 
     def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
+        self._log = log
         self._settings = settings
         self._health = health
         self._topics = Topics(settings.prefix)
@@ -48,6 +51,7 @@ class ShedderService:
         self._newest: dict[bytes | None, Record] = {}
         self._streams = Streams(log, self._topics, self._topics.windows_of, reporter(metrics))
         self._producer = log.producer(client_id="shedder-side")
+        self._inputs = InputReport("shedder", metrics, health, self._producer, self._topics)
         self._digest = Every(INTERVAL_MS)
         self.shell = InnerHop(
             log,
@@ -92,6 +96,9 @@ class ShedderService:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._topics.admitted_of(self._streams.record_of(where.topic).stem), where.partition)
 
+    def require(self, where: TopicPartition, output: TopicPartition) -> None:
+        grow(self._log, where.topic, (output.topic,), output.partition)
+
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)
         watched = bound is not None or self._settings.observe == ALWAYS
@@ -99,7 +106,8 @@ class ShedderService:
         operator = ShedderOperator(where.partition, self._streams.of(where.topic), bound, observes=observes)
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
-        return ShedderHop(operator, decode_block, credit_events=self._settings.credit_events, patience_ms=_PATIENCE_MS)
+        credit = self._settings.credit_events
+        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_PATIENCE_MS)
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         found: dict[TopicPartition, list[Record]] = {}
@@ -156,6 +164,7 @@ class ShedderService:
         hops = self._hops()
         for digest in self._numbers.report(hops, now_ms, interval):
             send(self._producer, self._topics, digest)
+        self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
         if hops:
             self._health.detail("models", next(iter(hops.values())).operator.statistics()["models"])
             self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in hops))

@@ -88,6 +88,11 @@ class Activation:
                 self._wait(wanted, missing, now_ms)
         return given
 
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The queries that wait for the service that is to run them."""
+        return frozenset(self._since)
+
     def report(self) -> None:
         """After a take-over: what is in force, for the earlier owner may have died before it said so."""
         self._report(self._view.queries)

@@ -12,6 +12,8 @@ from saffron.engine.events.schema import Schema
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.stream import StreamRecord
+from saffron.runtime.inner_hop import Input
+from saffron.runtime.input_state import LOST, REMADE, InputBook, InputState
 from saffron.runtime.stream_formats import Translation
 from saffron.windowing.activation import Activation, Say
 from saffron.windowing.desk import Desk
@@ -91,12 +93,16 @@ class WindowingHop:
         self._raw: deque[RawBatch] = deque()
         self._configured: StreamRecord | None = None
         self._fresh = True
+        self.input = InputBook()
+        self._awaiting = False
+        self._awaited: frozenset[str] = frozenset()
+        self._awaited_since = 0
 
     # ------------------------------------------------------------ the shell's side
 
     @property
     def hungry(self) -> bool:
-        return not self._unknown.full and len(self._raw) < _RAW_BATCHES
+        return not self._awaiting and not self._unknown.full and len(self._raw) < _RAW_BATCHES
 
     @property
     def holding(self) -> bool:
@@ -107,8 +113,24 @@ class WindowingHop:
         self.operator.resume(block)
         self._activation.seen(block.controls)
 
-    def position(self) -> int | None:
-        return self.operator.position()
+    def begin(self, found: Input, now_ms: int) -> int:
+        operator, book = self.operator, self.input
+        book.state = InputState.of(operator.source)
+        position, newborn = operator.position(), operator.newborn
+        # Of a topic of version 0.1.0 the id is not known.
+        if book.state.remade(found.topic.id) or (not newborn and position > found.high):
+            book.note(REMADE, now_ms, position, position, found.low)
+            operator.begin_anew(found.low)
+        elif position < found.low and not newborn:
+            book.note(LOST, now_ms, position, position, found.low)
+        book.know(found.topic.id, found.topic.partitions, position, now_ms)
+        operator.source = book.state.record()
+        self._awaiting, self._awaited_since = newborn, now_ms
+        return max(found.low, operator.position())
+
+    def lost(self, first: int, stop: int, now_ms: int) -> None:
+        self.input.note(LOST, now_ms, first, first, stop)
+        self.operator.source = self.input.state.record()
 
     def take(self, batch: RawBatch, now_ms: int) -> None:
         self.heard_at = now_ms
@@ -128,6 +150,8 @@ class WindowingHop:
             self._give_translated(self._translate, now_ms)
         if self._activation.step(now_ms):
             self._await(now_ms)
+        if self._awaiting:
+            self._awaiting = self._queries_awaited(now_ms)
         known = not flush and self._unknown.step(now_ms)  # what is held back at the end is read again by the next owner
         if not (flush or known or self._due(now_ms)):
             return []
@@ -145,6 +169,22 @@ class WindowingHop:
             self._await(now_ms)
 
     # ------------------------------------------------------------ inside
+
+    def _queries_awaited(self, now_ms: int) -> bool:
+        """Whether the first events of a partition are still to wait for queries that stand: one that is added to a
+        topic is read by them from its beginning."""
+        waiting = self._activation.waiting
+        if self._awaited - waiting:
+            self._awaited_since = now_ms
+        self._awaited = waiting
+        if not waiting or now_ms - self._awaited_since < self._pace.compile_ms:
+            return bool(waiting)
+        names = ", ".join(sorted(waiting))
+        self._outlets.complain(
+            f"stream {self.operator.stream}, partition {self.operator.partition}: its first events wait no longer "
+            f"until all queries are compiled; those go on without: {names} (`saffron status` says who is running)"
+        )
+        return False
 
     def _give_translated(self, translate: Translation, now_ms: int) -> None:
         while self._raw and (batch := translate(self._raw[0])) is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 import secrets
 from collections.abc import Sequence
@@ -21,9 +20,12 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.background import Background
 from saffron.runtime.config import Settings
 from saffron.runtime.control_topics import reporter
+from saffron.runtime.dead_letters.showing import encoded
 from saffron.runtime.digest import INTERVAL_MS, Every, send
+from saffron.runtime.growing import grow
 from saffron.runtime.health import Health
 from saffron.runtime.inner_hop import InnerHop
+from saffron.runtime.input_report import InputReport
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metric_names import DEAD_LETTERS
 from saffron.runtime.metrics import Metrics
@@ -62,6 +64,7 @@ class WindowingService:
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
         self._endings = Endings(self._desk, self._statuses)
+        self._inputs = InputReport("windowing", metrics, health, self._producer, self._topics)
         self._pace = Pace(settings.largest_block, settings.flush_ms, settings.poll_records)
         self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
         self._now = 0
@@ -121,6 +124,10 @@ class WindowingService:
 
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._topics.windows_of(self._desk.stream_at(where.topic).stem), where.partition)
+
+    def require(self, where: TopicPartition, output: TopicPartition) -> None:
+        inner = self._topics.admitted_of(self._desk.stream_at(where.topic).stem), output.topic
+        grow(self._log, where.topic, inner, output.partition)
 
     def chain(self, where: TopicPartition) -> WindowingHop:
         settings, record = self._settings, self._desk.stream_at(where.topic)
@@ -209,15 +216,14 @@ class WindowingService:
         for where, digest in self._numbers.report(now_ms, interval, silent):
             send(self._producer, self._topics, replace(digest, stem=self._desk.stream_at(where.topic).stem))
         self._router.report()
+        inputs = [*self.shell.inputs, *self._router.inputs]
+        self._inputs.report(inputs, [*self.shell.troubles, *self._router.troubles], now_ms, interval)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 
 
 def _letter(where: TopicPartition, letter: DeadLetter) -> bytes:
     """The message of a dead letter (schemas/dead-letters.yaml)."""
-    try:
-        value, encoding = letter.value.decode(), "utf-8"
-    except UnicodeDecodeError:
-        value, encoding = base64.b64encode(letter.value).decode(), "base64"
+    value, encoding = encoded(letter.value)
     return orjson.dumps(
         {
             "topic": where.topic,

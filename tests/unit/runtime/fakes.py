@@ -20,6 +20,8 @@ from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema import Kind
 from saffron.engine.operator import History, ResultOperator, State
+from saffron.runtime.inner_hop import Input
+from saffron.runtime.input_state import InputBook
 
 
 def encode(block: Block) -> bytes:
@@ -156,6 +158,7 @@ class FakeWindowing:
         self._counter = 0
         self._position = 0
         self._blocks = 0
+        self.input = InputBook()
 
     @property
     def hungry(self) -> bool:
@@ -165,8 +168,12 @@ class FakeWindowing:
         self._next_seq, self._counter = block.next_seq, block.next_counter
         self._position = block.input["events"]
 
-    def position(self) -> int | None:
-        return self._position
+    def begin(self, found: Input, now_ms: int) -> int:
+        del now_ms
+        return max(found.low, self._position)
+
+    def lost(self, first: int, stop: int, now_ms: int) -> None:
+        raise AssertionError("nothing is lost in these tests")
 
     def take(self, batch: RawBatch, now_ms: int) -> None:
         del now_ms

@@ -11,6 +11,7 @@ from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block, Control
 from saffron.errors import SaffronError
 from saffron.runtime.chain_plan import Place
+from saffron.runtime.input_state import InputState
 from saffron.runtime.log import Committed
 from saffron.runtime.marks import Mark, Marks
 from tests.unit.runtime.fakes import columns
@@ -74,7 +75,7 @@ def test_what_the_log_says_needs_no_mark() -> None:
 
 def test_marks_and_counts_go_with_the_committed_place() -> None:
     place = Place(7, 5, 6, {"a": 3, "b": 2}, (Mark("q", 2, 7, 3), Mark("r", 1, 6, until=7)))
-    kept = Place.of(place.committed("topic"))
+    kept = Place.of(place.committed(InputState("topic")))
     assert kept is not None
     assert kept.place == place
     assert Place.of(Committed(7)) is None
@@ -84,7 +85,7 @@ def test_so_many_that_fail_at_once_are_no_fault_of_theirs() -> None:
     marks = Marks(lambda failure: None)
     marks.note([failure(f"query{number}") for number in range(200)], 7)
     with pytest.raises(SaffronError, match="200 queries failed at once"):
-        Place(7, 0, 7, failed=marks.at(7)).committed("topic")
+        Place(7, 0, 7, failed=marks.at(7)).committed(InputState("topic"))
 
 
 def test_results_of_a_query_that_is_gone_do_not_count() -> None:

@@ -41,9 +41,13 @@ class Wiring:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._target, where.partition)
 
+    def require(self, where: TopicPartition, output: TopicPartition) -> None:
+        """It is there."""
+
     def chain(self, where: TopicPartition) -> Hop:
         if self._target == "admitted":
-            return ShedderHop(ShedderOperator(where.partition, "events"), decode, credit_events=10**9, patience_ms=100)
+            operator = ShedderOperator(where.partition, "events")
+            return ShedderHop(operator, decode, where.topic, credit_events=10**9, patience_ms=100)
         draw = self._world.random
         return FakeWindowing(
             iter(lambda: draw.randrange(6), -1),

@@ -18,6 +18,7 @@ from saffron.engine.events.block import Block
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.background import Background, at_once
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Kept, Limits, Place
+from saffron.runtime.input_state import LOST, Incident, InputState
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import Killed, MemoryLog
@@ -113,8 +114,9 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_a_place_comes_back_from_what_is_kept_with_the_group() -> None:
     for place in (Place(7, 0, 7), Place(7, 3, 7), Place(7, 0, 8), Place(7, 3, 2)):
-        assert Place.of(place.committed("id1")) == Kept(place, "id1")
-    assert Place.of(Committed(7, '{"index":3,"said":2}')) == Kept(Place(7, 3, 2), None), "of version 0.1.0"
+        known = InputState("id1", 3, (Incident(LOST, 5, 1, 1, 4),))
+        assert Place.of(place.committed(known)) == Kept(place, known)
+    assert Place.of(Committed(7, '{"index":3,"said":2}')) == Kept(Place(7, 3, 2), InputState()), "of version 0.1.0"
     for metadata in ("", "{", "[]", "7", '{"index":null}', "set by hand"):
         assert Place.of(Committed(7, metadata)) is None
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from saffron.engine.events.block import Block, Control
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.log import Record
+from saffron.errors import RemadeError
+from saffron.runtime.inner_hop import Input
+from saffron.runtime.input_state import LOST, Incident
+from saffron.runtime.log import Record, TopicState
 from saffron.runtime.tags import BlockTag
 from saffron.shedder.hop import MOST_BLOCKS, ShedderHop
 from tests.unit.runtime.fakes import columns, decode, encode
@@ -15,7 +20,7 @@ ADD = Control(0, "query", {"op": "add", "name": "q", "version": 1, "text": "", "
 
 
 def hop(credit: int = 10) -> ShedderHop:
-    return ShedderHop(ShedderOperator(0, "events"), decode, credit_events=credit, patience_ms=100)
+    return ShedderHop(ShedderOperator(0, "events"), decode, "windows", credit_events=credit, patience_ms=100)
 
 
 def record(offset: int, counter: int, first: int, size: int, *controls: Control, at: int = 0) -> Record:
@@ -83,13 +88,18 @@ def test_a_forced_order_stands_in_the_next_block() -> None:
 
 def test_a_successor_goes_on_behind_the_last_block_without_gap_or_repeat() -> None:
     shedder = hop()
-    assert shedder.position() is None
+    found = Input(TopicState("id", 1), 2, 9)
+    assert shedder.begin(found, 0) == 2, "the first there is"
     shedder.take([record(1, 0, 0, 3), record(2, 3, 3, 2)], 0)
     first, second = shedder.emit(1, flush=False)
     heir = hop()
     for block in (first, second):
         heir.resume(block)
-    assert heir.position() == 3
+    assert heir.begin(found, 0) == 3
+    assert heir.begin(Input(TopicState("id", 1), 5, 9), 7) == 5
+    assert heir.input.state.incidents == (Incident(LOST, 7, 3, 3, 5),)
+    with pytest.raises(RemadeError, match="windows was deleted and made anew"):
+        heir.begin(Input(TopicState("other", 1), 0, 9), 0)
     heir.take([record(3, 3, 3, 2), record(4, 5, 5, 1)], 2)
     (block,) = heir.emit(3, flush=False)
     assert (block.first_seq, block.counter) == (5, 5)

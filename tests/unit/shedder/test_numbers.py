@@ -35,7 +35,7 @@ def hop(partition: int, found: int, lost: float) -> ShedderHop:
     operator.apply(block(0, 100, 0, query(0, "add", "q")), now_ms=0)
     told = {"found": {"q": found}, "loss": {"q": lost}, "partial_matches": {}}
     operator.observe({"service": "matcher", "position": 100, **told})
-    return ShedderHop(operator, decode, credit_events=10, patience_ms=100)
+    return ShedderHop(operator, decode, "windows", credit_events=10, patience_ms=100)
 
 
 def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
+from saffron.runtime.inner_hop import Input
+from saffron.runtime.log import TopicState
 from tests.unit.windowing.test_hop import MATCH, TREND, Bench, events, sizes
 
 MISFIT = "PATTERN SEQ(A a, A b) WHERE NOT a.x WITHIN 1 second"
@@ -121,7 +123,7 @@ def test_whoever_takes_over_meanwhile_reads_the_events_again_and_begins_anew() -
     bench.ready("m", 1, "matcher", first)
     bench.hop = bench.chain()
     bench.hop.resume(block)
-    assert bench.hop.position() == 0
+    assert bench.hop.begin(Input(TopicState("id", 1), 0, 2), 650) == 0
     bench.hop.take(events(0, 2, b'{"type": "B", "ts": 2000, "y": 1}'), 700)
     assert bench.leave(1200) == []
     assert bench.announced["m"] != first

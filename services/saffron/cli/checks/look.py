@@ -63,6 +63,16 @@ class Digest:
 
 
 @dataclass(frozen=True)
+class InputWord:
+    """What a service says of the topics that it reads. `stamped`: when the broker had it (ms)."""
+
+    service: str
+    stamped: int
+    inputs: tuple[Mapping[str, Any], ...]
+    troubles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Look:
     """`now`: our clock (ms). `names`: all topics there are; `topics`: those of ours. `wanted`: full name -> what it is
     to be. `events`: newest messages of each stream's topic. `open`: where a transaction is open, and since when (ms).
@@ -81,6 +91,7 @@ class Look:
     queries: Mapping[str, Standing] = field(default_factory=dict)
     events: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
     digests: tuple[Digest, ...] = ()
+    inputs: tuple[InputWord, ...] = ()
     letters: tuple[Letter, ...] = ()
     models: Mapping[str, int] = field(default_factory=dict)
     open: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -121,6 +132,7 @@ def look_further(
     topics = cluster.topics(wanted)
     counts = {name: len(one.partitions) for name, one in topics.items()}
     letters = DeadLetters(client.log, client.topics, client.settings.group("doctor"))
+    health = newest(client, client.topics.health, _DIGESTS)
     return replace(
         first,
         topics=topics,
@@ -131,7 +143,8 @@ def look_further(
         open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
         events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
         letters=tuple(reversed(letters.newest(Wanted(), _LETTERS, _LETTERS).letters)),
-        digests=_digests(newest(client, client.topics.health, _DIGESTS)),
+        digests=_digests(health),
+        inputs=_inputs(health),
         state=state,
         unreadable=tuple(client.unreadable()),
         now=clock(),
@@ -169,6 +182,16 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             fields = {part: body[part] for part in parts}
             lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
             found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **lost, **fields))
+    return tuple(found)
+
+
+def _inputs(records: Iterable[Record]) -> tuple[InputWord, ...]:
+    found = []
+    for record in records:
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a digest without, or a stranger's message
+            body = orjson.loads(record.value or b"")
+            rows, troubles = tuple(body["inputs"]), tuple(map(str, body["troubles"]))
+            found.append(InputWord(str(body["service"]), record.timestamp, rows, troubles))
     return tuple(found)
 
 

@@ -26,6 +26,7 @@ class RawBatch:
     `times`: int64 [n] or None: the messages' own times in ms (negative: the message has none). None in a replay.
     `traces`: [n] trace context that each message's headers carry, or None; None where no message has any.
     `originals`: the same records as they came, where those here are a translation (`engine.events.framed`).
+    `absent`: offsets of records whose message had no value.
     `refused`: offset of a record that could not be made JSON -> why; its bytes here mean nothing.
     """
 
@@ -37,6 +38,7 @@ class RawBatch:
     traces: Sequence[str | None] | None = None
     originals: RawBatch | None = None
     refused: Mapping[int, Refusal] = field(default_factory=dict)
+    absent: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -46,8 +48,13 @@ class RawBatch:
         return self.buffer[self.starts[row] : self.ends[row]].tobytes()
 
     def original(self, row: int) -> bytes:
-        """The bytes of one record as its message had them."""
+        """The bytes of one record as its message had them; empty where it had none."""
         return (self if self.originals is None else self.originals).value(row)
+
+    def is_absent(self, row: int) -> bool:
+        """Whether the record's message had no value (a tombstone)."""
+        came = self if self.originals is None else self.originals
+        return bool(came.absent) and int(came.offsets[row]) in came.absent
 
     def part(self, start: int, stop: int) -> RawBatch:
         """Records start..stop-1, sharing the buffer."""
@@ -62,6 +69,7 @@ class RawBatch:
             None if self.traces is None else self.traces[rows],
             None if self.originals is None else self.originals.part(start, stop),
             self.refused,
+            self.absent,
         )
 
     def take(self, rows: NDArray[np.int64]) -> RawBatch:
@@ -75,16 +83,19 @@ class RawBatch:
             None if self.traces is None else [self.traces[row] for row in rows.tolist()],
             None if self.originals is None else self.originals.take(rows),
             self.refused,
+            self.absent,
         )
 
     def numbered(self, first: int) -> RawBatch:
         """The same records with offsets from `first` on."""
         offsets = np.arange(first, first + len(self), dtype=np.int64)
-        refused = self.refused
-        if refused:
+        refused, absent = self.refused, self.absent
+        if refused or absent:
             places = zip(self.offsets.tolist(), offsets.tolist(), strict=True)
-            refused = {new: refused[old] for old, new in places if old in refused}
-        return replace(self, offsets=offsets, refused=refused)
+            new = dict(places)
+            refused = {new[old]: one for old, one in refused.items() if old in new}
+            absent = frozenset(new[old] for old in absent if old in new)
+        return replace(self, offsets=offsets, refused=refused, absent=absent)
 
 
 def batch_of_values(
@@ -94,14 +105,18 @@ def batch_of_values(
     *,
     refused: Mapping[int, Refusal] | None = None,
 ) -> RawBatch:
-    """A batch of Kafka values (None, a tombstone, becomes an empty value). `offsets` default to 0..n-1."""
+    """A batch of Kafka values (None, a tombstone, is empty and `absent`). `offsets` default to 0..n-1."""
     present = [value or b"" for value in values]
+    lengths = np.array(list(map(len, present)), dtype=np.int64)
     bounds = np.zeros(len(present) + 1, dtype=np.int64)
-    np.cumsum(np.array(list(map(len, present)), dtype=np.int64), out=bounds[1:])
+    np.cumsum(lengths, out=bounds[1:])
     buffer = np.frombuffer(b"".join(present), dtype=np.uint8)
     if offsets is None:
         offsets = np.arange(len(present), dtype=np.int64)
-    return RawBatch(buffer, bounds[:-1], bounds[1:], offsets, times, refused=refused or {})
+    absent: frozenset[int] = frozenset()
+    if not lengths.all():
+        absent = frozenset(at for at, value in zip(offsets.tolist(), values, strict=True) if value is None)
+    return RawBatch(buffer, bounds[:-1], bounds[1:], offsets, times, refused=refused or {}, absent=absent)
 
 
 def split_lines(

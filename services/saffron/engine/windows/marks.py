@@ -51,6 +51,12 @@ class Marks:
             return self._due.pop(0)
         return None
 
+    def settled(self) -> tuple[Marks, int | None]:
+        """(the same with all decisions taken, the highest watermark among those that were to be repeated)."""
+        last = [mark.disorder for mark in self._due if mark.disorder is not None]
+        watermarks = [mark.watermark for mark in self._due if mark.watermark is not None]
+        return Marks(last[-1] if last else self.disorder), max(watermarks, default=None)
+
     @property
     def first_due(self) -> int | None:
         """Offset of the next mark to repeat."""

@@ -54,13 +54,16 @@ REASONS: tuple[str, ...] = (_LATE, *get_args(Reason))
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record that is no event, or came too late; `timestamp`: the message's own (0 in a replay)."""
+    """A record that is no event, or came too late; `timestamp`: the message's own (0 in a replay).
+
+    `value`: its bytes; None where the message had none.
+    """
 
     offset: int
     timestamp: int
     reason: str
     detail: str
-    value: bytes
+    value: bytes | None
 
 
 class WindowingOperator:
@@ -68,6 +71,7 @@ class WindowingOperator:
 
     `rekeyed`: the stream is made from another one, whose partitions say how far they are (see `sources`); its events
     raise no watermark, and `disorder_ms` says nothing. `asks`: events that need a version wait until `adopt` brings it.
+    `source`: what the shell knows of the topic (JSON-able); it is kept in blocks.
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class WindowingOperator:
         self._next_offset = 0
         self._marks = Marks(disorder_ms)
         self._rekeyed = rekeyed
+        self.source: Mapping[str, Any] = {}
         self._sources = Sources()
         self._resumption: Resumption | None = None
         self._positions: dict[str, Any] = {}
@@ -274,6 +279,7 @@ class WindowingOperator:
         self._marks = Marks.of(taken["marks"], self._read)
         self._sources = Sources.of(taken.get("sources"))
         self._positions = dict(taken["positions"])
+        self.source = taken.get("source", {})
         if outbox.released is not None:
             self._resumption = Resumption(self._next_offset, outbox.released)
         record = outbox.in_force.schema
@@ -285,6 +291,22 @@ class WindowingOperator:
         self._notices = []
         if record is None and self.schema is not None:
             self._take_schema(self.schema)
+
+    @property
+    def newborn(self) -> bool:
+        """Whether nothing of the stream has been written yet, by anybody."""
+        return self._outbox.counter == 0
+
+    def begin_anew(self, offset: int) -> None:
+        """Behind `resume`: the source is another topic, and the record at `offset` its first. The stream goes on.
+
+        Records of the old topic that were still to be read again are gone.
+        """
+        self._marks, decided = self._marks.settled()
+        self._watermark = max(self._watermark, self._outbox.watermark, NO_WATERMARK if decided is None else decided)
+        self._read = self._next_offset = offset
+        self._resumption = None
+        self._outbox.released, self._outbox.ended = None, -1
 
     def position(self) -> int:
         """The offset of the next record to bring: after `resume`, of the first one that must be read again."""
@@ -313,6 +335,7 @@ class WindowingOperator:
             "ended": self._outbox.ended,
             "marks": self._marks.records(first, floor),
             "positions": self._positions,
+            "source": self.source,
             **({} if sources is None else {"sources": sources}),
         }
 
@@ -459,7 +482,8 @@ class WindowingOperator:
     def _bury(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
         for row, reason, detail in sorted(letters):
             timestamp = 0 if batch.times is None else int(batch.times[row])
-            self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, batch.original(row)))
+            value = None if batch.is_absent(row) else batch.original(row)
+            self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, value))
             if reason == _LATE:
                 self._counts["late"] += 1
             else:

@@ -23,6 +23,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.background import Background
 from saffron.runtime.doubt import Doubt
+from saffron.runtime.input_state import InputBook
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.runtime.progress import Written
 from saffron.runtime.stream_formats import Translation
@@ -90,7 +91,7 @@ class RouteChain:
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._told = NO_WATERMARK
-        self._topic = ""
+        self.input = InputBook()
         self._committed_at = self._heard_at = 0
         self._waited_ms = 0.0
         self._sent = self._sent_last = 0
@@ -107,6 +108,16 @@ class RouteChain:
     def waits_for(self) -> str | None:
         """One of `WAITS`, or nothing but events."""
         return _TAKE_OVER if self._producer is None else _REGISTRY if self._held_up else None
+
+    @property
+    def trouble(self) -> str | None:
+        """See `last_hop.Chain`."""
+        return self._doubt.trouble
+
+    def look_again(self) -> None:
+        """See `last_hop.Chain`."""
+        if self._producer is not None:
+            self._anew()
 
     @property
     def waited_ms(self) -> float:
@@ -154,10 +165,10 @@ class RouteChain:
     def _take_over(self, now_ms: int) -> bool:
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group)
-        self._topic = start.reached.topic or ""
-        self._position = self._committed = start.reached.position
-        self._rekeying, self._told = self._begin_at(start.reached.watermark), NO_WATERMARK
+        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, now_ms)
+        self.input = start.input
+        self._position = self._committed = start.position
+        self._rekeying, self._told = self._begin_at(start.watermark), NO_WATERMARK
         self._committed_at = self._heard_at = now_ms
         self._consumer.seek(plan.where, self._position)
         self._paused = True
@@ -227,7 +238,7 @@ class RouteChain:
             word["ts"] = self._rekeying.watermark
         word |= {"source": self._plan.where.partition, "sources": self._plan.sources()}
         value = orjson.dumps(word | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
-        place = Written(self._topic, self._plan.where.partition, self._position, 0).header()
+        place = Written(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):
             self._producer.send(self._plan.target, partition, value, headers=[place] if last else ())
         self._told = self._rekeying.watermark
@@ -248,7 +259,7 @@ class RouteChain:
         self._begin()
         if self._sent or self._rekeying.watermark > self._told:
             self._tell(silent=self._silent, last=True)
-        reached = Reached(self._topic, self._position, self._rekeying.watermark).committed()
+        reached = Reached(self._position, self._rekeying.watermark, self.input.state).committed()
         self._ending = self._plan.commits(partial(self._end, self._producer, reached, self._consumer.membership()))
         self._open, self._committed, self._committed_at = False, self._position, now_ms
         self._sent, self._sent_last = 0, self._sent

@@ -10,6 +10,7 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.background import Background
 from saffron.runtime.config import Settings
 from saffron.runtime.digest import Every
+from saffron.runtime.input_report import InputRow
 from saffron.runtime.last_hop import LastHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.metrics import Metrics
@@ -21,6 +22,8 @@ from saffron.windowing.routing.route_chain import Bounds, RouteChain, RoutePlan
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 1_000
 _POLL_RECORDS = 2_000
+_TOPICS_MS = 100
+"""Between looks at a source: the others do not go past a partition that has been added, once it is known."""
 _THREADS = 8
 """Threads that end transactions: they mostly wait."""
 
@@ -64,6 +67,16 @@ class Router:
         """Say how far all of them are."""
         self._numbers.report(self._hops, self._missing)
 
+    @property
+    def inputs(self) -> list[InputRow]:
+        """What became of the sources."""
+        return [row for hop in self._hops.values() for row in hop.inputs]
+
+    @property
+    def troubles(self) -> list[str]:
+        """What routes wait for that only the user can mend."""
+        return [trouble for hop in self._hops.values() for trouble in hop.troubles]
+
     def close(self, now_ms: int) -> None:
         """Finish transactions and leave the groups."""
         for hop in self._hops.values():
@@ -98,6 +111,7 @@ class Router:
             topics=lambda: [source],
             chain=lambda consumer, where, clock: self._chain(record, consumer, where),
             poll_records=_POLL_RECORDS,
+            look_ms=_TOPICS_MS,
         )
         return True
 
@@ -110,7 +124,7 @@ class Router:
             group=settings.group(f"router.{record.stem}"),
             target=record.topic,
             partitions=self._log.partitions(record.topic) or 1,
-            sources=lambda: self._log.partitions(where.topic) or 1,
+            sources=lambda: max(where.partition + 1, self._hops[record.name].partitions(where.topic)),
             key=record.key,
             transactional_id=f"{settings.prefix}router.{record.name}.{where.partition}",
             bounds=lambda: self._bounds(record),

@@ -14,6 +14,7 @@ import orjson
 
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import LogError
+from saffron.runtime.input_state import LOST, REMADE, InputBook, InputState
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.progress import last_written, written_in
 
@@ -22,15 +23,15 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reached:
-    """A route's position in the source topic with the id `topic` (None: of version 0.1.0), and its watermark there."""
+    """A route's position in the source topic, its watermark there, and what was known of the topic."""
 
-    topic: str | None
     position: int
     watermark: int
+    input: InputState = InputState()
 
     def committed(self) -> Committed:
         """As it is kept with the group."""
-        metadata = orjson.dumps({"watermark": self.watermark, "topic": self.topic})
+        metadata = orjson.dumps({"watermark": self.watermark, **self.input.record()})
         return Committed(self.position, metadata.decode())
 
     @classmethod
@@ -38,25 +39,23 @@ class Reached:
         """What was kept; None where it is not of a route."""
         try:
             body = orjson.loads(committed.metadata)
-            return cls(body.get("topic"), committed.offset, int(body["watermark"]))
+            return cls(committed.offset, int(body["watermark"]), InputState.of(body))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
             return None
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where to go on. `remade`: the source was deleted and made anew, and is read from its beginning.
+    """Where to go on: at `position`, with `watermark`; `input` knows what has happened to the source since."""
 
-    `lost`: offsets that retention took before they were read.
-    """
-
-    reached: Reached
-    remade: bool
-    lost: range
+    position: int
+    watermark: int
+    input: InputBook
 
 
-def find_start(log: Log, consumer: Consumer, where: TopicPartition, target: str, group: str) -> Start:
-    """Of the route from `where` to the topic `target`."""
+def find_start(log: Log, consumer: Consumer, where: TopicPartition, target: str, group: str, now_ms: int) -> Start:
+    """Of the route from `where` to the topic `target`. A source that was deleted and made anew is read from its first
+    record on."""
     state = log.describe([where.topic]).get(where.topic)
     if state is None:
         raise LogError(f"topic {where.topic} is not there")
@@ -66,12 +65,16 @@ def find_start(log: Log, consumer: Consumer, where: TopicPartition, target: str,
     if reached is None:
         reached = _recovered(log, where, target, group, committed)
     if reached is None:
-        return Start(Reached(state.id, low, NO_WATERMARK), remade=False, lost=range(0))
-    if reached.topic not in (None, state.id):
-        return Start(Reached(state.id, low, reached.watermark), remade=True, lost=range(0))
-    position = min(max(low, reached.position), high)
-    lost = range(reached.position, max(low, reached.position))
-    return Start(Reached(state.id, position, reached.watermark), remade=False, lost=lost)
+        reached = Reached(low, NO_WATERMARK)
+    book, position = InputBook(reached.input), reached.position
+    if reached.input.remade(state.id) or position > high:
+        book.note(REMADE, now_ms, position, position, low)
+        position = low
+    elif position < low:
+        book.note(LOST, now_ms, position, position, low)
+        position = low
+    book.know(state.id, 0, position, now_ms)
+    return Start(position, reached.watermark, book)
 
 
 def _recovered(log: Log, where: TopicPartition, target: str, group: str, committed: Committed | None) -> Reached | None:
@@ -82,9 +85,9 @@ def _recovered(log: Log, where: TopicPartition, target: str, group: str, committ
     written, watermark = written_in(found), int(_word(found).get("ts", NO_WATERMARK))
     if written is None:  # of version 0.1.0, whose positions all have metadata
         position = 0 if committed is None else committed.offset
-        reached = Reached(None, position, watermark)
+        reached = Reached(position, watermark)
     else:
-        reached = Reached(written.topic, written.offset, watermark)
+        reached = Reached(written.offset, watermark, InputState(written.topic))
     _LOG.warning(
         "%s/%d: group %s has no position of its own; it goes on at offset %d, by what stands in %s",
         where.topic, where.partition, group, reached.position, target,

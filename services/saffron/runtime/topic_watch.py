@@ -1,0 +1,60 @@
+"""Whether the topics that a process reads are still those that it began to read.
+
+They are looked at now and then, and before anything is read where the process may have been stopped for a while: a
+topic that is deleted and made anew, and filled beyond the old position, would be read on there otherwise.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from saffron.errors import LogError
+from saffron.runtime.log import Log, TopicState
+
+_LOG = logging.getLogger(__name__)
+LOOK_MS, _STOPPED_MS = 1_000, 100
+
+
+class TopicWatch:
+    """Of one consumer's topics, looked at every `every_ms`."""
+
+    def __init__(self, log: Log, every_ms: int = LOOK_MS) -> None:
+        self._log = log
+        self._every_ms = every_ms
+        self._states: dict[str, TopicState] = {}
+        self._missing: frozenset[str] = frozenset()
+        self._looked = self._stepped = -(2**62)
+
+    def step(self, now_ms: int, topics: Sequence[str]) -> list[str]:
+        """The topics that are others than before. Those that are missing are told in the log once."""
+        stopped = now_ms - self._stepped > _STOPPED_MS
+        self._stepped = now_ms
+        if not topics or not (stopped or now_ms - self._looked >= self._every_ms):
+            return []
+        self._looked = now_ms
+        try:
+            found = self._log.describe(topics)
+        except LogError as error:  # no broker answers: then there is nothing to read either
+            _LOG.debug("topics were not looked at: %s", error)
+            return []
+        return self._compare(topics, found)
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Topics that were there, and are not."""
+        return self._missing
+
+    def partitions(self, topic: str) -> int:
+        """How many it had when it was last looked at; 0: it is not known."""
+        state = self._states.get(topic)
+        return 0 if state is None else state.partitions
+
+    def _compare(self, topics: Sequence[str], found: Mapping[str, TopicState]) -> list[str]:
+        missing = frozenset(topics) - found.keys()
+        for topic in sorted(missing - self._missing):
+            _LOG.error("topic %s is not there: it waits until the topic is made again", topic)
+        self._missing = missing
+        changed = [one for one, now in found.items() if one in self._states and self._states[one].id != now.id]
+        self._states |= found
+        return changed
