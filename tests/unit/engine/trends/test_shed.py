@@ -94,7 +94,7 @@ def test_counts_by_pane_are_those_of_single_events() -> None:
         for part in np.array_split(np.arange(len(instants)), 5):
             shed.add(instants[part], seqs[part])
             again = Shed(window)
-            again.restore(shed.saved())
+            again.restore(shed.saved("shed"), "shed")
             shed = again
         first = rng.randrange(-60, 60)
         shed.forget(first if opens else first - first % slide)
