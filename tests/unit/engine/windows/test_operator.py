@@ -279,7 +279,7 @@ def test_what_does_not_fit_our_schema_is_no_error_in_a_query_of_another_stream()
 def test_a_query_before_the_schema_is_bound_or_rejected_at_it() -> None:
     operator = WindowingOperator(0, "events")
     operator.query("good", replace(add(), name="good"))
-    operator.query("bad", replace(add(text="PATTERN SEQ(A a, A b) WHERE NOT a.s WITHIN 1 hour"), name="bad"))
+    operator.query("bad", replace(add(text="PATTERN SEQ(A a, A b) WHERE NOT a.x WITHIN 1 hour"), name="bad"))
     operator.ingest(events(1, 2, kind="A"))
     operator.ingest(events(3, first=2, kind="B"))
     blocks = operator.flush()
