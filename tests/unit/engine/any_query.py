@@ -106,7 +106,26 @@ def _ask_match(rng: random.Random, text: str) -> None:
     else:
         found = cases.parsed(texts)
         expected = [test_general.described(plan, wanted, match) for match in answers(wanted, events)]
-    assert close(sorted(found, key=repr), sorted(expected, key=repr)), (text, events)
+    same = close(_known(sorted(found, key=_place)), _known(sorted(expected, key=_place)))
+    assert same, (text, events)
+
+
+def _known(found: Any) -> Any:
+    """The results without attributes of events that are null, which may be left out."""
+    if isinstance(found, list):
+        return [_known(one) for one in found]
+    if not isinstance(found, dict):
+        return found
+    is_event = "seq" in found
+    return {name: _known(value) for name, value in found.items() if not is_event or value is not None}
+
+
+def _place(found: Any) -> str:
+    """What tells results apart: their windows and events, of which numbers may be written in two ways."""
+    if not isinstance(found, dict):
+        return repr(found)
+    bound = [one if isinstance(one, list) else [one or {}] for one in found["events"].values()]
+    return repr((found["window"], [[event.get("seq") for event in part] for part in bound]))
 
 
 def _results(wanted: Question, plan: MatchPlan, events: list[dict[str, Any]], rng: random.Random) -> list[bytes]:
