@@ -18,6 +18,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.features import FeatureSpec, Pane
 from saffron.engine.models.model import TransitionModel
+from saffron.engine.shed.belief import Belief
 from saffron.engine.shed.detector import Detector, Estimate
 from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.event_losses import Extent
@@ -198,8 +199,11 @@ class ShedderOperator:
     # ------------------------------------------------------------ inside
 
     def _believed(self) -> dict[str, Mapping[str, float]]:
-        believed = {} if self._shedding is None else self._shedding.believed
-        return {query: own.told for query, own in believed.items() if own.learned}
+        """By query and means; without a bound as far as models themselves prove their orders of partial matches."""
+        if self._shedding is None:
+            models = (model for model in self._offered.transitions.values() if self._fits(model))
+            return {model.query: {"partial": Belief().share(model.trials)} for model in models}
+        return {query: own.told for query, own in self._shedding.believed.items() if own.learned}
 
     def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}
