@@ -122,9 +122,10 @@ class Living:
         return found
 
     def troubles(self, service: str) -> list[str]:
-        """What a service says last that it waits for."""
+        """What a service has said lately that it waits for; it says nothing where there is nothing to tell."""
         records = self.world.read(TOPICS.health, 0, committed_only=False)
-        bodies = [orjson.loads(record.value or b"") for record in records]
+        lately = [record for record in records if record.timestamp > self.world.now - 2_500]
+        bodies = [orjson.loads(record.value or b"") for record in lately]
         found: list[str] = next((one["troubles"] for one in reversed(bodies) if _of(one, service)), [])
         return found
 

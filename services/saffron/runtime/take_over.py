@@ -71,7 +71,9 @@ def _recovered(
     found = last_written(log, f"{plan.group}.ends", plan.output.topic, lambda record: source in record.headers)
     written = None if found is None else written_in(found)
     if written is not None and written.topic != topic:
-        raise RemadeError(plan.where.topic)
+        if committed is not None:
+            raise RemadeError(plan.where.topic)
+        found = written = None  # of a stream of this name that was removed
     if found is not None and written is None and committed is not None:  # of version 0.1.0, which left no metadata
         offset = min(committed.offset, high)
         return Place(offset, 0, offset), snapshots.newest(offset, topic)

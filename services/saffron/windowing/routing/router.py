@@ -124,7 +124,7 @@ class Router:
             group=settings.group(f"router.{record.stem}"),
             target=record.topic,
             partitions=self._log.partitions(record.topic) or 1,
-            sources=lambda: max(where.partition + 1, self._hops[record.name].partitions(where.topic)),
+            sources=lambda: self._sources(record, where),
             key=record.key,
             transactional_id=f"{settings.prefix}router.{record.name}.{where.partition}",
             bounds=lambda: self._bounds(record),
@@ -135,6 +135,11 @@ class Router:
             max_future=settings.max_future_ms,
         )
         return RouteChain(self._log, consumer, plan)
+
+    def _sources(self, record: StreamRecord, where: TopicPartition) -> int:
+        """How many partitions the source has, as far as is known."""
+        hop = self._hops.get(record.name)
+        return max(where.partition + 1, 0 if hop is None else hop.partitions(where.topic))
 
     def _bounds(self, opened: StreamRecord) -> Bounds:
         """Those in force now; those of a removed stream as they were."""
