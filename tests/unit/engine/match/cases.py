@@ -336,12 +336,14 @@ def expected(made: MatchPlan, events: Sequence[Event]) -> list[dict[str, Any]]:
     return [described(made, match) for match in answers(asked(made), events)]
 
 
+def whole(event: Bound) -> dict[str, Any]:
+    """An event in a result: under an inferred schema without what is null."""
+    there = {name: value for name, value in event.attributes.items() if value is not None}
+    return {"seq": event.seq, "ts": event.ts, "type": event.type, **there}
+
+
 def described(made: MatchPlan, match: Match) -> dict[str, Any]:
     """A match as a result, without its id."""
-
-    def whole(event: Bound) -> dict[str, Any]:
-        return {"seq": event.seq, "ts": event.ts, "type": event.type, **event.attributes}
-
     parts = {
         component.variable: [whole(event) for event in part] if component.closure else whole(part[0])
         for component, part in zip(made.components, match.parts, strict=True)

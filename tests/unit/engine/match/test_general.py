@@ -80,17 +80,13 @@ def described(plan: MatchPlan, asked: Question, match: Match) -> dict[str, Any]:
         "start": first.ts,
         "end": last.ts,
         "window": None if match.window is None else list(match.window),
-        "events": {name: list(map(whole, part)) if many else one(part) for (name, many), part in parts},
+        "events": {name: list(map(cases.whole, part)) if many else one(part) for (name, many), part in parts},
         "return": returned(asked, match),
     }
 
 
-def whole(event: Event) -> dict[str, Any]:
-    return {"seq": event.seq, "ts": event.ts, "type": event.type, **event.attributes}
-
-
 def one(part: tuple[Event, ...]) -> dict[str, Any] | None:
-    return whole(part[0]) if part else None
+    return cases.whole(part[0]) if part else None
 
 
 def wanted(text: str, events: Sequence[dict[str, Any]]) -> tuple[Question, list[Match]]:
