@@ -141,7 +141,7 @@ def remove(
         record = _checked(lambda: removable(name, present(client)))
         queries = _over(client, name)
         client.put(client.topics.streams, name, None)
-        console.step(f"waiting until {', '.join(queries) or 'windowing'} know of it" if queries else "removed")
+        console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
         topics = [client.topics.windows_of(record.stem), client.topics.admitted_of(record.stem)]
         topics += [record.topic] if record.source is not None else []

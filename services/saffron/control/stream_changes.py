@@ -208,6 +208,7 @@ def _refuse_topic(before: StreamRecord, change: StreamChange, now: Present) -> N
     """What says where events are stays: positions are offsets of this topic, in this format."""
     name, anew = before.name, _anew(before)
     if change.topic is not None and change.topic != before.topic:
+        _require_free(name, change.topic, now)
         raise Refused(
             409,
             "topic",
