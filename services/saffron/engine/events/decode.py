@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import NULLS, Column
 from saffron.engine.events.exact import DAY, Bad, Event, Mark, Reason, Source, decode_exactly
-from saffron.engine.events.numbers import is_wide, pair_of
+from saffron.engine.events.numbers import pair_of
 from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.rests import is_wide
 from saffron.engine.events.scan import scan_events
 from saffron.engine.events.scan_tables import (
     Cells,

@@ -11,14 +11,10 @@ import math
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from saffron.engine.events.schema import NULL_INT, Kind, widened
 
 LIMIT = 2**63
 EXACT = 2**53
-_UPPER = 2.0**32
 
 
 def number_of(value: float | Decimal) -> int | float | None:
@@ -85,17 +81,3 @@ def plain(value: float) -> int | float:
 def shown(value: Any) -> Any:
     """Any value as results have it: a number by `plain`."""
     return plain(value) if isinstance(value, float) else value
-
-
-def rests_of(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[n] what is left of each int64 behind the nearest float64; 0 for null."""
-    # Every step is exact: the difference is a whole number below 2**33.
-    upper = values >> 32
-    lower = values - (upper << 32)
-    return (upper.astype(np.float64) * _UPPER - values.astype(np.float64)) + lower.astype(np.float64)
-
-
-def is_wide(values: NDArray[Any]) -> bool:
-    """Whether there is an int64 that no float64 is; null is none."""
-    large = len(values) > 0 and np.abs(values).max() > EXACT  # of null the absolute value is negative
-    return bool(large and rests_of(values).any())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import DTYPES, NULLS, Column
-from saffron.engine.events.numbers import rests_of
+from saffron.engine.events.rests import rests_of
 from saffron.engine.events.schema import NULL_INT, Kind, Schema
 from saffron.engine.events.tables import converted
 from saffron.engine.key_words import widened_words

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns, is_null, masked
-from saffron.engine.events.numbers import rests_of, value_of_pair
+from saffron.engine.events.numbers import value_of_pair
+from saffron.engine.events.rests import rests_of
 from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.key_words import words_of
 from saffron.engine.strings import Strings

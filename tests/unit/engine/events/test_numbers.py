@@ -23,10 +23,10 @@ from saffron.engine.events.numbers import (
     number_of_text,
     pair_of,
     plain,
-    rests_of,
     value_of_pair,
 )
 from saffron.engine.events.raw import batch_of_values
+from saffron.engine.events.rests import rests_of
 from saffron.engine.events.schema import NULL_INT, Kind, Schema, widened
 from saffron.engine.events.tables import column_values, converted
 from tests.unit.engine.events.number_texts import number_text

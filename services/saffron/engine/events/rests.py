@@ -1,0 +1,26 @@
+"""What float64 leaves of the numbers of a column: the second parts of their pairs (`engine.events.numbers`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.numbers import EXACT
+
+_UPPER = 2.0**32
+
+
+def rests_of(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[n] what is left of each int64 behind the nearest float64; 0 for null."""
+    # Every step is exact: the difference is a whole number below 2**33.
+    upper = values >> 32
+    lower = values - (upper << 32)
+    return (upper.astype(np.float64) * _UPPER - values.astype(np.float64)) + lower.astype(np.float64)
+
+
+def is_wide(values: NDArray[Any]) -> bool:
+    """Whether there is an int64 that no float64 is; null is none."""
+    large = len(values) > 0 and np.abs(values).max() > EXACT  # of null the absolute value is negative
+    return bool(large and rests_of(values).any())
