@@ -101,7 +101,7 @@ def test_sums_of_parts_are_the_model_of_the_whole_and_half_is_forgotten() -> Non
 
 
 @pytest.mark.parametrize(
-    "wrong", [(0, 0, 5, 1), (2, 0, 5, 1), (1, -1, 5, 1), (1, 256, 5, 1), (1, 0, 0, 1), (1, 0, 5, -1)]
+    "wrong", [(0, 0, 5, 1), (2, 0, 5, 1), (1, -1, 5, 1), (1, FOLDS * AGES, 5, 1), (1, 0, 0, 1), (1, 0, 5, -1)]
 )
 def test_counts_that_cannot_be_are_refused(wrong: tuple[int, int, int, int]) -> None:
     counts = counts_of({})
