@@ -18,10 +18,11 @@ from saffron.engine.events.block import Block
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.operator import ResultOperator
 from saffron.engine.trends.operator import TrendOperator
+from saffron.runtime.log import TopicPartition
 from saffron.runtime.memory_log import Killed
 from tests.e2e.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
-from tests.unit.runtime.world import World
+from tests.unit.runtime.world import Chaos, World
 
 PARTITIONS = 2
 PAIRS = """PATTERN SEQ(Stock a, Stock b) WHERE skip-till-next-match { [symbol] AND a.price < b.price }
@@ -185,3 +186,25 @@ def test_another_version_heals_it(seed: int, tmp_path: Path) -> None:
 def first(result: bytes) -> int:
     """The position of a match's first event."""
     return int(orjson.loads(result)["events"]["a"]["seq"])
+
+
+def test_blocks_that_are_missing_hold_up_their_own_partition_alone(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    world = system.world
+    world.chaos = Chaos(0, 0, 0, 0, 0, 0, 0)
+    system.run(200)
+    world.settle(lambda: bool(blocks(world, TOPICS.admitted, 0) and blocks(world, TOPICS.admitted, 1)))
+    shedders = [process for process in world.processes if process.name.startswith("shedder")]
+    for process in shedders:
+        process.paused_until = 2**62
+    system.run(300)
+    cut = TopicPartition(TOPICS.windows, 0)
+    before = [world.broker.partition(TopicPartition(TOPICS.admitted, one)).high for one in range(PARTITIONS)]
+    world.broker.trim(cut, world.broker.partition(cut).high - 1)
+    for process in shedders:
+        process.paused_until = 0
+    system.run(600)
+    found = [world.broker.partition(TopicPartition(TOPICS.admitted, one)).high for one in range(PARTITIONS)]
+    assert found[1] > before[1], "the other partition goes on"
+    troubles = [one for process in shedders if process.service is not None for one in process.service.shell.troubles]  # type: ignore[attr-defined]
+    assert troubles

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from saffron.engine.events.block import Block
@@ -145,15 +146,14 @@ class InnerHop:
             chain = self.chains.get(where)
             # What comes by before the chain is owned is read again: the input is sought to its position then.
             if chain is not None and chain.hop is not None and not chain.paused:
-                chain.hop.take(batch, now_ms)
-                moved = True
+                moved |= self._guarded(chain, now_ms, partial(self._take, chain.hop, batch, now_ms))
         try:
             for chain in list(self.chains.values()):
                 self._follow_output(chain)
-                moved |= self._guarded(chain, now_ms)
+                moved |= self._guarded(chain, now_ms, partial(self._advance, chain, now_ms))
         except LogError as error:
             self._failures += 1
-            if isinstance(error, GapError | DeniedError) or self._failures > _FAILURES:
+            if isinstance(error, DeniedError) or self._failures > _FAILURES:
                 raise
             self._renew(now_ms)
             moved = True
@@ -251,16 +251,21 @@ class InnerHop:
             self._stop(chain, 0)
             chain.output = output
 
-    def _guarded(self, chain: Chain, now_ms: int) -> bool:
+    def _guarded(self, chain: Chain, now_ms: int, act: Callable[[], bool]) -> bool:
         """A step of one chain; what only the user can mend holds up no other chain."""
         try:
-            return self._advance(chain, now_ms)
-        except StreamError as error:
+            return act()
+        except (StreamError, GapError) as error:
             if chain.trouble is None:
                 _LOG.error("%s/%d: %s", chain.where.topic, chain.where.partition, error)
             self._stop(chain, now_ms + _TROUBLE_MS)
             chain.trouble = str(error)
             return False
+
+    @staticmethod
+    def _take(hop: Hop, batch: Any, now_ms: int) -> bool:
+        hop.take(batch, now_ms)
+        return True
 
     def _advance(self, chain: Chain, now_ms: int) -> bool:
         if chain.ownership is None:

@@ -27,7 +27,17 @@ from saffron.engine.operator import ResultOperator
 from saffron.engine.results import Results
 from saffron.errors import AbortableError, GapError
 from saffron.runtime.block_reader import BlockReader, ReaderState
-from saffron.runtime.chain_plan import ChainPlan, CommitTime, Limits, Observer, Pending, Place, history, index_behind
+from saffron.runtime.chain_plan import (
+    ChainPlan,
+    CommitTime,
+    Limits,
+    Message,
+    Observer,
+    Pending,
+    Place,
+    history,
+    index_behind,
+)
 from saffron.runtime.doubt import Doubt
 from saffron.runtime.input_state import LOST, InputBook
 from saffron.runtime.large_results import LargeResult
@@ -278,7 +288,7 @@ class ResultChain:
                 self._pending = None if pending.done else pending
         self.position = record.offset + 1
         if record.offset < self._place.said <= self.position:
-            self._observer.messages(self.operator)  # the predecessor has said it
+            self._observed()  # the predecessor has said it
 
     def _run(self, operator: ResultOperator, block: Block, offset: int) -> Results:
         self._marks.stop(operator, offset)
@@ -308,6 +318,13 @@ class ResultChain:
         self._marks.note(failures, max(offset, self._place.offset))
         if any(one.anew for one in failures):
             raise AbortableError(f"query {failures[0].name} failed: the block is taken again without it")
+
+    def _observed(self) -> Sequence[Message]:
+        """What is to be told to the model builder; no query is at work any more when it is sent."""
+        assert self.operator is not None
+        messages = self._observer.messages(self.operator)
+        self._step.over()
+        return messages
 
     def _failed_between(self) -> None:
         """Queries may have failed with a block applied, in what was done beside."""
@@ -404,7 +421,7 @@ class ResultChain:
         if reached == self._place and not self._open:
             return
         self._begin()
-        for topic, key, value in self._observer.messages(self.operator) if observe else ():
+        for topic, key, value in self._observed() if observe else ():
             self._producer.send(topic, self._plan.output.partition, value, key=key)
         self._failed_between()
         reached = replace(reached, failed=self._marks.at(reached.offset))

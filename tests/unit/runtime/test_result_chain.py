@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,18 +14,21 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
+from saffron.engine.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
 from saffron.engine.events.block import Block
+from saffron.engine.operator import History, ResultOperator, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.background import Background, at_once
 from saffron.runtime.chain_plan import ChainPlan, CommitTime, Kept, Limits, Place
 from saffron.runtime.input_state import LOST, Incident, InputState
+from saffron.runtime.last_step import LastStep
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import Killed, MemoryLog
 from saffron.runtime.result_chain import ResultChain
 from saffron.runtime.snapshots import Snapshot, Snapshots
 from saffron.runtime.tags import BlockTag, ClaimTag
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns, decode, encode
+from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns, decode, encode
 from tests.unit.runtime.some_time import Later
 
 T = TypeVar("T")
@@ -58,7 +61,11 @@ class Bench:
         self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
 
     def chain(
-        self, limits: Limits = LIMITS, background: Background = at_once, commits: Background = at_once
+        self,
+        limits: Limits = LIMITS,
+        background: Background = at_once,
+        commits: Background = at_once,
+        operator: Callable[[Note], ResultOperator] = lambda note: FakeOperator(),
     ) -> tuple[ResultChain, MemoryLog]:
         log = MemoryLog(self.broker)
         consumer = log.consumer("matcher", committed_only=True)
@@ -71,7 +78,7 @@ class Bench:
             "matcher.0",
             "matcher",
             self.directory,
-            lambda note: FakeOperator(),
+            operator,
             FakeObserver,
             decode,
             tell=lambda failure: None,
@@ -296,6 +303,54 @@ def test_a_gap_in_the_input_stops_this_partition_alone_and_what_was_found_before
     assert bench.results() == right
     assert chain.trouble is not None
     assert "are missing before offset" in chain.trouble
+
+
+class Noting(FakeOperator):
+    """Takes a step of a query whenever it is asked for anything."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__()
+        self._note = note
+
+    def apply(self, block: Block, history: History | None = None) -> FakeResults:
+        self._note("q", 1, ADVANCING)
+        return super().apply(block, history)
+
+    def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
+        self._note("q", 1, OBSERVING)
+        return super().observations()
+
+    def snapshot(self) -> State:
+        self._note("q", 1, SAVING)
+        return super().snapshot()
+
+    def restore(self, state: State) -> None:
+        self._note("q", 1, RESTORING)
+        super().restore(state)
+
+
+def test_no_query_is_at_work_while_the_log_is_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever ends the process then is no query's fault."""
+    calls = 0
+
+    def at_rest(real: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any, **more: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            assert LastStep(bench.directory).died(2**62) == []
+            return real(*arguments, **more)
+
+        return called
+
+    for _ in range(6):
+        bench.block(2)
+    producer = type(MemoryLog(bench.broker).producer())
+    for name in ("begin", "send", "send_offsets", "commit"):
+        monkeypatch.setattr(producer, name, at_rest(getattr(producer, name)))
+    for until in (40, 1_300, 2_700):
+        chain, _ = bench.chain(replace(LIMITS, observe_ms=1), operator=Noting)
+        bench.drive(chain, until)
+    assert calls > 12
 
 
 LOSSES = {

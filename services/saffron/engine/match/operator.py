@@ -96,6 +96,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         rows: list[Mapping[str, Any]] = []
         features: list[Mapping[str, Any]] = []
         for name, standing in self._standing.items():
+            if standing.runs is None:
+                continue
             with self._step(standing, OBSERVING):
                 if own := transition_rows(standing):
                     rows += [{**own[0], "followed": self._drops.told(name)}, *own[1:]]

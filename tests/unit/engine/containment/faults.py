@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from saffron.engine.match import operator
 from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Matches
+from saffron.engine.match.render import Written
 from saffron.engine.trends import operator as trends
 from saffron.engine.trends.query import TrendQuery
 from saffron.engine.trends.reader import Reader
@@ -72,7 +72,7 @@ PLACES: dict[str, tuple[Any, str, Named]] = {
     "advance": (QueryRuns, "advance", _of_runs),
     "end": (QueryRuns, "end_block", _of_runs),
     "found": (operator, "fired", lambda arguments: str(arguments[1])),
-    "render": (Matches, "json", _of_name),
+    "render": (Written, "json", _of_name),
     "save": (operator, "save", _of_runs),
     "restore": (operator, "restore", _of_runs),
     "trend start": (trends, "Reader", _of_runs),
@@ -90,6 +90,7 @@ def injected(fault: Fault) -> Iterator[Fault]:
     """While this lasts, the fault is there."""
     owner, attribute, named = PLACES[fault.place]
     owners = [one for one in (owner, *_below(owner)) if attribute in vars(one)]
+    assert owners, "a fault that is nowhere"
     with ExitStack() as patches:
         for one in owners:
             patches.enter_context(patch.object(one, attribute, _broken(getattr(one, attribute), named, fault)))

@@ -88,7 +88,12 @@ class Shell:
         for number in range(first, until):
             self._stop(operator, number)
             operator.apply(self.blocks[number], lambda number=number: iter(self.blocks[: number + 1]))  # type: ignore[misc]
-            self._note(operator.failures(), until)
+            failures = operator.failures()
+            apart = frozenset[str]().union(*(one.apart for one in failures))
+            if apart - self.apart:
+                self.apart |= apart
+                return self._anew(until)
+            self._note(failures, until)
         return operator
 
     def _stop(self, operator: Operator, number: int) -> None:

@@ -130,9 +130,8 @@ def test_a_trend_query_that_fails_hurts_no_other_though_they_share_a_graph(place
         fault = Fault("most" if named else SHARED, place, rng.randrange(3) if place != "trend start" else 0, late)
         expected = right(greta, blocks)
         shell = disturbed(rng, greta, blocks, fault)
-        lost = any(
-            one.step == RESTORING for one in shell.failures
-        )  # a graph of a snapshot is all that its readers have
+        # A graph of a snapshot is all that its readers have.
+        lost = any(one.step == RESTORING for one in shell.failures)
         check(shell, expected, {"most", "count", "sum"} if lost else {"most"})
         assert ("most" in shell.stops) == bool(fault.raised) or not named
 
