@@ -35,7 +35,15 @@ from tests.e2e.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at
 from tests.unit.runtime.world import NO_CHAOS, World
 from tests.unit.windowing.test_routing import System
 
-_READERS = {"kafka_client_consumer_lag", "rebalances", "backpressure_ratio", "stage_latency_seconds"}
+_READERS = {
+    "backpressure_ratio",
+    "input_incidents",
+    "kafka_client_consumer_lag",
+    "lost_offsets",
+    "rebalances",
+    "stage_latency_seconds",
+    "streams_standing",
+}
 _RESULTS = {
     *_READERS,
     "dead_letters",

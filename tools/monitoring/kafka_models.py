@@ -5,8 +5,10 @@ from __future__ import annotations
 from saffron.runtime.metric_names import (
     CONSUMER_LAG,
     DEAD_LETTERS,
+    INPUT_INCIDENTS,
     LATE_EVENTS,
     LEFT_OUT_VALUES,
+    LOST_OFFSETS,
     MISTYPED_VALUES,
     MODEL_AGE,
     MODEL_BATCHES,
@@ -16,6 +18,7 @@ from saffron.runtime.metric_names import (
     MODEL_OFFSETS_BEHIND,
     MODEL_VERSION,
     REBALANCES,
+    STREAMS_STANDING,
     TRANSACTION_ABORTS,
     UNREADABLE_RECORDS,
 )
@@ -56,6 +59,17 @@ KAFKA_MODELS = Dashboard(
             "Messages a second that were no usable event, by reason. `saffron dlq list` shows them.",
             "cps",
             (Query(rate(DEAD_LETTERS, "reason"), "{{reason}}"),),
+        ),
+        Panel(
+            "Topics that changed, and streams that stand",
+            "Records that retention took unread; topics made anew or grown; reasons for which streams stand still."
+            " `saffron doctor` says where, and what to do.",
+            "short",
+            (
+                Query(increase(LOST_OFFSETS, "topic"), "lost: {{topic}}"),
+                Query(increase(INPUT_INCIDENTS, "topic", "kind"), "{{kind}}: {{topic}}"),
+                Query(gauge("sum", STREAMS_STANDING, "job"), "standing: {{job}}"),
+            ),
         ),
         Panel(
             "Unreadable control records",

@@ -222,10 +222,11 @@ class Scope:
         assert self.schema is not None
         message = f"unknown attribute {quoted(name)} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
-        if not (self.lenient or never or self._open):
+        may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
+        if not (self.lenient or never or may_come):
             own = list(self.schema.attributes_of(type_name))
             raise self.wrong(message, span, known_names(f"{type_name} has", own, name))
-        if self._open:
+        if may_come:
             return
         told = "It is null, and comparisons with null are false"
         if name in self.schema.kinds:

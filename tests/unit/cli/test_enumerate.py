@@ -51,8 +51,8 @@ def test_an_end_as_another_variable(tmp_path: Path, capfdbinary: pytest.CaptureF
     (tmp_path / "r.ndjson").write_bytes(lines([result]))
     enumerate_results([str(tmp_path / "r.ndjson")])
     assert [one["events"] for one in shown(capfdbinary)] == [
-        {"a": 5, "b": None, "c": [6]},
         {"a": 5, "b": 6, "c": []},
+        {"a": 5, "b": None, "c": [6]},
         {"a": None, "b": None, "c": [6]},
     ]
 

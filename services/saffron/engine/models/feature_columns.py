@@ -49,7 +49,7 @@ class KindCodes:
     def _numbers(self, index: int, column: Column) -> NDArray[np.int32]:
         if not column.kind.is_number:
             raise FeatureError(
-                f"column {self._columns[index]!r} is {column.kind.value}, and kinds are strings or integers"
+                f"column {self._columns[index]!r} is {column.kind.value}, and kinds are strings or numbers"
             )
         places = self._places[index]
         found = np.full(len(column.data), len(places), dtype=np.int32)

@@ -58,7 +58,7 @@ class Binned:
 class FeatureSpec:
     """Features of a stream's events.
 
-    `kinds`: columns ("type" or attributes that are strings or integers); `known`: combinations of their values, the
+    `kinds`: columns ("type" or attributes that are strings or numbers); `known`: combinations of their values, the
     code of a kind being its place there. None in one of them stands for null and for every value that no combination
     names in that column. Any other combination has the code len(known).
     `frequency_edges`: ascending, above 0; a frequency's bin is the number of edges that are not above it.

@@ -198,7 +198,7 @@ def test_results_known_when_a_window_closes_stand_at_its_end() -> None:
             "r", "leave OUTPUT COMPRESSED out",
         ),
         ({"p": P, "c": "PATTERN SEQ(D d, A a) WITHIN 5 ms CONFIDENCE >= 0.5"}, "c", "leave CONFIDENCE out"),
-        ({"p": P, "p2": "PATTERN C c WITHIN 1 ms RETURN c.s AS x INTO E"}, "p2", "'x' is a whole number in the stream"),
+        ({"p": P, "p2": "PATTERN C c WITHIN 1 ms RETURN c.s AS x INTO E"}, "p2", "'x' is a number in the stream"),
     ],
 )  # fmt: skip
 def test_what_cannot_run_is_rejected_with_the_reason(texts: Texts, name: str, reason: str) -> None:

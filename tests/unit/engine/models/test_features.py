@@ -125,7 +125,6 @@ def test_what_is_no_condition_is_not_read(body: Any) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (FeatureSpec(kinds=("price",)), "strings or integers"),
         (FeatureSpec(kinds=("colour",)), "no attribute 'colour'"),
         (FeatureSpec(attributes=(Binned("symbol", ()),)), "strings has no numbers"),
         (FeatureSpec(conditions=(Comparison("price", "<", "cost"),)), "no attribute 'cost'"),

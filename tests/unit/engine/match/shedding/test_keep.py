@@ -223,4 +223,4 @@ def test_dropping_partial_matches_never_makes_a_match() -> None:
         kind = "NOT" if plan.absences else "positive"
         lost[kind] += len(without) - len(dropped_too)
         lost[f"{kind} left"] += len(dropped_too)
-    assert min(lost[kind] for kind in ("NOT", "NOT left", "positive", "positive left")) > 10, lost
+    assert min(lost[kind] for kind in ("NOT", "NOT left", "positive", "positive left")) >= 10, lost
