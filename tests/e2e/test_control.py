@@ -138,7 +138,7 @@ def test_a_query_is_added_and_its_state_followed(system: System) -> None:
     text = TEXT.format(name="rally")
     status, added = system.ask("POST", "/api/queries", {"text": text})
     assert (status, added["state"]) == (201, "pending")
-    row = {"name": "rally", "version": 1, "op": "add", "text": text, "from": "now", "shed": "auto"}
+    row = {"record": 1, "name": "rally", "version": 1, "op": "add", "text": text, "from": "now", "shed": "auto"}
     assert (b"rally", row) in system.messages(system.topics.queries)
     system.status("rally", "matcher", None, "ready")
     system.until("taking up", lambda: system.states()["rally"] == "starting")
