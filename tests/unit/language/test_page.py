@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from saffron.engine.events.numbers import shown
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
 from saffron.language.plan import TrendPlan
@@ -44,7 +45,7 @@ def said(asked: Question, match: Match) -> str:
     text = " ".join(f"{leaf.variable}={','.join(str(event.ts) for event in part)}" for leaf, part in parts if part)
     values = returned(asked, match)
     return text + (
-        " {" + ", ".join(f"{name}: {json.dumps(one)}" for name, one in values.items()) + "}" if values else ""
+        " {" + ", ".join(f"{name}: {json.dumps(shown(one))}" for name, one in values.items()) + "}" if values else ""
     )
 
 

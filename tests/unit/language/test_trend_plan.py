@@ -215,7 +215,7 @@ def test_refused_results(query: str, message: str) -> None:
 def test_an_attribute_that_no_event_has_lets_no_trend_through() -> None:
     plan = compile_query("PATTERN SEQ(A+, B) WHERE [nothing]" + TAIL, LETTERS, lenient=True)
     assert isinstance(plan, TrendPlan)
-    assert (plan.key, conditions(plan)) == ((), {"A": ["false"]})
+    assert (plan.key, conditions(plan)) == (("nothing",), {})
 
 
 def test_kinds_are_those_of_the_schema() -> None:

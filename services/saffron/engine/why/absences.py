@@ -96,7 +96,7 @@ def _ways(
 def _holds(asked: Asked, bound: Bindings) -> bool:
     """Whether a condition on a forbidden event holds; it does where it names something that is not bound."""
     lists = {component: taken.of(bound, component) for component in asked.reads}
-    if not all(lists.values()):
+    if not all(lists[component] for component in asked.events):
         return True
     at = {component: len(lists[component]) - 1 for component in asked.taking}
     return value(settled(asked.expr, lists, at)) is True

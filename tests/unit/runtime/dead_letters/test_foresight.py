@@ -117,7 +117,7 @@ def test_the_key_of_a_message_that_is_no_json_is_that_of_its_event(registry: Fak
 
 
 def test_a_stream_made_from_another_is_not_pushed_by_one_event(registry: FakeRegistry) -> None:
-    world = World(registry.url, **{"from": "source", "format": "json"})
+    world = World(registry.url, source="source", format="json", registry=None)
     sent = world.prepare(b'{"type":"Quote","ts":%d,"symbol":"KO"}' % (MS + 3_600_000))
     assert not [note for note in sent.notes if "ahead of its partition" in note]
 
