@@ -106,6 +106,7 @@ FILLED: Mapping[str, set[str]] = {
         "restarts",
     },
     "frame": {"busy_ratio"},
+    "of what goes wrong": {"query_failed", "unreadable_records"},
 }
 LATENCY = LatencyModel("events", (1, 1), LatencyFunction("constant", 3e6, 0.0, 1.0), None, 9, {})
 TRANSITIONS = TransitionModel(

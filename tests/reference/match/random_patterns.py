@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 TYPES = "ABC"
 
@@ -24,7 +25,9 @@ class Variable:
 
 @dataclass
 class Patterns:
-    """Makes one pattern; `variables` are its components from the left."""
+    """Makes one pattern; `variables` are its components from the left. `lists`: also lists of at most one event."""
+
+    lists: ClassVar[bool] = True
 
     rng: random.Random
     most: int
@@ -48,7 +51,7 @@ class Patterns:
         group = depth > 0 and not self._full() and self.rng.random() < 0.4
         bounds = "" if self.rng.random() < (0.5 if group else 0.45) else self._bounds()
         inside, brackets = loops, ""
-        if bounds in ("?", "{1}") and not group and not loops and len(self.variables) % 2:
+        if self.lists and bounds in ("?", "{1}") and not group and not loops and len(self.variables) % 2:
             bounds, brackets = bounds.replace("?", "{0,1}"), "[]"  # a list of one event, or of none
         if bounds not in ("", "?", "{1}") or brackets:
             inside = (*loops, self.loops)

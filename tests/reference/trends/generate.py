@@ -37,6 +37,8 @@ GROWING = (
 class TrendPatterns(Patterns):
     """Patterns with AND only outermost, ANY without DISTINCT, and NOTs inside NOTs."""
 
+    lists = False
+
     def root(self, depth: int) -> str:
         if self.rng.random() < 0.06:
             return self._both(depth)

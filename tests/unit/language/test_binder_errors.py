@@ -176,7 +176,9 @@ def conditions(text: str) -> tuple[tuple[Condition, ...], tuple[str, ...]]:
 
 def test_lenient_binding_turns_unknown_attributes_into_null() -> None:
     found, warnings = conditions("PATTERN A a WHERE a.z = 1")
-    assert found == (Condition(0, Edge.BEGIN, Binary("=", Attribute(0, Which.SINGLE, "z", Kind.NULL), Const(1)), True, "a.z = 1"),)
+    assert found == (
+        Condition(0, Edge.BEGIN, Binary("=", Attribute(0, Which.SINGLE, "z", Kind.NULL), Const(1)), True, "a.z = 1"),
+    )
     assert warnings[0].startswith("query warning: unknown attribute 'z' of type A\n")
 
 

@@ -58,8 +58,8 @@ def found(text: str, events: list[dict[str, Any]], rng: random.Random, shed: str
         for part in result["events"].values():
             for event in part if isinstance(part, list) else [part] if part else []:
                 given = events[event["seq"]]
-                assert event["x"] == given["x"], result
-                assert event["y"] == given["y"], result
+                assert event.get("x") == given["x"], result
+                assert event.get("y") == given["y"], result
         for name, value in result["key"].items():
             assert value == next(iter(events_of(result)))[name]
     return [
