@@ -18,7 +18,7 @@ from tests.e2e.system import TOPICS, Source, at_rest, blocks, close, make_system
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
-SEEDS = range(8)
+SEEDS = range(16)
 RISES = "PATTERN SEQ(Stock a, Stock b) WHERE skip-till-any-match {{ [symbol] AND b.price > a.price }} WITHIN {} seconds"
 FALLS = "PATTERN SEQ(Stock a, Stock b) WHERE skip-till-any-match {{ [symbol] AND b.price < a.price }} WITHIN {} seconds"
 CHANGES = (
