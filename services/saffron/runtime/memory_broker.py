@@ -124,7 +124,7 @@ class MemoryBroker:
         self.topics[spec.name] = [PartitionLog() for _ in range(spec.partitions)]
         self.configs[spec.name] = dict(spec.config)
         self._made += 1
-        self.ids[spec.name] = f"id{self._made}"
+        self.ids[spec.name] = f"id/{self._made}+"  # base64, as on Kafka
         return True
 
     def delete(self, topic: str) -> None:

@@ -36,7 +36,7 @@ def written_in(record: Record) -> Written | None:
     """The place that a record names, if it does."""
     for name, value in record.headers:
         if name == HEADER:
-            topic, *numbers = value.decode("ascii", "replace").split("/")
+            topic, *numbers = value.decode("ascii", "replace").rsplit("/", 3)  # ids may have slashes
             try:
                 partition, offset, index = map(int, numbers)
             except ValueError:
