@@ -41,10 +41,12 @@ class Living:
         system.active(1)
 
     def send(self, *keys: str, kinds: str = "AB", partition: int = 0) -> None:
-        producer, topic = self.system.producer, self.system.topics.events
+        topic = self.system.topics.events
+        producer = self.system.log.producer()  # one that knows the topic as it is now
         for key, kind in itertools.product(keys, kinds):
             producer.send(topic, partition, orjson.dumps({"type": kind, "k": key}))
         producer.flush(20)
+        producer.close()
 
     def pairs(self) -> list[str]:
         self.system.results()
