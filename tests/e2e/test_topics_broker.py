@@ -131,4 +131,4 @@ def test_topics_grow_are_trimmed_and_made_anew_and_groups_are_deleted(living: Li
     living.send(*anew)
     system.send("windowing", signal.SIGCONT)
     living.wait("first", "second", "third", "added", "kept", *anew)
-    assert living.told() == {"grown", "lost", "remade"}
+    system.wait(lambda: living.told() == {"grown", "lost", "remade"}, PATIENCE_S, "not all was told")
