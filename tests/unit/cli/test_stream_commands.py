@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from saffron.cli import stream
 from saffron.cli.checks.queries import check_queries
 from saffron.cli.checks.records import check_records, check_shared_topics
-from saffron.cli.checks.schemas import check_schemas
+from saffron.cli.checks.schemas import check_losses, check_schemas
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.records.query import QueryRecord
@@ -28,7 +28,7 @@ from saffron.runtime.log import TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.topics import stream_topics, topic_specs
-from tests.unit.cli.sound import SCHEMA, TEXT, query, sound
+from tests.unit.cli.sound import SCHEMA, TEXT, digests, query, sound
 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = ("docs/runbook.md", "docs/control.md", "docs/ingest.md", "docs/operating.md", "docs/overload.md")
@@ -91,9 +91,10 @@ def test_what_the_documents_prescribe_can_be_done(console: Console, command: str
     console.run(command)
 
 
-def test_what_doctor_prescribes_for_a_stream_without_a_schema_gives_it_one(console: Console) -> None:
-    look = replace(sound(), streams={"events": StreamRecord("events", "saffron.events", "symbol")})
-    (finding,) = [one for one in check_schemas(look) if one.fix]
+def test_what_doctor_prescribes_for_values_that_were_not_kept_gives_the_stream_a_schema(console: Console) -> None:
+    look = sound()
+    look = replace(look, digests=look.digests + tuple(digests("windowing", 0, mistyped={"price": 3})))
+    (finding,) = check_losses(look)
     console.run(finding.fix.removeprefix("saffron "))
     assert console.client.streams()["events"].schema == SCHEMA
 

@@ -1,7 +1,7 @@
 "use strict";
 // The description of the API for people: /openapi.json, drawn. Texts only ever go in as text, never as HTML.
 
-const METHODS = ["get", "post", "put", "delete"];
+const METHODS = ["get", "post", "put", "patch", "delete"];
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -18,7 +18,7 @@ function brief(api, schema, depth = 0) {
   if (schema.enum) return schema.enum.join(" | ");
   if (schema.oneOf) return schema.oneOf.map((one) => brief(api, one, depth)).join(" or ");
   if (schema.type === "array") return `[${brief(api, schema.items, depth + 1)}, …]`;
-  const all = { ...Object.assign({}, ...(schema.allOf ?? []).map((one) => api.components.schemas[last(one.$ref)].properties)), ...schema.properties };
+  const all = { ...Object.assign({}, ...(schema.allOf ?? []).map((one) => resolved(api, one, "schemas").properties)), ...schema.properties };
   const names = Object.entries(all);
   if (!names.length) return [schema.type ?? "any"].flat().join(" or ");
   if (depth > 1) return "{…}";
