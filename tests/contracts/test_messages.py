@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,16 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from saffron.engine.events.codec import encode_block
+from saffron.engine.events.raw import batch_of_values
 from saffron.engine.models.ages import AGES
 from saffron.engine.models.latency import LatencyFunction, LatencySamples
 from saffron.engine.models.model import LatencyModel, Model, TransitionModel
 from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
 from saffron.engine.models.trials import Trials
-from saffron.records.status import QueryStatus
+from saffron.engine.windows import WindowingOperator
+from saffron.records.query import ADD, EARLIEST, PAUSE, RESUME, QueryRecord
+from saffron.records.status import ENDED, FAILED, PAUSED, REMOVED, WAITING, QueryStatus
 from saffron.runtime.digest import Digest, send
 from saffron.runtime.histogram import Buckets
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -72,9 +79,11 @@ def test_query_status(log: MemoryLog, service: str) -> None:
     statuses.say(QueryStatus("q", 1, service, "events", 0, "ready"))
     statuses.say(QueryStatus("q", 1, service, "events", 0, "rejected", "query error: no"))
     statuses.say(QueryStatus("q", 1, service, "events", 1, "active", None, 8200))
+    for state in (PAUSED, WAITING, REMOVED, ENDED, FAILED):
+        statuses.say(QueryStatus("q", 1, service, "events", 1, state, "why", 8200))
     producer.flush(1.0)
     records = written(log, TOPICS.query_status)
-    assert len(records) == 3
+    assert len(records) == 8
     for record in records:
         check(TOPICS.query_status, record.key or b"", record.value or b"")
 
@@ -137,3 +146,28 @@ def test_claims(topic: str) -> None:
         header = reader.schema.metadata[b"saffron"]
     raw = yaml.safe_load((SCHEMAS / f"{topic}.yaml").read_text("utf-8"))
     Draft202012Validator(raw["schema"]).validate(orjson.loads(header))
+
+
+def test_controls_of_windowing() -> None:
+    """A query in each of its states, a schema that grows, and checkpoints."""
+    raw = yaml.safe_load((SCHEMAS / "windows.yaml").read_text("utf-8"))
+    operator = WindowingOperator(0, "events", infer_events=1, checkpoint_every=1)
+    add = QueryRecord("q", 1, ADD, "PATTERN SEQ(A a, A b) WHERE b.x > 1 WITHIN 9 s", EARLIEST)
+    changes: list[Callable[[], None]] = [
+        lambda: operator.query("q", add),
+        lambda: operator.query("q", replace(add, version=2, op=PAUSE)),
+        lambda: operator.query("q", replace(add, version=3, op=RESUME)),
+        lambda: operator.fail("q", 3, "it broke"),
+        lambda: operator.query("q", None),
+    ]
+    found: Counter[str] = Counter()
+    for at, change in enumerate(changes):
+        event = {"type": "A", "ts": at, "x": 1} if at else {"type": "A", "ts": at}
+        operator.ingest(batch_of_values([orjson.dumps(event)], np.array([at])))
+        change()
+        operator.advance_watermark(at + 1)
+        for block in operator.flush():
+            with pa.ipc.open_stream(encode_block(block)) as reader:
+                Draft202012Validator(raw["schema"]).validate(orjson.loads(reader.schema.metadata[b"saffron"]))
+            found.update(str(one.body.get("op", one.kind)) for one in block.controls)
+    assert found.keys() == {"schema", "checkpoint", "add", "pause", "resume", "fail", "remove"}

@@ -137,7 +137,7 @@ class Activation:
         for name in names:
             version, failure = self._view.changed[name], self._view.failed.get(name)
             state = "failed" if failure else "paused" if name in self._view.paused else "active"
-            self._say(name, version, state, failure or self._operator.unseen_names(name), None)
+            self._say(name, version, state, failure or self._operator.told(name), None)
 
     def _stop_failed(self) -> bool:
         """Queries in force that have failed on any partition are stopped here, too; True if there are such."""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.windows.bounds import opened_deadline
+from saffron.engine.windows.known_since import KnownSince
 from saffron.language.plan import Window
 from saffron.language.shedding import AUTO
 
@@ -21,11 +23,12 @@ class InForce:
     "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is; of one
     that has failed "failure" says why. `open`:
     name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known (texts are bound
-    elsewhere).
+    elsewhere). `since`: from where on names of the schema are known that came later.
     """
 
     def __init__(self) -> None:
         self.schema: Mapping[str, Any] | None = None
+        self.since = KnownSince()
         self.queries: dict[str, dict[str, Any]] = {}
         self.open: dict[str, Openings] = {}
         self.windows: dict[tuple[str, int], Window] = {}
@@ -34,6 +37,7 @@ class InForce:
         """The body of a "checkpoint" control."""
         return {
             "schema": self.schema,
+            "known_since": self.since.record(),
             "queries": [dict(query) for query in self.queries.values()],
             "models": {},
             "windows": {name: [list(opening) for opening in openings] for name, openings in self.open.items()},
@@ -69,13 +73,18 @@ class InForce:
     def _control(self, control: Control) -> None:
         body = control.body
         if control.kind == "schema":
-            self.schema = body["schema"]
+            self._take_schema(body["schema"], control.position)
         elif control.kind == "query":
             self._query(body, control.position)
         elif control.kind == "checkpoint":
-            self.schema = body["schema"]
+            self.schema, self.since = body["schema"], KnownSince.of(body.get("known_since"))
             self.queries = {query["name"]: dict(query) for query in body["queries"]}
             self.open = {name: [(seq, ts) for seq, ts in openings] for name, openings in body["windows"].items()}
+
+    def _take_schema(self, record: Mapping[str, Any], position: int) -> None:
+        before, self.schema = self.schema, record
+        if before is not None and before != record:
+            self.since = self.since.after(schema_from_record(before), schema_from_record(record), position)
 
     def _query(self, body: Mapping[str, Any], position: int) -> None:
         name, op = body["name"], body["op"]

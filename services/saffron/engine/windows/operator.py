@@ -231,10 +231,10 @@ class WindowingOperator:
         """The watermark in force."""
         return self._watermark
 
-    def unseen_names(self, name: str) -> str | None:
-        """What a query in force reads and no event has had yet, as a sentence."""
+    def told(self, name: str) -> str | None:
+        """What is to be known of a query in force: see `Query.told`."""
         query = self._standing.queries.get(name)
-        return None if query is None else query.unseen_names
+        return None if query is None else query.told
 
     def changed(self, schema: Schema) -> Mapping[str, tuple[int, Plan]]:
         """The queries that would have another plan under this schema: name -> (version, that plan)."""
@@ -285,6 +285,7 @@ class WindowingOperator:
         record = outbox.in_force.schema
         if record is not None and (self.schema is None or schema_to_record(self.schema) != record):
             self._use(schema_from_record(record))
+        self._standing.since = outbox.in_force.since
         if any(control.kind in ("schema", "query", "checkpoint") for control in block.controls):
             self._standing.restore(outbox.in_force.queries, self.schema if record is not None else None)
             self._know_windows()
@@ -367,9 +368,11 @@ class WindowingOperator:
 
     def _take_schema(self, schema: Schema) -> None:
         """Put a schema in force here, and bind what waits for it."""
+        position = self._outbox.next_seq
+        self._standing.since = self._standing.since.after(self.schema, schema, position)
         self._use(schema)
         self._outbox.add_control("schema", {"schema": schema_to_record(schema)})
-        self._put(self._standing.bind(schema, self._outbox.next_seq))
+        self._put(self._standing.bind(schema, position))
 
     def _use(self, schema: Schema) -> None:
         self.schema = schema

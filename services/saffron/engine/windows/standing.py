@@ -13,11 +13,12 @@ from saffron.engine.containment import BINDING, is_of_query, told
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema import Schema
 from saffron.engine.standing import Compiler
+from saffron.engine.windows.known_since import KnownSince
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
 from saffron.language.plan import MatchPlan, Plan, Window
 from saffron.language.shedding import AUTO, refusal
-from saffron.records.query import ADD, QueryRecord
+from saffron.records.query import ADD, NOW, QueryRecord
 
 SLOTS = 64
 NO_SLOT = -1
@@ -51,7 +52,8 @@ class Query:
     """One query in force. `plan`: of the text alone until it is `bound` to the schema. `failure`: why it was stopped
     for good, or "": it keeps its name and its slot until it is removed or replaced, and is nobody's maker.
 
-    `unseen`: types that it reads and that neither the stream nor another query had when it was bound.
+    `unseen`: types that it reads and that neither the stream nor another query had when it was bound. `start`: from
+    where on it sees events ("now" or "earliest"); `later`: of the latter, what of its names came later, as a sentence.
     """
 
     name: str
@@ -64,19 +66,21 @@ class Query:
     plan: Plan | None = None
     bound: bool = False
     unseen: frozenset[str] = frozenset()
+    start: str = NOW
+    later: str = ""
 
     @property
     def state(self) -> str:
         return "failed" if self.failure else "paused" if self.paused else "active"
 
     @property
-    def unseen_names(self) -> str | None:
-        """What it reads and no event has had yet, as a sentence; of a query that has failed, why."""
+    def told(self) -> str | None:
+        """What of its names no event has had yet, or only later ones, in words; of a query that has failed, why."""
         if self.failure:
             return self.failure
-        if self.plan is None or not self.plan.waits:
-            return None
-        return f"no event has had this yet, and until one has, it is null: {', '.join(self.plan.waits)}"
+        waits = () if self.plan is None else self.plan.waits
+        unseen = f"no event has had this yet, and until one has, it is null: {', '.join(waits)}" if waits else ""
+        return "; ".join(one for one in (unseen, self.later) if one) or None
 
     @property
     def window(self) -> Window | None:
@@ -96,11 +100,12 @@ class Query:
 
 
 class Standing:
-    """The queries in force, by name."""
+    """The queries in force, by name. `since`: from where on names of the schema are known that came later."""
 
     def __init__(self, stream: str, compiler: Compiler) -> None:
         self.stream = stream
         self.queries: dict[str, Query] = {}
+        self.since = KnownSince()
         self._compile = compiler
 
     def change(self, name: str, wanted: QueryRecord | None, schema: Schema | None, position: int) -> Change:
@@ -117,8 +122,8 @@ class Standing:
         if current is None or wanted.version > current.version:
             if current is not None and wanted.op != ADD and same:
                 return self._switched(current, wanted.version, position, paused=wanted.paused)
-            query = Query(name, wanted.version, wanted.text, NO_SLOT, wanted.shed, paused=wanted.paused)
-            return self._put(current, query, wanted.start, schema, position)
+            query = Query(name, wanted.version, wanted.text, NO_SLOT, wanted.shed, wanted.paused, start=wanted.start)
+            return self._put(current, query, schema, position)
         if wanted.version == current.version and same and current.paused != wanted.paused:
             return self._switched(current, wanted.version, position, paused=wanted.paused)
         return Change()
@@ -141,10 +146,10 @@ class Standing:
         change = Change()
         texts = {name: query.text for name, query in self.queries.items() if not query.failure}
         for query in [self.queries[name] for name in makers_first(self._compile, texts)]:
-            told, bound = query.unseen_names, query.bound
+            told, bound = query.told, query.bound
             if not self._bind(query, schema, position, Change() if bound else change) and not bound:
                 change.bodies += self._removed(query, position).bodies
-            elif query.unseen_names != told:
+            elif query.told != told:
                 change.notices.append(self._notice(query, position))
         return change
 
@@ -169,12 +174,13 @@ class Standing:
         for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):
             record = records[name]
             query = Query(
-                name, record["version"], record["text"], record["slot"], record.get("shed", AUTO), record["paused"]
-            )
+                name, record["version"], record["text"], record["slot"], record.get("shed", AUTO), record["paused"],
+                start=record.get("from", NOW),
+            )  # fmt: skip
             query.failure = str(record.get("failure") or "")
             before = known.get(name)
             if before is not None and before.text == query.text and before.bound:
-                query.plan, query.bound = before.plan, True
+                query.plan, query.bound, query.later = before.plan, True, before.later
             elif self._bind(query, None, 0, Change()) and schema is not None:
                 # One that reads a type that nobody makes any more stays as its text says.
                 query.bound = self._bind(query, schema, 0, Change()) or isinstance(query.plan, MatchPlan)
@@ -196,8 +202,8 @@ class Standing:
             change.bodies.append({"op": op, "name": query.name, "version": version, "slot": query.slot})
         return change
 
-    def _put(self, current: Query | None, query: Query, start: str, schema: Schema | None, position: int) -> Change:
-        """Add a query, in place of the current one of its name. `start`: from where on it sees events."""
+    def _put(self, current: Query | None, query: Query, schema: Schema | None, position: int) -> Change:
+        """Add a query, in place of the current one of its name."""
         change = Change()
         if not self._bind(query, None, position, change):
             return change
@@ -210,7 +216,7 @@ class Standing:
         query.slot = self._free_slot()
         self.queries[query.name] = query
         shared = {"name": query.name, "version": query.version}
-        own = {"text": query.text, "slot": query.slot, "from": start, "shed": query.shed}
+        own = {"text": query.text, "slot": query.slot, "from": query.start, "shed": query.shed}
         change.bodies.append({"op": "add", **shared, **own})
         if query.paused:
             change.bodies.append({"op": "pause", **shared, "slot": query.slot})
@@ -219,7 +225,7 @@ class Standing:
 
     @staticmethod
     def _notice(query: Query, position: int) -> Notice:
-        return Notice(query.name, query.version, query.state, query.unseen_names, position)
+        return Notice(query.name, query.version, query.state, query.told, position)
 
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
         """The plan of a query beside those in force; SaffronError where it is wrong, or would read its own results."""
@@ -252,7 +258,19 @@ class Standing:
         if schema is not None and not schema.given:
             known = made_by(other.plan for other in self.queries.values() if other.plan is not None)
             query.unseen = types_of(query.plan) - schema.types.keys() - known.keys()
+        query.later = self._later(query, schema)
         return True
+
+    def _later(self, query: Query, schema: Schema | None) -> str:
+        """What of its names came with later versions, where it sees events from before them."""
+        if schema is None or query.start == NOW or self.since == KnownSince():
+            return ""
+        try:
+            return self.since.told(self.plan(query.name, query.text, self.since.first_version(schema)))
+        except Exception as error:  # the first version had no room for it
+            if not is_of_query(error):
+                raise
+            return ""
 
     def _free_slot(self) -> int:
         taken = {query.slot for query in self.queries.values()}

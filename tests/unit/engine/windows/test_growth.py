@@ -18,6 +18,7 @@ from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import column_values
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
+from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import StreamRecord
 
 Event = dict[str, Any]
@@ -206,3 +207,36 @@ def test_a_schema_that_does_not_go_with_the_one_in_force_is_refused() -> None:
         operator.configure(StreamRecord("events", "t", schema=given({"A": {"x": "string"}})))
     assert operator.schema is not None
     assert not operator.schema.given
+
+
+LATE = [{"type": "A", "ts": 1}, {"type": "A", "ts": 2, "x": 5}, {"type": "B", "ts": 3, "x": 7}]
+READS = "PATTERN SEQ(A a, A b) WHERE b.x > 1 WITHIN 9 s"
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize(
+    ("text", "start", "said"),
+    [
+        (READS, "earliest", "known only from these positions on, and null or unseen before: attribute 'x' from 1"),
+        (READS.replace("A b", "B b"), "earliest", "attribute 'x' from 1, event type 'B' from 2"),
+        (READS, "now", None),
+        ("PATTERN SEQ(A a, A b) WITHIN 9 s", "earliest", None),
+    ],
+)
+def test_a_query_of_the_past_says_from_where_on_its_names_are_known(
+    text: str, start: str, said: str | None, restarts: bool
+) -> None:
+    operator = WindowingOperator(0, "events", infer_events=1, checkpoint_every=1)
+    blocks: list[Block] = []
+    for at, event in enumerate(LATE):
+        operator.ingest(batch([event], at))
+        operator.advance_watermark(at + 2)
+        blocks += operator.flush()
+    if restarts:
+        operator = WindowingOperator(0, "events", infer_events=1, checkpoint_every=1)
+        for block in blocks[-1:]:
+            operator.resume(block)
+    operator.query("q", QueryRecord("q", 1, ADD, text, start))
+    (notice,) = operator.take_notices()
+    assert notice.state == "active"
+    assert notice.reason == said or (said is not None and said in str(notice.reason))

@@ -1,0 +1,62 @@
+"""From which position on the names of a stream are known that came with a later version of its schema.
+
+Blocks before that position have null for such an attribute, and no event of such a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from saffron.engine.composition import types_of
+from saffron.engine.events.schema import Schema
+from saffron.language.errors import quoted
+from saffron.language.plan import Plan
+
+
+@dataclass(frozen=True)
+class KnownSince:
+    """Positions by attribute and by event type; names that the first version had are left out."""
+
+    attributes: Mapping[str, int] = field(default_factory=dict)
+    types: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any] | None) -> KnownSince:
+        """From a checkpoint; None: of version 0.1.0, where schemas did not grow."""
+        return cls() if record is None else cls(dict(record["attributes"]), dict(record["types"]))
+
+    def record(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {"attributes": dict(self.attributes), "types": dict(self.types)}
+
+    def after(self, before: Schema | None, schema: Schema, position: int) -> KnownSince:
+        """The same once `schema` is in force from this position on; `before`: the version before, None: none."""
+        if before is None:
+            return self
+        attributes = {name: position for name in schema.kinds if name not in before.kinds}
+        types = {name: position for name in schema.types if name not in before.types}
+        return replace(self, attributes={**attributes, **self.attributes}, types={**types, **self.types})
+
+    def first_version(self, schema: Schema) -> Schema:
+        """The schema without what came later, as one that grows."""
+        types = {
+            name: tuple(one for one in own if one not in self.attributes)
+            for name, own in schema.types.items()
+            if name not in self.types
+        }
+        kinds = {name: kind for name, kind in schema.kinds.items() if name not in self.attributes}
+        return Schema(kinds, types, {}, times=schema.times)
+
+    def told(self, plan: Plan) -> str:
+        """What of the names in this plan came later, as a sentence; "": nothing. `plan`: for the first version."""
+        words = [f"attribute {quoted(name)}" for name in plan.unseen if name in self.attributes]
+        places = [self.attributes[name] for name in plan.unseen if name in self.attributes]
+        later = sorted(types_of(plan) & self.types.keys())
+        words += [f"event type {quoted(name)}" for name in later]
+        places += [self.types[name] for name in later]
+        if not words:
+            return ""
+        known = ", ".join(f"{word} from {place}" for word, place in zip(words, places, strict=True))
+        return f"known only from these positions on, and null or unseen before: {known}"
