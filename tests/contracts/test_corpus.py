@@ -87,7 +87,7 @@ def test_every_record_of_the_control_topics_is_understood(corpus: Path) -> None:
     assert list(tables.problems) == []
     views = [tables.queries.view(name) for name in tables.queries.names()]
     assert {view["name"]: view["state"] for view in views} == STATES
-    assert sorted(row.name for row in tables.streams().values()) == sorted(STREAMS)
+    assert sorted(row.name for row in tables.streams.all().values()) == sorted(STREAMS)
     assert tables.models()
 
 

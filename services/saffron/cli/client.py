@@ -18,9 +18,9 @@ from saffron.runtime import kafka_log
 from saffron.runtime.config import Settings
 from saffron.runtime.control_topics import ControlTopic
 from saffron.runtime.follower import Follower
+from saffron.runtime.known_streams import KnownStreams
 from saffron.runtime.log import Log, Record
 from saffron.runtime.state import running
-from saffron.runtime.streams import streams_of
 from saffron.runtime.topics import Topics
 
 _LOOK = 0.01
@@ -53,11 +53,14 @@ class Client:
 
     def streams(self) -> dict[str, StreamRecord]:
         """All streams by name, the default one first."""
-        return streams_of(self.stream_table(), self.topics.events)
+        return self.known_streams().all()
 
-    def stream_table(self) -> Table[StreamRecord]:
+    def known_streams(self) -> KnownStreams:
         """What stands on `streams`."""
-        return self._read(stream_table(self.topics.streams), self.topics.streams)
+        known = KnownStreams(self.topics)
+        for record in self.records(self.topics.streams):
+            known.apply(record.key, record.value, record.offset)
+        return known
 
     def queries(self) -> dict[str, QueryRecord]:
         """All standing queries by name."""

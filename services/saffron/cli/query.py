@@ -14,8 +14,10 @@ from saffron.cli.client import connection
 from saffron.cli.queries import QueryText, bind_text, know_aggregates, read_schema, read_texts
 from saffron.cli.query_changes import QueryRefused, existing, finish, in_makers_order, put, require_addable, wait_until
 from saffron.cli.standing import read_standing, read_versions, removed, wait_for
+from saffron.control.checks import Checked
 from saffron.engine.composition import bind_together
-from saffron.language import explain_text
+from saffron.errors import UnavailableError
+from saffron.language import Bound, explain_text
 from saffron.language.shedding import AUTO, SHEDDERS, refusal
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.config import Settings
@@ -78,7 +80,7 @@ def add(
         standing = read_standing(client)
         texts = in_makers_order(texts)
         beside = {name: one.record.text for name, one in standing.items()} | {one.name: one.text for one in texts}
-        names = [require_addable(client, one, shedder, beside) for one in texts]
+        names = [require_addable(client, one, shedder, beside).name for one in texts]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
@@ -88,30 +90,44 @@ def add(
 
 
 @app.command()
+@options.of_system
 def check(
     files: Files = None,
     text: Text = None,
-    schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; no system is looked at.")] = None,
+    *,
+    system: options.System,
     json: options.AsJson = False,
 ) -> None:
-    """Check queries without adding them; needs no broker. Status 2 for a wrong one, with the place and the fix.
+    """Check queries without adding them: as `query add` would, by the streams of the running system.
+
+    With --schema by that file instead, and where nothing runs by the grammar alone. Status 2 for a wrong query, with
+    the place and the fix.
 
     Examples:
 
+        saffron query check rally.saf
+
         saffron query check rally.saf --schema stock.schema.json
     """
-    known = read_schema(schema) if schema else None
-    rows = []
-    texts = [(one.name, one.text) for one in read_texts(files or [], text or [])]
-    for bound in bind_together(texts, known, bind_text):
-        plan = bound.plan
-        rows.append({"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(bound.warnings)})
-        if not json:
-            for warning in bound.warnings:
-                console.say(warning)
-            console.say(f"{plan.name}: right")
+    texts = read_texts(files or [], text or [])
+    by = None if schema else _running(system)
+    found: list[Bound] | list[Checked]
+    if by is None:
+        known = read_schema(schema) if schema else None
+        found = bind_together([(one.name, one.text) for one in texts], known, bind_text)
+    else:
+        found = _addable(by, texts)
+    for one in () if json else found:
+        for warning in one.warnings:
+            console.say(warning)
+        console.say(f"{one.plan.name}: right")
     if json:
-        console.print_json(rows)
+        parts = [(one.plan, one.warnings) for one in found]
+        console.print_json([
+            {"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(warnings)}
+            for plan, warnings in parts
+        ])  # fmt: skip
 
 
 @app.command("list")
@@ -266,7 +282,7 @@ def replace(
         before = existing(standing, name)
         beside = {other: one.record.text for other, one in standing.items()}
         shedder = shedder or before.record.shed
-        named = require_addable(client, QueryText(name, texts[0].text), shedder, beside)
+        named = require_addable(client, QueryText(name, texts[0].text), shedder, beside).name
         if named != name:
             raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
         record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
@@ -291,6 +307,26 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
 
 
 # ---------------------------------------------------------------- shared
+
+
+def _running(system: options.System) -> Settings | None:
+    """Settings of the running system; None: none is named, and none runs here, which is said."""
+    try:
+        return system.connected()
+    except UnavailableError:
+        if system != options.System():
+            raise
+    console.say("nothing runs here, so streams, attributes and kinds are not checked; --schema FILE checks the latter")
+    return None
+
+
+def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
+    """The queries as `add` would take them, or put them in place of those of their names."""
+    with connection(settings) as client:
+        ordered = in_makers_order(texts)
+        beside = {name: one.record.text for name, one in read_standing(client).items()}
+        beside |= {one.name: one.text for one in ordered}
+        return [require_addable(client, one, AUTO, beside) for one in ordered]
 
 
 def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:

@@ -10,7 +10,7 @@ from saffron.cli import console
 from saffron.cli.client import Client
 from saffron.cli.queries import QueryText, bind_text
 from saffron.cli.standing import Standing, next_version, wait_for
-from saffron.control.checks import Refused, check_partitions
+from saffron.control.checks import Checked, Refused, check_partitions
 from saffron.control.checks import check as checked
 from saffron.engine.composition import makers_first
 from saffron.errors import SaffronError
@@ -33,16 +33,16 @@ def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
 
 def require_addable(
     client: Client, one: QueryText, shedder: str = AUTO, beside: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """The query's name; QueryError or QueryRefused where it cannot be added. `beside`: texts of the others by name."""
+) -> Checked:
+    """A query as it would be added; QueryError or QueryRefused: it cannot be. `beside`: texts of the others by name."""
     try:
-        streams = client.streams()
-        found = checked(one.text, one.name, streams.get, beside)
-        check_partitions(found.plan, streams[found.plan.stream], client.log.partitions)
+        streams = client.known_streams()
+        found = checked(one.text, one.name, streams, beside)
+        check_partitions(found.plan, streams.all()[found.plan.stream], client.log.partitions)
         found.require_shedder(shedder)
     except Refused as refused:
         raise QueryRefused(f"{one.name}: {refused}") from refused
-    return found.name
+    return found
 
 
 def existing(standing: Mapping[str, Standing], name: str) -> Standing:
@@ -78,7 +78,7 @@ def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], t
     for one in found:
         name, reason = one.record.name, f": {one.reason}" if one.reason else ""
         if one not in failed:
-            console.say(f"{name}: {wanted}")
+            console.say(f"{name}: {wanted}{reason}")
         elif one.state == "rejected":
             console.say(f"{name} was rejected{reason}")
         elif one.state == "failed":

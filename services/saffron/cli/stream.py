@@ -20,7 +20,7 @@ from saffron.control.used_topics import Used
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.runtime.streams import streams_of
+from saffron.records.version import version_key
 
 Format = Literal["json", "json-schema", "avro", "protobuf"]
 Name = Annotated[str, typer.Argument(help="The stream's name, as FROM in a query says it.")]
@@ -143,6 +143,7 @@ def remove(
         client.put(client.topics.streams, name, None)
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
+        client.put(client.topics.streams, version_key(record.stem), None)
         topics = [client.topics.windows_of(record.stem), client.topics.admitted_of(record.stem)]
         topics += [record.topic] if record.source is not None else []
     console.done()
@@ -183,15 +184,16 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
 
 def present(client: Client) -> Present:
     """What a change of a stream is judged by."""
-    settings, table = client.settings, client.stream_table()
+    settings, known = client.settings, client.known_streams()
     return Present(
         prefix=settings.prefix,
-        streams=streams_of(table, client.topics.events),
+        streams=known.all(),
         partitions=client.log.partitions,
         used=Used(client.log, settings.group("streams")),
         disorder=settings.disorder_ms,
         idle=settings.idle_ms or None,
-        unreadable=frozenset(table.unreadable),
+        unreadable=frozenset(known.records.unreadable),
+        schema=known.schema,
     )
 
 

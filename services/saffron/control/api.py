@@ -81,7 +81,7 @@ class Api:
     async def show_query(self, request: web.Request) -> web.Response:
         name = self._known(request)
         view = self._tables.query(name)
-        checked = check(view["text"], name, self._tables.stream, self._tables.queries.texts())
+        checked = check(view["text"], name, self._tables.streams, self._tables.queries.texts())
         return answer({**view, "plan": checked.explanation(view["shed"])})
 
     async def versions(self, request: web.Request) -> web.Response:
@@ -90,7 +90,7 @@ class Api:
     async def why(self, request: web.Request) -> web.Response:
         """?ask=symbol=IBM, or ?ask=ID; &events=N tells of so many of the key's newest events."""
         view = self._tables.query(self._known(request))
-        checked = check(view["text"], view["name"], self._tables.stream, self._tables.queries.texts())
+        checked = check(view["text"], view["name"], self._tables.streams, self._tables.queries.texts())
         asked = request.query.get("ask", "")
         if not asked:
             raise Refused(
@@ -101,7 +101,7 @@ class Api:
             )
         told = count_of(request.query["events"]) if "events" in request.query else None
         stream, beside = checked.plan.stream, self._tables.queries.texts()
-        record = self._tables.stream(stream)
+        record = self._tables.streams.get(stream)
         try:
             story = await asyncio.to_thread(self._why, checked.name, view["text"], record, asked, told, beside)
         except InputError as error:
@@ -152,8 +152,8 @@ class Api:
         return name
 
     async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:
-        checked = check(text_of(body, "text"), name, self._tables.stream, self._tables.queries.texts())
-        record = self._tables.stream(checked.plan.stream)
+        checked = check(text_of(body, "text"), name, self._tables.streams, self._tables.queries.texts())
+        record = self._tables.streams.get(checked.plan.stream)
         assert record is not None
         await asyncio.to_thread(check_partitions, checked.plan, record, self._partitions)
         return checked

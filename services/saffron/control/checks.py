@@ -9,13 +9,13 @@ from typing import Any
 
 from saffron.engine.aggregates import registered
 from saffron.engine.composition import bound_beside, standing_plans
-from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema import Schema
 from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, explain_text, is_name
 from saffron.language.plan import MatchPlan, Plan
 from saffron.language.shedding import cannot_act
 from saffron.records.stream import StreamRecord
+from saffron.runtime.known_streams import KnownStreams
 
 MOST_CHARACTERS = 65_536
 """Longest text of a query that is taken."""
@@ -63,7 +63,7 @@ class Checked:
 def check(
     text: str,
     name: str | None,
-    stream_of: Callable[[str], StreamRecord | None],
+    streams: KnownStreams,
     standing: Mapping[str, str] = MappingProxyType({}),
 ) -> Checked:
     """Compile `text` as the services will. `name`: where the text does not name itself. `standing`: texts of queries
@@ -78,21 +78,27 @@ def check(
         raise Refused(400, "name", 'the query has no name: begin it with QUERY NAME, or give "name" in the request')
     if not is_name(plan.name):
         raise Refused(400, "name", f"{plan.name!r} is no name: letters, digits, _ . and -, beginning with a letter")
-    record = stream_of(plan.stream)
+    record = streams.get(plan.stream)
     if record is None:
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
-    schema = None if record.schema is None else from_json_schema(record.schema)
     others = {other: one for other, one in standing.items() if other != plan.name}
     try:
+        schema = streams.schema(record)
         standing_beside = standing_plans(_compile, others, schema, plan.stream)
         found = bound_beside(_bound, text, schema, plan.name, standing_beside)
     except QueryError:
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    return Checked(plan.name, found.plan, found.warnings, imprecise=schema is not None and bool(schema.times))
+    return Checked(plan.name, found.plan, _warnings(found), imprecise=schema is not None and bool(schema.times))
+
+
+def _warnings(found: Bound) -> tuple[str, ...]:
+    waits = found.plan.waits
+    told = f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}"
+    return (*found.warnings, told) if waits else found.warnings
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:
@@ -100,7 +106,9 @@ def _compile(text: str, schema: Schema | None, name: str) -> Plan:
 
 
 def _bound(text: str, schema: Schema | None, name: str) -> Bound:
-    return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
+    return bind(
+        text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()), unseen=schema is not None
+    )
 
 
 def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -> None:

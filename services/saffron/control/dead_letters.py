@@ -85,7 +85,7 @@ class Desk:
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
-        sending = sender.prepare(letter, sources(self._tables.streams().values()), mending, now_ms(), again=again)
+        sending = sender.prepare(letter, sources(self._tables.streams.all().values()), mending, now_ms(), again=again)
         if not dry_run:
             sender.send(sending)
         return described(sending)
@@ -100,14 +100,14 @@ class Desk:
     def _topics(self, stream: str | None) -> list[str] | None:
         if stream is None:
             return None
-        record = self._tables.stream(stream)
+        record = self._tables.streams.get(stream)
         if record is None:
-            known = ", ".join(self._tables.streams())
+            known = ", ".join(self._tables.streams.all())
             raise Refused(400, "stream", f"there is no stream {stream!r}; streams: {known}")
         return self._letters.topics_of(record)
 
     def _stream(self, letter: Letter) -> str | None:
-        return self._letters.stream_of(letter, {one.topic: one.name for one in self._tables.streams().values()})
+        return self._letters.stream_of(letter, {one.topic: one.name for one in self._tables.streams.all().values()})
 
 
 def _mending(body: Mapping[str, Any]) -> Mending:

@@ -7,12 +7,14 @@ the way out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from saffron.control.checks import Partitions, Refused
+from saffron.engine.events.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.schema import Schema
 from saffron.engine.events.widening import narrowed
 from saffron.errors import SchemaError
 from saffron.records.stream import FORMATS, JSON, WITH_REGISTRY, StreamRecord, is_name
@@ -40,7 +42,7 @@ class StreamChange:
 class Present:
     """What there is now. `streams`: by name. `partitions`: how many a topic has; `used`: whether anything was ever
     written to it. `disorder`, `idle`: of the default stream where its record says nothing (settings). `unreadable`:
-    names whose newest record cannot be read."""
+    names whose newest record cannot be read. `schema`: in force of a stream."""
 
     prefix: str
     streams: Mapping[str, StreamRecord]
@@ -49,6 +51,7 @@ class Present:
     disorder: int = 0
     idle: int | None = None
     unreadable: frozenset[str] = frozenset()
+    schema: Callable[[StreamRecord], Schema | None] = field(default=lambda record: None)
 
 
 @dataclass(frozen=True)
@@ -251,8 +254,10 @@ def _refuse_key(before: StreamRecord, change: StreamChange, now: Present) -> Non
 
 def _refuse_schema(before: StreamRecord, change: StreamChange, now: Present) -> None:
     """A schema may grow: what was an event stays one, with the same attributes."""
-    del now
-    if change.schema is None or before.schema is None:
+    if change.schema is None:
+        return
+    if before.schema is None:
+        _refuse_unlike(before, from_json_schema(change.schema), now)
         return
     lost = narrowed(from_json_schema(before.schema), from_json_schema(change.schema))
     if lost:
@@ -262,6 +267,19 @@ def _refuse_schema(before: StreamRecord, change: StreamChange, now: Present) -> 
             f"the new schema of stream {before.name!r} is narrower: {lost}. A running stream's schema may only grow. "
             + _anew(before).format("--schema FILE"),
         )
+
+
+def _refuse_unlike(before: StreamRecord, given: Schema, now: Present) -> None:
+    """A schema that is given where one was inferred goes together with it."""
+    inferred = now.schema(before)
+    if inferred is None:
+        return
+    try:
+        given_anew(inferred, given)
+    except SchemaError as error:
+        raise Refused(
+            409, "schema", f"stream {before.name!r}: {error}. " + _anew(before).format("--schema FILE")
+        ) from error
 
 
 def _anew(before: StreamRecord) -> str:

@@ -14,6 +14,7 @@ from saffron.control.requests import Send, json_body, now_ms, text_of
 from saffron.control.stream_changes import Planned, Present, StreamChange, planned, removable, settable
 from saffron.control.tables import Tables
 from saffron.control.used_topics import Used
+from saffron.records.version import version_key
 from saffron.runtime.config import Settings
 from saffron.runtime.log import Log
 from saffron.runtime.topics import Topics
@@ -44,7 +45,7 @@ class StreamsApi:
         ]
 
     async def list_streams(self, request: web.Request) -> web.Response:
-        return answer({"streams": [record.body() for record in self._tables.streams().values()]})
+        return answer({"streams": [record.body() for record in self._tables.streams.all().values()]})
 
     async def add(self, request: web.Request) -> web.Response:
         body = await json_body(request, set(_ADD))
@@ -59,8 +60,9 @@ class StreamsApi:
     async def remove(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
         async with self._writing:
-            await asyncio.to_thread(lambda: removable(name, self._present()))
+            record = await asyncio.to_thread(lambda: removable(name, self._present()))
             await self._write(name, None)
+            await self._write(version_key(record.stem), None)
         return answer({"name": name, "removed": True})
 
     async def _put(self, plan: Callable[[StreamChange, Present], Planned], change: StreamChange) -> web.Response:
@@ -80,12 +82,13 @@ class StreamsApi:
         settings = self._settings
         return Present(
             prefix=settings.prefix,
-            streams=self._tables.streams(),
+            streams=self._tables.streams.all(),
             partitions=self._log.partitions,
             used=Used(self._log, settings.group("control-streams")),
             disorder=settings.disorder_ms,
             idle=settings.idle_ms or None,
-            unreadable=self._tables.unreadable_streams,
+            unreadable=frozenset(self._tables.streams.records.unreadable),
+            schema=self._tables.streams.schema,
         )
 
 

@@ -14,9 +14,8 @@ import orjson
 
 from saffron.control.live import Live
 from saffron.control.standing import StandingQueries
-from saffron.records.stream import StreamRecord
-from saffron.records.table import Applied, Unreadable, query_table, status_table, stream_table
-from saffron.runtime.streams import streams_of
+from saffron.records.table import Applied, Unreadable, query_table, status_table
+from saffron.runtime.known_streams import KnownStreams
 from saffron.runtime.topics import Topics
 
 _PROBLEMS_KEPT = 20
@@ -33,7 +32,7 @@ class Tables:
         self.problems: deque[_Row] = deque(maxlen=_PROBLEMS_KEPT)
         self.applied = 0
         self._topics = topics
-        self._streams = stream_table(topics.streams)
+        self.streams = KnownStreams(topics)
         self._queries = query_table(topics.queries)
         self._statuses = status_table(topics.query_status)
         self._models: dict[str, _Row] = {}
@@ -64,19 +63,6 @@ class Tables:
         except (ValueError, KeyError, TypeError) as error:
             self.problems.append({"topic": topic, "key": name, "at": at, "detail": f"cannot be read: {error!r}"})
 
-    def streams(self) -> dict[str, StreamRecord]:
-        """All streams by name, the default one first."""
-        return streams_of(self._streams, self._topics.events)
-
-    @property
-    def unreadable_streams(self) -> frozenset[str]:
-        """Names of streams whose newest record cannot be read."""
-        return frozenset(self._streams.unreadable)
-
-    def stream(self, name: str) -> StreamRecord | None:
-        """One stream, or None."""
-        return self.streams().get(name)
-
     def models(self) -> list[_Row]:
         """The newest models, without their tables."""
         return [self._models[key] for key in sorted(self._models)]
@@ -94,7 +80,7 @@ class Tables:
     def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
         found: Applied[Any] | Unreadable | None
         if topic == self._topics.streams:
-            found = self._streams.apply(key, value, offset)
+            found = self.streams.apply(key, value, offset)
         elif topic == self._topics.queries:
             found = queries = self._queries.apply(key, value, offset)
             if isinstance(queries, Applied):

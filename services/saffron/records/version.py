@@ -23,20 +23,25 @@ class VersionRecord:
     @property
     def key(self) -> str:
         """The key of the message."""
-        return self.stem + _TAIL
+        return version_key(self.stem)
 
     @classmethod
     def read(cls, key: str, value: bytes) -> VersionRecord:
         """The record under this key. RecordError: it cannot be read."""
         body = decode(value)
         stem = require(body, "stream", str)
-        if stem + _TAIL != key:
+        if version_key(stem) != key:
             raise RecordError(f"its stream {stem!r} is not that of its key {key!r}")
         return cls(stem, require(body, "version", int), require(body, "schema", dict))
 
     def encode(self) -> bytes:
         """The value of the message."""
         return encode({"stream": self.stem, "version": self.version, "schema": self.schema})
+
+
+def version_key(stem: str) -> str:
+    """The key of a stream's versions."""
+    return stem + _TAIL
 
 
 def is_version_key(key: str) -> bool:

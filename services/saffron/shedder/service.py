@@ -97,7 +97,7 @@ class ShedderService:
         return TopicPartition(self._topics.admitted_of(self._streams.record_of(where.topic).stem), where.partition)
 
     def require(self, where: TopicPartition, output: TopicPartition) -> None:
-        grow(self._log, where.topic, (output.topic,), output.partition)
+        grow(self._log, where.topic, output.topic, output.partition)
 
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)

@@ -126,8 +126,7 @@ class WindowingService:
         return TopicPartition(self._topics.windows_of(self._desk.stream_at(where.topic).stem), where.partition)
 
     def require(self, where: TopicPartition, output: TopicPartition) -> None:
-        stem = self._desk.stream_at(where.topic).stem
-        grow(self._log, where.topic, (self._topics.admitted_of(stem), output.topic), output.partition)
+        grow(self._log, where.topic, output.topic, output.partition)
 
     def chain(self, where: TopicPartition) -> WindowingHop:
         settings, record = self._settings, self._desk.stream_at(where.topic)

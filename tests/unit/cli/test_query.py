@@ -82,7 +82,7 @@ def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
 
 def test_a_shedder_that_can_drop_nothing_of_the_query_is_refused(client: Client) -> None:
     counted = QueryText("q", "RETURN COUNT(*) PATTERN Stock+ WITHIN 1 hour")
-    assert query_changes.require_addable(client, counted, "e-bl") == "q"
+    assert query_changes.require_addable(client, counted, "e-bl").name == "q"
     with pytest.raises(query_changes.QueryRefused, match=r"^q: pspice drops partial matches, .*Those that can act on"):
         query_changes.require_addable(client, counted, "pspice")
 
@@ -103,8 +103,8 @@ def test_the_default_stream_is_there_without_an_entry(client: Client) -> None:
 
 
 def test_a_query_that_can_be_added_gives_its_name(client: Client) -> None:
-    assert query_changes.require_addable(client, QueryText("file", TEXT)) == "file"
-    assert query_changes.require_addable(client, QueryText("file", f"QUERY own {TEXT}")) == "own"
+    assert query_changes.require_addable(client, QueryText("file", TEXT)).name == "file"
+    assert query_changes.require_addable(client, QueryText("file", f"QUERY own {TEXT}")).name == "own"
 
 
 def test_a_wrong_query_is_refused_before_it_is_sent(client: Client) -> None:
@@ -124,7 +124,7 @@ def test_over_several_partitions_the_key_must_be_the_streams(client: Client) -> 
     with pytest.raises(query_changes.QueryRefused, match="has 3 partitions and has no key"):
         query_changes.require_addable(client, QueryText("q", TEXT))
     client.put(client.topics.streams, "events", replace(client.streams()["events"], key="symbol").encode())
-    assert query_changes.require_addable(client, QueryText("q", TEXT)) == "q"
+    assert query_changes.require_addable(client, QueryText("q", TEXT)).name == "q"
 
 
 SCHEMA = {

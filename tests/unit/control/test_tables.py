@@ -21,14 +21,17 @@ def put(tables: Tables, topic: str, key: str, value: Any, at: int = 7) -> None:
 
 
 def test_streams_begin_with_the_default_one(tables: Tables) -> None:
-    assert list(tables.streams()) == ["events"]
+    assert list(tables.streams.all()) == ["events"]
     trades = {"name": "trades", "topic": "t", "key": "symbol", "schema": None, "disorder": 0, "idle": None}
     put(tables, TOPICS.streams, "trades", trades)
     put(tables, TOPICS.streams, "events", {**trades, "name": "events", "topic": "p.events"})
-    assert [(one.name, one.key) for one in tables.streams().values()] == [("events", "symbol"), ("trades", "symbol")]
+    assert [(one.name, one.key) for one in tables.streams.all().values()] == [
+        ("events", "symbol"),
+        ("trades", "symbol"),
+    ]
     put(tables, TOPICS.streams, "trades", None)
-    assert tables.stream("trades") is None
-    assert tables.stream("events") is not None
+    assert tables.streams.get("trades") is None
+    assert tables.streams.get("events") is not None
 
 
 def test_models_are_shown_without_their_tables(tables: Tables) -> None:
