@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from saffron.cli import query, query_changes
 from saffron.cli.client import Client
+from saffron.cli.options import System
 from saffron.cli.queries import QueryText
 from saffron.cli.standing import next_version, read_standing, removed, wait_for
-from saffron.errors import QueryError
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema_record import schema_to_record
+from saffron.errors import QueryError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
+from saffron.records.version import VersionRecord
 from saffron.runtime.config import Settings
 from saffron.runtime.memory_broker import MemoryBroker
 from saffron.runtime.memory_log import MemoryLog
@@ -117,6 +124,42 @@ def test_a_wrong_query_is_refused_before_it_is_sent(client: Client) -> None:
     client.put(client.topics.streams, "events", replace(client.streams()["events"], schema=SCHEMA).encode())
     with pytest.raises(QueryError, match="symbol"):
         query_changes.require_addable(client, QueryText("q", TEXT))
+
+
+def test_check_looks_at_the_streams_and_schemas_of_the_running_system(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def connection(settings: Settings) -> Iterator[Client]:
+        yield client
+
+    def check(text: str) -> str:
+        found = CliRunner().invoke(query.app, ["check", "-e", text])
+        return found.output if found.exception is None else str(found.exception)
+
+    monkeypatch.setattr(query, "connection", connection)
+    monkeypatch.setattr(System, "connected", lambda system: client.settings)
+    assert "there is no stream 'trades'; `saffron stream add trades` makes one" in check(f"{TEXT} FROM trades")
+    assert check(TEXT) == "query: right\n"
+    schema = Schema({"price": Kind.INT, "name": Kind.STRING}, {"Stock": ("price", "name")}, {})
+    version = VersionRecord("events", 1, schema_to_record(schema))
+    client.put(client.topics.streams, version.key, version.encode())
+    told = check("PATTERN SEQ(Stock a, Rise b) WHERE a.price > b.gain WITHIN 1 hour")
+    assert "no event of the stream has had this yet" in told
+    assert "attribute 'gain' of type Rise" in told
+    assert "a string is compared with a number" in check("PATTERN SEQ(Stock a, Stock b) WHERE a.name > 5 WITHIN 1 hour")
+    maker = QueryRecord("m", 1, "add", "PATTERN SEQ(Stock a, Stock b) WITHIN 1 hour RETURN a.price AS gain INTO Rise")
+    client.put(client.topics.queries, "m", maker.encode())
+    assert check("PATTERN SEQ(Stock a, Rise b) WHERE a.price > b.gain WITHIN 1 hour") == "query: right\n"
+
+
+def test_check_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
+    found = CliRunner().invoke(query.app, ["check", "-e", TEXT])
+    assert found.exception is None
+    assert "nothing runs here, so streams, attributes and kinds are not checked" in found.output
+    named = CliRunner().invoke(query.app, ["check", "-e", TEXT, "--data", str(tmp_path)])
+    assert isinstance(named.exception, UnavailableError)
 
 
 @pytest.mark.parametrize("client", [3], indirect=True)

@@ -19,10 +19,14 @@ from saffron.cli.checks.records import check_records, check_shared_topics
 from saffron.cli.checks.schemas import check_losses, check_schemas
 from saffron.cli.client import Client
 from saffron.cli.options import System
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema_record import schema_to_record
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
+from saffron.records.version import VersionRecord
 from saffron.runtime.config import Settings
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.memory_broker import MemoryBroker
@@ -145,6 +149,21 @@ def test_two_streams_on_one_topic_are_named_and_the_fix_parts_them(console: Cons
     console.run(second.removeprefix("saffron "))
     assert console.client.streams()["copy"].source == "trades"
     assert list(check_shared_topics(replace(sound(), streams=console.client.streams()))) == []
+
+
+def test_a_schema_that_does_not_go_together_with_what_events_had_is_refused_at_once(console: Console) -> None:
+    inferred = Schema({"price": Kind.STRING}, {"Quote": ("price",)}, {})
+    version = VersionRecord("trades", 1, schema_to_record(inferred))
+    console.client.put(console.client.topics.streams, version.key, version.encode())
+    found = CliRunner().invoke(stream.app, ["set", "trades", "--schema", str(console.file)])
+    assert "attribute 'price' is string in the schema in force, and float in the new one" in str(found.exception)
+    assert "`saffron stream add trades_2 --schema FILE` makes another stream" in str(found.exception)
+    assert console.client.streams()["trades"].schema is None
+    console.run("stream remove trades")
+    console.run("stream add trades --topic trades --schema FILE")  # begun anew
+    record = console.client.streams()["trades"]
+    assert record.schema == SCHEMA
+    assert console.client.known_streams().schema(record) == from_json_schema(SCHEMA)
 
 
 def test_an_ended_query_says_what_to_do() -> None:
