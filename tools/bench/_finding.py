@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from _set_hash import set_hash
-from _stock import blocks
+from bench._set_hash import set_hash
+from bench._stock import blocks
 from numpy.typing import NDArray
 
 from saffron.engine.events import Block, Columns, Schema
@@ -77,8 +77,9 @@ def _way(runs: Runs) -> str:
     return "runs" if isinstance(runs, QueryRuns) else "imprecise time"
 
 
-def listed(runs: QueryRuns, parts: Iterable[Block], seconds: float) -> tuple[Finding, int]:
+def listed(runs: Runs, parts: Iterable[Block], seconds: float) -> tuple[Finding, int]:
     """Take all blocks, every match as sequence numbers; with the hash of their set (`_set_hash`)."""
+    assert isinstance(runs, QueryRuns)
     took, seen, matches, total, stopped = 0.0, 0, 0, 0, ""
     for part in parts:
         begun = time.perf_counter()
@@ -102,8 +103,9 @@ def _selected(runs: QueryRuns, part: Block) -> tuple[Ints, Ints]:
     return counts, runs.rows.columns[SEQ][places].astype(np.int64)
 
 
-def lengths(runs: QueryRuns, parts: Iterable[Block]) -> int:
+def lengths(runs: Runs, parts: Iterable[Block]) -> int:
     """How many events all matches have together: the size of the output."""
+    assert isinstance(runs, QueryRuns)
     total = 0
     for part in parts:
         runs.begin_block(int(part.columns.ts[0]))

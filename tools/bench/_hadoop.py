@@ -125,7 +125,7 @@ def _jobs(rng: np.random.Generator, jobs: int) -> Iterator[_Part]:
     written = rng.integers(1, 1 << 20, len(took))
     yield _Part("DataIO", maps.ts + took, {**maps.attributes, "size": written})
     ends = np.zeros(jobs, np.int64)
-    np.maximum.at(ends, maps.attributes["job"], maps.ts + took)
+    np.maximum.at(ends, maps.attributes["job"].astype(np.int64), maps.ts + took)
     counts = np.minimum(1 + rng.poisson(4, jobs), _REDUCES)
     reduces = _tasks(rng, starts + 30_000, counts, first=_MAPS, spread=30_000)
     pulls, ready = _pulls(rng, reduces)
@@ -133,7 +133,7 @@ def _jobs(rng: np.random.Generator, jobs: int) -> Iterator[_Part]:
     took = ready - reduces.ts + rng.integers(1_000, 30_000, len(ready))
     yield _Part("ReduceStart", reduces.ts, reduces.attributes)
     yield _Part("ReduceEnd", reduces.ts + took, {**reduces.attributes, "period": took})
-    np.maximum.at(ends, reduces.attributes["job"], reduces.ts + took)
+    np.maximum.at(ends, reduces.attributes["job"].astype(np.int64), reduces.ts + took)
     yield _Part("JobEnd", ends + 1_000, {"job": np.arange(jobs)})
 
 

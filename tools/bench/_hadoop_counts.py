@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from _hadoop import TYPES, Ints
+from bench._hadoop import TYPES, Ints
 
 from saffron.engine.events import Columns
 

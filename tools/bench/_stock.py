@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import saffron
@@ -37,7 +38,11 @@ def passes(path: Path, count: int) -> None:
     with path.open("wb") as file:
         for number in range(count):
             ahead = number * 365 * 86_400_000
-            file.write(stamp.sub(lambda found, ahead=ahead: b'"ts":%d' % (int(found[1]) + ahead), text))
+            file.write(stamp.sub(partial(_later, ahead), text))
+
+
+def _later(ahead: int, found: re.Match[bytes]) -> bytes:
+    return b'"ts":%d' % (int(found[1]) + ahead)
 
 
 def opening(schema: Schema, columns: Columns, text: str) -> Block:

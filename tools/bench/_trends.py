@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
-from _stock import QUOTES
+from bench._stock import QUOTES
 
 from saffron.engine.events import Columns, Kind, Schema, decode_ndjson
 from saffron.engine.events.columns import Column

@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from _table import arguments, median, report
+from bench._table import arguments, median, report
 
 from saffron.engine import jit
 from saffron.engine.events import batch_of_lines

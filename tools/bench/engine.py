@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from _stock import EVENTS, PLAIN, QUERY, RESULTS, TRENDS, blocks, ndjson, opening
-from _table import arguments, median, report
+from bench._stock import EVENTS, PLAIN, QUERY, RESULTS, TRENDS, blocks, ndjson, opening
+from bench._table import arguments, median, report
 
 from saffron.engine.events import decode_ndjson
 from saffron.engine.match.operator import MatchOperator

@@ -13,23 +13,24 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _chart import chart
-from _finding import find, lengths, listed, prepare
-from _stock import blocks
-from _streams import stream
-from _table import arguments, median, report
-from baselines.any_match import OTHER, A, B, C, any_match
-from baselines.merging import runs_merged
-from baselines.overlap import one_by_one, side_by_side
-from baselines.stock import one_run_at_a_time, runs_apart
+from bench._chart import chart
+from bench._finding import Finding, find, lengths, listed, prepare
+from bench._stock import blocks
+from bench._streams import stream
+from bench._table import arguments, median, report
+from bench.baselines.any_match import OTHER, A, B, C, any_match
+from bench.baselines.merging import runs_merged
+from bench.baselines.overlap import one_by_one, side_by_side
+from bench.baselines.stock import one_run_at_a_time, runs_apart
 from numpy.typing import NDArray
 
-from saffron.engine.events import Columns, Kind, Schema, slice_columns
+from saffron.engine.events import Block, Columns, Kind, Schema, slice_columns
 from saffron.engine.events.columns import Column
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
@@ -108,7 +109,7 @@ def stock_case(schema: Schema, columns: Columns, name: str, within: int, runs: i
     for way, kernel in BASELINES.items():
         for construct in (True, False):
             seconds, (matches, own, _) = timed(
-                lambda k=kernel, c=construct: k(*given, strategy == "s2", takes, within, c), runs
+                partial(kernel, *given, strategy == "s2", takes, within, construct), runs
             )
             row[way if construct else f"{way} alone"] = 1000 * seconds
             if construct:
@@ -123,6 +124,10 @@ def stock_case(schema: Schema, columns: Columns, name: str, within: int, runs: i
     return row
 
 
+def _prepared_and_listed(plan: MatchPlan, schema: Schema, parts: Sequence[Block], limit: float) -> tuple[Finding, int]:
+    return listed(prepare(plan, schema), parts, limit)
+
+
 def _output(plan: MatchPlan, schema: Schema, columns: Columns) -> int:
     """The paper's output complexity: the lengths of all matches, summed."""
     return lengths(prepare(plan, schema), blocks(columns, 8192))
@@ -135,11 +140,11 @@ def overlap_cases(events: int, runs: int, limit: float) -> Iterator[Row]:
     parts = blocks(columns, 8192)
     for within in WINDOWS:
         plan = _plan(OVERLAP.format(within), schema)
-        seconds, (ours, mixed) = timed(lambda p=plan: listed(prepare(p, schema), parts, limit), runs)
+        seconds, (ours, mixed) = timed(partial(_prepared_and_listed, plan, schema, parts, limit), runs)
         row: Row = {"query": "p3*s3", "W": within, "matches": ours.matches, "Saffron": 1000 * seconds}
         found, steps = {"Saffron": (ours.matches, mixed)}, {}
         for way, kernel in {"basic": side_by_side, "backtrack": one_by_one}.items():
-            seconds, (matches, own, steps[way]) = timed(lambda k=kernel, w=within: k(*_given(columns), w), runs)
+            seconds, (matches, own, steps[way]) = timed(partial(kernel, *_given(columns), within), runs)
             row[way] = 1000 * seconds
             found[way] = (matches, int(own))
         agree(f"p3* W={within}", found)
@@ -213,7 +218,7 @@ def any_listed(
     stopped = [f"Saffron, listed, at {whole.events:,}"] if whole.stopped else []
     for way, buffered in (("SASE+", False), ("ZStream", True)):
         seconds, (matches, own, _, seen, _) = timed(
-            lambda b=buffered: any_match(*_kinds(columns, fit, end), condition == RISING, within, b, True, steps), runs
+            partial(any_match, *_kinds(columns, fit, end), condition == RISING, within, buffered, True, steps), runs
         )
         row[way] = round(seen / seconds)
         if seen == len(columns):

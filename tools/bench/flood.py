@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import orjson
-from _stock import QUERY, ndjson
-from _system import system
-from _table import arguments, median, report
+from bench._stock import QUERY, ndjson
+from bench._system import system
+from bench._table import arguments, median, report
 from numpy.typing import NDArray
 
 from saffron.runtime.virtual_truth import positions

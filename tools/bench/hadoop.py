@@ -15,11 +15,11 @@ from typing import Any
 
 import orjson
 import zstandard
-from _finding import Finding, find, prepare
-from _hadoop import schema, segments
-from _hadoop_counts import query_5, query_6
-from _stock import blocks, opening
-from _table import arguments, report
+from bench._finding import Finding, find, prepare
+from bench._hadoop import schema, segments
+from bench._hadoop_counts import query_5, query_6
+from bench._stock import blocks, opening
+from bench._table import arguments, report
 
 from saffron.engine.events import Schema, decode_ndjson
 from saffron.engine.match.operator import MatchOperator

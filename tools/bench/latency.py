@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from _stock import QUERY, QUOTES
-from _system import system
-from _table import arguments, median, report
+from bench._stock import QUERY, QUOTES
+from bench._system import system
+from bench._table import arguments, median, report
 
 INTERVALS = (2, 5, 10, 20, 50, 100)
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from _stock import EVENTS, blocks, ndjson
-from _table import arguments, median, report
+from bench._stock import EVENTS, blocks, ndjson
+from bench._table import arguments, median, report
 
 from saffron.engine.events import Block, Columns, Control, Schema, decode_ndjson, schema_to_record, slice_columns
 from saffron.engine.match.operator import MatchOperator

@@ -13,13 +13,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from _limit import limit_ms
-from _peers import measure, reason
-from _set_hash import set_hash
-from _stock import blocks
-from _streams import stream
-from _table import arguments, median, report
-from _workloads import WORKLOADS, Workload
+from bench._limit import limit_ms
+from bench._peers import measure, reason
+from bench._set_hash import set_hash
+from bench._stock import blocks
+from bench._streams import stream
+from bench._table import arguments, median, report
+from bench._workloads import WORKLOADS, Workload
 
 from saffron.engine.events import Block
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs

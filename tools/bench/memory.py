@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from _stock import blocks
-from _table import arguments, report
+from bench._stock import blocks
+from bench._table import arguments, report
 
 from saffron.engine.events import Block, Columns, Control, Kind, Schema, schema_to_record
 from saffron.engine.events.columns import Column

@@ -9,9 +9,9 @@ import time
 from typing import Any
 
 import numpy as np
-from _stock import blocks, opening
-from _table import arguments, report
-from memory import resident
+from bench._stock import blocks, opening
+from bench._table import arguments, report
+from bench.memory import resident
 
 from saffron.engine.events import Columns, Kind, Schema
 from saffron.engine.events.columns import Column

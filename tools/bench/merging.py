@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from _finding import listed, prepare
-from _stock import blocks
-from _streams import stream
-from _table import arguments, report
+from bench._finding import listed, prepare
+from bench._stock import blocks
+from bench._streams import stream
+from bench._table import arguments, report
 
 from saffron.engine.events import Block, Schema, slice_columns
 from saffron.engine.match.query import QueryRuns

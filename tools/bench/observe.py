@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from _stock import QUERY, blocks, ndjson, opening
-from _streams import stream
-from _table import arguments, report
+from bench._stock import QUERY, blocks, ndjson, opening
+from bench._streams import stream
+from bench._table import arguments, report
 from numpy.typing import NDArray
 
 from saffron.engine.events import Block, Columns, Schema, decode_ndjson

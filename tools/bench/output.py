@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from _stock import blocks, opening
-from _streams import stream
-from _table import arguments, median, report
-from _workloads import WORKLOADS
+from bench._stock import blocks, opening
+from bench._streams import stream
+from bench._table import arguments, median, report
+from bench._workloads import WORKLOADS
 
 from saffron.engine.events import Block
 from saffron.engine.match.operator import MatchOperator

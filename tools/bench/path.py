@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from _stock import EVENTS, QUERY, RESULTS, passes
-from _system import parsed, system
-from _table import arguments, median, report
+from bench._stock import EVENTS, QUERY, RESULTS, passes
+from bench._system import parsed, system
+from bench._table import arguments, median, report
 
 
 def one_run(path: Path, count: int) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from _stock import EVENTS, QUERY, RESULTS, ndjson
-from _table import arguments, median, report
+from bench._stock import EVENTS, QUERY, RESULTS, ndjson
+from bench._table import arguments, median, report
 
 COMMAND = [sys.executable, "-m", "saffron", "replay", "-e", QUERY]
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import orjson
-from _system import System, command, system
-from _table import arguments, report
+from bench._system import System, command, system
+from bench._table import arguments, report
 from prometheus_client.parser import text_string_to_metric_families
 
 from saffron.runtime.ports import free_ports

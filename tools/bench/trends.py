@@ -10,19 +10,19 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
-from _chart import chart
-from _peers import measure, reason
-from _stock import blocks, opening
-from _streams import priced
-from _table import arguments, median, report
-from _trends import papers, stream_of, uniform
-from baselines.trends import built, scanned
+from bench._chart import chart
+from bench._peers import measure, reason
+from bench._stock import blocks, opening
+from bench._streams import priced
+from bench._table import arguments, median, report
+from bench._trends import papers, stream_of, uniform
+from bench.baselines.trends import built, scanned
 
 from saffron.engine.events import Columns, Schema
 from saffron.engine.trends.operator import TrendOperator
@@ -251,7 +251,7 @@ def main() -> None:
     chosen = arguments(__doc__ or "", data="", varpulis="", peers="", limit=60.0, charts="", only="")
     folder = Path(chosen.data) if chosen.data else None
     found: dict[str, list[Row]] = {}
-    parts = {
+    parts: dict[str, Callable[[], Iterable[Row]]] = {
         "GRETA's queries": lambda: of_papers(folder, chosen.runs),
         "events a window": lambda: by_size(chosen.runs),
         "selectivity": lambda: by_selectivity(chosen.runs),

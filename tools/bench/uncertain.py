@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _chart import chart
-from _finding import Finding, find, prepare
-from _table import arguments, report
+from bench._chart import chart
+from bench._finding import Finding, find, prepare
+from bench._table import arguments, report
 
 from saffron.engine.events import Columns, Kind, Schema
 from saffron.engine.events.columns import Column
@@ -122,7 +122,7 @@ def confidence_cost(rows: list[dict[str, Any]], window: int, way: str) -> float:
     by_way: Mapping[str, dict[str, Any]] = {
         one["way"]: one for one in rows if one["varied"] == "window" and one["window ms"] == window
     }
-    return max(0.0, 1e6 / by_way[way]["events/s"] - 1e6 / by_way[LISTED]["events/s"])
+    return max(0.0, float(1e6 / by_way[way]["events/s"] - 1e6 / by_way[LISTED]["events/s"]))
 
 
 def draw(folder: Path, rows: list[dict[str, Any]]) -> None:

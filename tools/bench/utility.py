@@ -13,16 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _table import arguments, report
+from bench._table import arguments, report
 
 from saffron.engine.events import Columns, Kind, slice_columns
 from saffron.engine.events.columns import Column
+from saffron.engine.models.event_conditions import Comparison
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.event_shedding import EventShedding
 from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
 from saffron.engine.models.feature_keys import FeatureKeys, Features
-from saffron.engine.models.features import Binned, Comparison, FeatureSpec, Pane
+from saffron.engine.models.features import Binned, FeatureSpec, Pane
 from saffron.engine.models.forest import Forest
 from saffron.engine.models.key_table import key_table, look_up
 from saffron.engine.models.trainer import TransitionCounts, train_transitions

@@ -131,7 +131,7 @@ def _line(experiment: Experiment, row: dict[str, Any]) -> str:
 
 
 def _middle(found: list[Outcome], name: str) -> float:
-    return statistics.median(getattr(one, name) for one in found)
+    return float(statistics.median(getattr(one, name) for one in found))
 
 
 def _row(experiment: Experiment, value: float, shedder: str, found: list[Outcome]) -> dict[str, Any]:

@@ -13,12 +13,15 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
+from saffron.engine.containment import Note
 from saffron.engine.events.block import Block
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.operator import History
 from saffron.engine.results import OrderedResults
 from saffron.matcher.main import MATCHER
+from saffron.records.stream import StreamRecord
 from saffron.runtime.config import load
+from saffron.runtime.generations import compiler_of
 from saffron.runtime.result_service import Kind, ResultService
 from saffron.runtime.service import run
 from saffron.runtime.state import connect
@@ -47,14 +50,22 @@ class CostlyMatcher(MatchOperator):
         return results
 
     def _alive(self) -> dict[str, int]:
-        return dict.fromkeys(self._slots, 0) | self.statistics()["partial_matches"]
+        counts: Mapping[str, int] = self.statistics()["partial_matches"]
+        return {**dict.fromkeys(self._slots, 0), **counts}
 
 
 def kind(each: Mapping[str, float]) -> Kind:
     """The service `matcher` with this operator."""
 
-    def made(partition: int, stream: str) -> CostlyMatcher:
-        return CostlyMatcher(each, partition=partition, stream=stream, stopwatch=perf_counter_ns)
+    def made(partition: int, stream: StreamRecord, note: Note) -> CostlyMatcher:
+        return CostlyMatcher(
+            each,
+            partition=partition,
+            stream=stream.name,
+            compiler=compiler_of(stream),
+            note=note,
+            stopwatch=perf_counter_ns,
+        )
 
     return replace(MATCHER, make=made)
 

@@ -126,7 +126,7 @@ def _run(
         sources = running.read("events", 10**9, 1.0)
         done = _done(running, len(sources))
         records = running.read("complex-events", 10**9, _DIGEST_S)
-        after, dropped = _lost(running, load), page(port).total(f"{SHED_PARTIAL_MATCHES.name}_total")
+        after, dropped = _lost(running, load), page(("127.0.0.1", port)).total(f"{SHED_PARTIAL_MATCHES.name}_total")
         masked = scrape(read_state(running.data), "shedder").total(f"{SHED_EVENTS.name}_total")
     told = [(Found.of(record.value or b""), record.timestamp) for record in records]
     return _Run(

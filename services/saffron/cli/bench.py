@@ -9,10 +9,8 @@ from typing import Annotated
 
 import typer
 
+from saffron.cli.checkout import TOOLS, environment
 from saffron.errors import InputError
-
-_FOLDER = Path(__file__).parents[3] / "tools" / "bench"
-
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
@@ -36,16 +34,16 @@ def bench(
 
     Other options are the benchmark's own: `saffron bench NAME -- --help` lists them.
     """
-    known = sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_"))
+    known = sorted(path.stem for path in (TOOLS / "bench").glob("*.py") if not path.stem.startswith("_"))
     if not known:
-        raise InputError(f"there are no benchmarks at {_FOLDER}: run this command from a checkout of the project")
+        raise InputError(f"there are no benchmarks at {TOOLS}: run this command from a checkout of the project")
     if name is not None and name not in known:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(known)}")
     failed = 0
     for one in [name] if name else known:
-        command = [sys.executable, str(_FOLDER / f"{one}.py"), "--runs", str(runs)]
+        command = [sys.executable, "-m", f"bench.{one}", "--runs", str(runs)]
         if json is not None:
             command += ["--json", str(json if name else json.with_stem(f"{json.stem}-{one}"))]
         command += context.args
-        failed |= subprocess.run(command, check=False).returncode
+        failed |= subprocess.run(command, check=False, env=environment()).returncode
     raise typer.Exit(1 if failed else 0)

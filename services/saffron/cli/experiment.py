@@ -10,10 +10,8 @@ from typing import Annotated
 
 import typer
 
+from saffron.cli.checkout import TOOLS, environment
 from saffron.errors import InputError
-
-_TOOLS = Path(__file__).parents[3] / "tools"
-
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
@@ -57,25 +55,20 @@ def experiment(
 
         saffron experiment robustness --only r-quiet,p-q4 --train 1,10
     """
-    if not (_TOOLS / "experiments").is_dir():
-        raise InputError(f"there are no experiments at {_TOOLS}: run this command from a checkout of the project")
+    if not (TOOLS / "experiments").is_dir():
+        raise InputError(f"there are no experiments at {TOOLS}: run this command from a checkout of the project")
     options: dict[str, Path | str | int | None] = {"--json": json, "--plot": plot, "--seeds": seeds, "--events": events}
     options |= {"--only": only or None, "--at": at or None, "--train": train or None}
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]
     command += [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     command += ["--real", "--seconds", str(seconds)] if real else []
-    os.execve(sys.executable, command, _environment())  # in our place, so that a signal to us ends it
+    os.execve(sys.executable, command, environment())  # in our place, so that a signal to us ends it
 
 
 def listed() -> tuple[str, ...]:
     """Names of all experiments; none where this is no checkout."""
-    if not (_TOOLS / "experiments").is_dir():
+    if not (TOOLS / "experiments").is_dir():
         return ()
     command = [sys.executable, "-m", "experiments"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
     return tuple(line.split()[0] for line in done.stdout.splitlines() if line.strip())
-
-
-def _environment() -> dict[str, str]:
-    """The tools of this checkout, over the package that this command is of."""
-    return {**os.environ, "PYTHONPATH": f"{_TOOLS}{os.pathsep}{Path(__file__).parents[2]}"}

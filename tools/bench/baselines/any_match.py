@@ -9,9 +9,9 @@ its last stored one, how many B it has and which of them has the greatest value.
 from __future__ import annotations
 
 import numpy as np
+from bench.baselines.mixing import of_start_closure_and_end
+from bench.baselines.stock import NODES
 
-from baselines.mixing import of_start_closure_and_end
-from baselines.stock import NODES
 from saffron.engine.jit import kernel
 
 MOST = NODES >> 1

@@ -8,9 +8,9 @@ youngest start; those that have expired are left out when a match is read back.
 from __future__ import annotations
 
 import numpy as np
+from bench.baselines.mixing import of_closure_and_end
+from bench.baselines.stock import NODES, takes_event
 
-from baselines.mixing import of_closure_and_end
-from baselines.stock import NODES, takes_event
 from saffron.engine.jit import kernel
 
 _LIVE = 1 << 12  # runs of one key at a time

@@ -9,9 +9,9 @@ backtrack, which follows one run to its end before it knows whether another ends
 from __future__ import annotations
 
 import numpy as np
+from bench.baselines.mixing import END, empty, finished, mix
+from bench.baselines.stock import takes_event
 
-from baselines.mixing import END, empty, finished, mix
-from baselines.stock import takes_event
 from saffron.engine.jit import kernel
 
 NODES = 1 << 22

@@ -9,8 +9,8 @@ Time is the position in the stream.
 from __future__ import annotations
 
 import numpy as np
+from bench.baselines.mixing import of_closure_and_end
 
-from baselines.mixing import of_closure_and_end
 from saffron.engine.jit import kernel
 
 NODES = 1 << 22
