@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from saffron.errors import QueryError as QueryError
     from saffron.errors import SaffronError as SaffronError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Compressed": "api.result",
