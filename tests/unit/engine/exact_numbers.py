@@ -81,7 +81,8 @@ def columns_of(events: Sequence[Event], schema: Schema) -> Columns:
     decoded = Decoder(schema).decode(batch(events))
     assert not decoded.growth
     seq = np.array([event["seq"] for event in events], np.int64)
-    return Columns(seq, decoded.ts, np.zeros(len(seq), np.int64), decoded.type, decoded.attributes)
+    time = np.zeros(len(seq), np.int64)
+    return Columns(seq, decoded.ts, time, decoded.type, decoded.attributes, latest=decoded.latest)
 
 
 def control(schema: Schema, position: int = 0) -> Control:
@@ -110,7 +111,7 @@ def blocks(
                 columns=columns_of(events[low:high], schema),
                 first_seq=low,
                 next_seq=high,
-                watermark=events[high - 1]["ts"],
+                watermark=int(columns_of(events[high - 1 : high], schema).ts[0]),
                 end=high == len(events),
                 controls=(*own, *(controls if low == 0 else ())),
             )
