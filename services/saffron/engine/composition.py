@@ -112,6 +112,9 @@ def _beside(
             shown = ", ".join(sorted(made))
             raise SaffronError(f"query {name}: trends are those of the stream alone, and {shown} is made by a query")
         return found
+    if schema is not None and (used := read_by(plan_of(found), known)).keys() != known.keys():
+        # What it does not read makes no attribute wider for it: it is given the stream's columns.
+        found = bind_one(text, with_types(schema, used), name)
     if told := cycle(plan_of(found), others, name):
         raise SaffronError(f"query {name}: {told}")
     return found
