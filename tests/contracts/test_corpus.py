@@ -135,6 +135,12 @@ def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path, *,
             found = undated(world.read(topic, partition, committed_only=True))
             assert sorted(map(by_value, found)) == sorted(map(by_value, right)), f"{topic}/{partition}"
         assert _results(world, topic) > before[topic] > 0
+    found = [
+        one
+        for partition in range(PARTITIONS)
+        for one in undated(world.read(TOPICS.complex_events, partition, committed_only=True))
+    ]
+    assert any(b'"venue":"X"' in body and b"9007199254740993" in body for body in found) is grows
 
 
 def by_value(body: bytes) -> bytes:
