@@ -25,15 +25,19 @@ QUERIES = (
     "PATTERN SEQ(B b, NOT C c, A+ a) WHERE a.k = NEXT(a).k WITHIN 10 ms RETURN COUNT(*)",
     "PATTERN SEQ(A a, B b) WHERE skip-till-any-match { [x] } WITHIN 9 ms",
     "PATTERN A+ WHERE [x] GROUP BY x WITHIN 20 ms RETURN x, COUNT(*), MAX(A.x), MIN(A.y)",
-    "PATTERN SEQ(A a, B b) WHERE skip-till-next-match { a.x >= 1 } WITHIN 6 ms OPEN ON A a WHERE a.x >= 9007199254740993",
-    "PATTERN SEQ(A+ a[], B b) WHERE [k] WITHIN 6 ms RETURN max(a[].x) AS x, sum(a[].x) AS y, b.rare AS rare, a[1].x AS one, b.rare AS how INTO D",
-    "PATTERN SEQ(D d, A a) WHERE skip-till-any-match { [x] AND d.y >= a.x } WITHIN 9 ms RETURN d.x, d.y, d.rare, d.one, d.how, a.y AS ay",
+    """PATTERN SEQ(A a, B b) WHERE skip-till-next-match { a.x >= 1 }
+WITHIN 6 ms OPEN ON A a WHERE a.x >= 9007199254740993""",
+    """PATTERN SEQ(A+ a[], B b) WHERE [k]
+WITHIN 6 ms RETURN max(a[].x) AS x, sum(a[].x) AS y, b.rare AS rare, a[1].x AS one, b.rare AS how INTO D""",
+    """PATTERN SEQ(D d, A a) WHERE skip-till-any-match { [x] AND d.y >= a.x }
+WITHIN 9 ms RETURN d.x, d.y, d.rare, d.one, d.how, a.y AS ay""",
     "PATTERN SEQ(A a, D d) WHERE skip-till-next-match { d.rare != a.rare OR d.y = a.y } WITHIN 9 ms",
 )
 NEXT = (
     "PATTERN A+ WHERE A.rare <= NEXT(A).rare WITHIN 20 ms RETURN COUNT(*)",
     "PATTERN A+ WHERE A.rare = NEXT(A).rare WITHIN 20 ms RETURN COUNT(*)",
-    "PATTERN SEQ(A+, B) WHERE [k] AND A.rare < 'r' AND A.rare < NEXT(B).rare GROUP BY k WITHIN 20 ms RETURN k, COUNT(*)",
+    """PATTERN SEQ(A+, B) WHERE [k] AND A.rare < 'r' AND A.rare < NEXT(B).rare GROUP BY k
+WITHIN 20 ms RETURN k, COUNT(*)""",
     "PATTERN A+ WHERE A.rare != NEXT(A).rare AND A.x <= NEXT(A).x WITHIN 9 ms RETURN COUNT(*), MAX(A.x), SUM(A.y)",
     "PATTERN A+ WHERE A.x < NEXT(A).x GROUP BY rare WITHIN 12 ms SLIDE 6 ms RETURN rare, COUNT(*)",
 )

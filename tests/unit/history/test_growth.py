@@ -20,7 +20,8 @@ from tests.unit.history.local import spread_lines
 
 NUMBERS = (
     "PATTERN SEQ(A a, B b) WHERE skip-till-any-match { [x] } WITHIN 200 ms",
-    "PATTERN SEQ(A a, B+ b[]) WHERE skip-till-next-match { [y] AND b[i].x >= a.x } WITHIN 90 ms RETURN max(b[].x) AS most",
+    """PATTERN SEQ(A a, B+ b[]) WHERE skip-till-next-match { [y] AND b[i].x >= a.x }
+WITHIN 90 ms RETURN max(b[].x) AS most""",
     "PATTERN A+ WHERE [x] GROUP BY x WITHIN 200 ms RETURN x, COUNT(*), MIN(A.y), MAX(A.x)",
     "PATTERN SEQ(A+, B) WHERE A.x < NEXT(B).y GROUP BY y WITHIN 90 ms RETURN y, COUNT(*), MAX(A.x)",
 )

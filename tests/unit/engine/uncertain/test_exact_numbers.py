@@ -42,7 +42,9 @@ def _condition(rng: random.Random, sides: Sequence[str]) -> str:
 def vague(events: Sequence[Event], rng: random.Random) -> list[Event]:
     """The events closer together, each at one of some instants now and then."""
     spans = (rng.choice([0, 0, 1, 2]) for _ in events)
-    return [event | {"ts": [2 * event["seq"], 2 * event["seq"] + span]} for event, span in zip(events, spans, strict=True)]
+    return [
+        event | {"ts": [2 * event["seq"], 2 * event["seq"] + span]} for event, span in zip(events, spans, strict=True)
+    ]
 
 
 def found(text: str, events: Sequence[Event], rng: random.Random) -> dict[Answer, float]:
@@ -65,7 +67,7 @@ def found(text: str, events: Sequence[Event], rng: random.Random) -> dict[Answer
 
 
 def wanted(text: str, events: Sequence[Event]) -> dict[Answer, float]:
-    own = [Vague(one["seq"], *one["ts"], one["type"], {"x": one["x"], "y": one["y"]}) for one in events]
+    own = [Vague(one["seq"], one["ts"][0], one["ts"][1], one["type"], {"x": one["x"], "y": one["y"]}) for one in events]
     return {match: float(confidence) for match, confidence in expected(text, own).items()}
 
 
