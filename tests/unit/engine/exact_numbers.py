@@ -89,9 +89,9 @@ def control(schema: Schema, position: int = 0) -> Control:
     return Control(position, "schema", {"schema": schema_to_record(schema)})
 
 
-def query(text: str, **more: Any) -> Control:
+def query(text: str, position: int = 0, **more: Any) -> Control:
     body = {"op": "add", "name": "q", "version": 1, "text": text, "slot": 0, "from": "now", "shed": "bl"}
-    return Control(0, "query", {**body, **more})
+    return Control(position, "query", {**body, **more})
 
 
 def blocks(
