@@ -35,6 +35,14 @@ def made_by(plans: Iterable[Plan]) -> Derived:
     return made
 
 
+def still_made(known: Derived, made: Derived) -> Derived:
+    """What a query that has read `known` may read now: of a type that nobody makes any more, what it was."""
+    found = {name: dict(attributes) for name, attributes in known.items()}
+    for name, attributes in made.items():
+        _join(found.setdefault(name, {}), attributes)
+    return found
+
+
 def with_types(schema: Schema, derived: Derived) -> Schema:
     """The schema of a reader: the stream's, and the types that queries make; a number's kind has the values of both."""
     if not derived:

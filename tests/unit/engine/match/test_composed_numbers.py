@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.events.block import Block
+from saffron.engine.events.block import Block, Control
 from saffron.engine.match.operator import MatchOperator
 from tests.reference.match.answers import answers, composed
 from tests.reference.match.events import events_of
@@ -111,3 +111,22 @@ def test_a_query_that_sees_the_past_finds_what_it_would_have_found(seed: int) ->
         assert sorted(bound(found)) == sorted(wanted), (text, events)
         matches += len(wanted)
     assert matches > 5
+
+
+@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize("returned", ["a.x AS one", "a.x / 4 AS one", "a.x AS one, a.y AS more"])
+def test_a_query_whose_maker_comes_again_reads_what_it_makes_now(*, grows: bool, returned: str) -> None:
+    """`grows`: the schema does, while there is no maker."""
+    events = [{"seq": n, "ts": 10 * n, "type": "AB"[n % 2], "x": n, "y": None if n < 6 else 0.5} for n in range(12)]
+    first, final = exact_numbers.schema_of(events[:6]), exact_numbers.schema_of(events)
+    reader = "PATTERN SEQ(D d, D e) WITHIN 90 ms RETURN d.one AS one, e.one AS two"
+    maker = "PATTERN SEQ(A a, B b) WITHIN 40 ms RETURN {} INTO D".format
+    made = [exact_numbers.query(maker("a.x AS one"), name="m"), exact_numbers.query(reader, name="r")]
+    blocks = exact_numbers.blocks(events, [2, 4, 6, 8], [(0, first), (6, final)] if grows else [(0, final)], made)
+    gone = Control(4, "query", {"op": "remove", "name": "m", "version": 1})
+    again = exact_numbers.query(maker(returned), 8, name="m", version=2)
+    for at, control in ((2, gone), (4, again)):
+        blocks[at] = replace(blocks[at], controls=(*blocks[at].controls, control))
+    found = results({"m": "", "r": ""}, blocks, random.Random(1))["r"]
+    eight, ten = (2, 2.5) if "/" in returned else (8, 10)
+    assert [tuple(one["return"].values()) for one in found] == [(0, 2), (2, eight), (eight, ten)]
