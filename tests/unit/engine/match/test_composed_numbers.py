@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -104,7 +105,7 @@ def test_a_query_that_sees_the_past_finds_what_it_would_have_found(seed: int) ->
         whole[1] = replace(whole[1], controls=(*whole[1].controls, late))
         operator, found = MatchOperator(partition=0, compiled=False), []
         for block in whole:
-            entries = operator.apply(block, lambda whole=whole: iter(whole))
+            entries = operator.apply(block, partial(iter, whole))
             found += [orjson.loads(one) for one in entries.json(0, len(entries))]
         assert operator.statuses()["q"].state in ("active", "rejected")
         wanted = [[list(part) for part in match.seqs()] for match in answers(text, events)]
