@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,9 @@ def test_every_block_and_every_snapshot_is_read(corpus: Path) -> None:
     assert restored == 2 * len(STREAMS) * PARTITIONS
 
 
-def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("grows", [False, True], ids=["alike", "grown"])
+def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path, *, grows: bool) -> None:
+    """`grows`: what comes now has attributes, types and kinds of numbers that were not there."""
     world = World(1, tmp_path / "snapshots")
     pour(corpus, world.broker)
     shutil.copytree(corpus / "snapshots", tmp_path / "snapshots")
@@ -119,7 +122,7 @@ def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path) ->
     chosen = replace(settings(tmp_path, PARTITIONS), prefix=PREFIX, disorder_ms=0)
     for name, make in makers(chosen, background=SomeTime(world.random)).items():
         world.add(name, make)
-    _feed(world, corpus)
+    _feed(world, corpus, grows=grows)
     world.settle(lambda: _at_rest(world))
     for topic, operator in ((TOPICS.complex_events, MatchOperator), (TOPICS.trends, TrendOperator)):
         for partition in range(PARTITIONS):
@@ -132,6 +135,12 @@ def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path) ->
             found = undated(world.read(topic, partition, committed_only=True))
             assert sorted(map(by_value, found)) == sorted(map(by_value, right)), f"{topic}/{partition}"
         assert _results(world, topic) > before[topic] > 0
+    found = [
+        one
+        for partition in range(PARTITIONS)
+        for one in undated(world.read(TOPICS.complex_events, partition, committed_only=True))
+    ]
+    assert any(b'"venue":"X"' in body and b"9007199254740993" in body for body in found) is grows
 
 
 def by_value(body: bytes) -> bytes:
@@ -139,11 +148,12 @@ def by_value(body: bytes) -> bytes:
     return orjson.dumps(json.loads(body, parse_float=number_of_text))
 
 
-def _feed(world: World, corpus: Path) -> None:
+def _feed(world: World, corpus: Path, *, grows: bool) -> None:
     """The corpus's quotes again, a week later, and more trades; then the end of each stream."""
     producer = MemoryLog(world.broker).producer()
-    for record in read_records(corpus):
-        if record.topic == TOPICS.events and (later := _later(record)) is not None:
+    quotes = [record for record in read_records(corpus) if record.topic == TOPICS.events]
+    for number, record in enumerate(quotes):
+        if (later := _later(record, _NEW[number % len(_NEW)] if grows else {})) is not None:
             producer.send(record.topic, record.partition, later, key=record.key, timestamp=world.now)
     for index, value in enumerate(trades(800, 900)):
         producer.send(PREFIX + "trades", index % PARTITIONS, value, timestamp=world.now)
@@ -154,10 +164,21 @@ def _feed(world: World, corpus: Path) -> None:
     producer.flush(1)
 
 
-def _later(record: Record) -> bytes | None:
+_NEW: list[dict[str, Any]] = [
+    {},
+    {"venue": "X"},
+    {"price": 2**53 + 1},
+    {"type": "Split", "ratio": 1.5},
+    {"venue": None, "volume": 2**60 + 1},
+    {"price": 77},
+    {},
+]
+
+
+def _later(record: Record, more: Mapping[str, Any]) -> bytes | None:
     try:
         event: dict[str, Any] = orjson.loads(record.value or b"")
-        return orjson.dumps({**event, "ts": event["ts"] + 7 * 86_400_000})
+        return orjson.dumps({**event, **more, "ts": event["ts"] + 7 * 86_400_000})
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return None  # no event: the corpus has some
 

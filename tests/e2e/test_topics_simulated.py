@@ -6,7 +6,7 @@ The same cases on a broker: `test_topics_broker`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,11 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.cli.client import Client
+from saffron.cli.stream import present
+from saffron.control.stream_changes import StreamChange, planned, removable
 from saffron.errors import DeniedError
+from saffron.runtime.config import Settings
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
@@ -69,11 +73,14 @@ class Living:
     def query(self, name: str, text: str) -> None:
         self.put(TOPICS.queries, name, {"name": name, "version": 1, "op": "add", "text": text, "from": "now"})
 
-    def send(self, kinds: str, *keys: str, topic: str = TOPICS.events, partition: int = 0) -> None:
-        """An event of each kind for each key."""
+    def send(
+        self, kinds: str, *keys: str, topic: str = TOPICS.events, partition: int = 0, ts: int | None = None
+    ) -> None:
+        """An event of each kind for each key. `ts`: theirs, else that of their messages."""
         for key, kind in itertools.product(keys, kinds):
             self.world.now += 1
-            self.producer.send(topic, partition, orjson.dumps({"type": kind, "k": key}), timestamp=self.world.now)
+            event = {"type": kind, "k": key} | ({} if ts is None else {"ts": ts})
+            self.producer.send(topic, partition, orjson.dumps(event), timestamp=self.world.now)
         self.producer.flush(1)
 
     def pairs(self, query: str = "events") -> list[str]:
@@ -128,6 +135,23 @@ class Living:
         bodies = [orjson.loads(record.value or b"") for record in lately]
         found: list[str] = next((one["troubles"] for one in reversed(bodies) if _of(one, service)), [])
         return found
+
+    def begin_anew(self, name: str, left: Sequence[str] = ()) -> None:
+        """`saffron stream remove`, then `saffron stream add`, as the runbook prescribes. `left`: topics that the first
+        stream left, which are deleted in between."""
+        client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(self.broker))
+        removable(name, present(client))
+        client.put(TOPICS.streams, name, None)
+        self.settle()
+        for topic in left:
+            self.broker.delete(topic)
+        kept = {place: one for place, one in self.broker.offsets.items() if place[1].topic not in left}
+        self.broker.offsets = kept  # as Kafka does, where nobody reads the topic any more
+        added = planned(StreamChange(name, topic=f"t.{name}", key="k", schema=SCHEMA), present(client))
+        client.log.create_topics(added.topics)
+        client.put(TOPICS.streams, name, added.record.encode())
+        client.log.close()
+        self.settle(700)
 
     def others_go_on(self) -> None:
         before = len(self.pairs(OTHER))
@@ -322,6 +346,50 @@ def test_an_inner_topic_that_is_made_anew_stops_its_stream_and_is_told(tmp_path:
     (trouble,) = living.troubles(service)
     assert trouble.startswith(f"topic {topic} was deleted and made anew")
     living.others_go_on()
+
+
+def test_a_topic_made_anew_that_begins_again_in_time_is_read_once_its_stream_is(tmp_path: Path) -> None:
+    living = Living(tmp_path)
+    topic = f"t.{OTHER}"
+    living.send("AB", "old0", "old1", topic=topic)
+    living.settle()
+    living.broker.delete(topic)
+    living.settle(3)
+    living.make_topic(topic, 1)
+    living.send("AB", "new0", "new1", topic=topic, ts=5)
+    living.settle(700)
+    assert living.pairs(OTHER) == ["old0", "old1"], "late, for the old one was further on in time"
+    living.begin_anew(OTHER)
+    living.send("AB", "last", topic=topic)
+    living.settle(300)
+    assert living.pairs(OTHER) == ["old0", "old1", "new0", "new1", "last"]
+
+
+INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
+
+
+@pytest.mark.parametrize("left", [(), INNER], ids=["left", "deleted"])
+@pytest.mark.parametrize("inner", INNER)
+def test_an_inner_topic_made_anew_is_no_trouble_once_its_stream_is(
+    tmp_path: Path, inner: str, left: Sequence[str]
+) -> None:
+    living = Living(tmp_path)
+    topic = f"t.{OTHER}"
+    living.send("AB", "x", "y", topic=topic)
+    living.settle()
+    living.broker.delete(inner)
+    living.broker.create(TopicSpec(inner, 1, {}))
+    living.settle(700)
+    living.begin_anew(OTHER, left)
+    living.send("AB", "z", topic=topic)
+    living.settle(300)
+    assert living.pairs(OTHER) == ["x", "y", "x", "y", "z"], "its topic is read from the first record that is there"
+    records = living.world.read(TOPICS.complex_events, 0, committed_only=True)
+    ids = [orjson.loads(record.value or b"")["id"] for record in records]
+    assert (len(set(ids)) < len(ids)) is bool(left), "what is left tells generations apart"
+    assert not any(
+        inner in trouble for name in ("windowing", "shedder", "matcher") for trouble in living.troubles(name)
+    )
 
 
 def test_a_group_that_is_gone_repeats_no_result(tmp_path: Path) -> None:

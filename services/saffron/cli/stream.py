@@ -154,7 +154,8 @@ def remove(
             f"stream {name} is removed" + (f"; its queries have ended: {', '.join(queries)}" if queries else "")
         )
         console.say(
-            f"what it left stays until somebody deletes it (kafka-topics --delete --topic): {', '.join(topics)}"
+            f"what it left stays until somebody deletes it (kafka-topics --delete --topic): {', '.join(topics)}. If a "
+            f"stream {name} is to be added again, keep it: without it, ids of results come again"
         )
     if waiting:
         raise InputError(

@@ -120,8 +120,7 @@ def _new(change: StreamChange, now: Present) -> StreamRecord:
         format=change.format or JSON,
         registry=change.registry,
     )
-    topics = Topics(now.prefix)
-    while now.used(topics.windows_of(record.stem)):
+    while _has_inner(record, now):
         record = record.of_next_generation()
     return record
 
@@ -156,12 +155,17 @@ def _rekeyed(change: StreamChange, source: str, now: Present) -> StreamRecord:
         format=origin.format,
         registry=origin.registry,
     )
-    topics = Topics(now.prefix)
-    while now.used(record.topic) or now.used(topics.windows_of(record.stem)):
+    while now.used(record.topic) or _has_inner(record, now):
         record = record.of_next_generation()
         record = replace(record, topic=now.prefix + record.stem)
     _require_free(name, record.topic, now)
     return record
+
+
+def _has_inner(record: StreamRecord, now: Present) -> bool:
+    """Whether anything is in the inner topics of this generation: one of them may have been made anew."""
+    topics = Topics(now.prefix)
+    return any(now.used(topic) for topic in (topics.windows_of(record.stem), topics.admitted_of(record.stem)))
 
 
 def _require_free(name: str, topic: str, now: Present) -> None:

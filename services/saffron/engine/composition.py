@@ -35,6 +35,14 @@ def made_by(plans: Iterable[Plan]) -> Derived:
     return made
 
 
+def still_made(known: Derived, made: Derived) -> Derived:
+    """What a query that has read `known` may read now: of a type that nobody makes any more, what it was."""
+    found = {name: dict(attributes) for name, attributes in known.items()}
+    for name, attributes in made.items():
+        _join(found.setdefault(name, {}), attributes)
+    return found
+
+
 def with_types(schema: Schema, derived: Derived) -> Schema:
     """The schema of a reader: the stream's, and the types that queries make; a number's kind has the values of both."""
     if not derived:
@@ -112,6 +120,9 @@ def _beside(
             shown = ", ".join(sorted(made))
             raise SaffronError(f"query {name}: trends are those of the stream alone, and {shown} is made by a query")
         return found
+    if schema is not None and (used := read_by(plan_of(found), known)).keys() != known.keys():
+        # What it does not read makes no attribute wider for it: it is given the stream's columns.
+        found = bind_one(text, with_types(schema, used), name)
     if told := cycle(plan_of(found), others, name):
         raise SaffronError(f"query {name}: {told}")
     return found

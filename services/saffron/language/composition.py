@@ -39,7 +39,7 @@ def kind_of(expr: plan.Expr) -> Kind:
             return Kind.INT
         case plan.Aggregate(function="count"):
             return Kind.INT
-        case plan.Aggregate(function="sum" | "min" | "max" | "first" | "last"):
+        case plan.Aggregate(function="min" | "max" | "first" | "last"):
             return Kind.FLOAT if expr.kind is None else expr.kind
         case plan.Unary(operator="not"):
             return Kind.BOOL

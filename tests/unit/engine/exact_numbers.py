@@ -81,16 +81,17 @@ def columns_of(events: Sequence[Event], schema: Schema) -> Columns:
     decoded = Decoder(schema).decode(batch(events))
     assert not decoded.growth
     seq = np.array([event["seq"] for event in events], np.int64)
-    return Columns(seq, decoded.ts, np.zeros(len(seq), np.int64), decoded.type, decoded.attributes)
+    time = np.zeros(len(seq), np.int64)
+    return Columns(seq, decoded.ts, time, decoded.type, decoded.attributes, latest=decoded.latest)
 
 
 def control(schema: Schema, position: int = 0) -> Control:
     return Control(position, "schema", {"schema": schema_to_record(schema)})
 
 
-def query(text: str, **more: Any) -> Control:
+def query(text: str, position: int = 0, **more: Any) -> Control:
     body = {"op": "add", "name": "q", "version": 1, "text": text, "slot": 0, "from": "now", "shed": "bl"}
-    return Control(0, "query", {**body, **more})
+    return Control(position, "query", {**body, **more})
 
 
 def blocks(
@@ -110,7 +111,7 @@ def blocks(
                 columns=columns_of(events[low:high], schema),
                 first_seq=low,
                 next_seq=high,
-                watermark=events[high - 1]["ts"],
+                watermark=int(columns_of(events[high - 1 : high], schema).ts[0]),
                 end=high == len(events),
                 controls=(*own, *(controls if low == 0 else ())),
             )

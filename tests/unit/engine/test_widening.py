@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import Event
 from tests.unit.engine.match import test_exact_numbers as match
 from tests.unit.engine.trends import test_exact_numbers as trends
+from tests.unit.engine.uncertain import test_exact_numbers as uncertain
 
 Operator = MatchOperator | TrendOperator
 
@@ -42,7 +44,7 @@ def schemas_of(events: Sequence[Event], cuts: Sequence[int]) -> list[tuple[int, 
         for name, kind in exact_numbers.schema_of([*events[low:stop]]).kinds.items():
             present = any(event[name] is not None for event in events[low:stop])
             kinds[name] = (widened(kinds[name], kind) or kind) if present else kinds[name]
-        found.append((at, Schema(dict(kinds), final.types, final.required)))
+        found.append((at, replace(final, kinds=dict(kinds))))
         low = stop
     return found
 
@@ -72,6 +74,24 @@ def test_match_queries_lose_nothing(seed: int) -> None:
     count = 0
     for _ in range(25):
         text, events = match.made_query(rng), growing(rng, rng.randrange(4, 14))
+        cuts = cut(rng, len(events))
+        schemas = schemas_of(events, [0, *cuts])
+
+        def make() -> MatchOperator:
+            return MatchOperator(partition=0, compiled=False)
+
+        whole = results(make, text, events, [], [(0, schemas[-1][1])], rng)
+        assert results(make, text, events, cut(rng, len(events)), schemas, rng) == whole, (text, events, schemas)
+        count += len(whole)
+    assert count > 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_queries_over_imprecise_time_lose_nothing(seed: int) -> None:
+    rng = random.Random(200 + seed)
+    count = 0
+    for _ in range(25):
+        text, events = uncertain.made_query(rng), uncertain.vague(growing(rng, rng.randrange(4, 12)), rng)
         cuts = cut(rng, len(events))
         schemas = schemas_of(events, [0, *cuts])
 

@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.codec import decode_block
+from saffron.engine.events.tables import column_values
 from saffron.errors import SettingsError
 from saffron.runtime.background import at_once
 from saffron.runtime.config import Settings
@@ -68,11 +69,15 @@ class Bench:
             self.now += step
             self.service.step(self.now)
 
-    def symbols(self) -> list[str]:
+    def values(self, name: str) -> list[Any]:
+        """An attribute of all events; None where a block does not know it."""
         records = self.broker.partition(TopicPartition(TOPICS.windows_of("quotes"), 0)).read(0, 1000, False)[0]
         blocks = [decode_block(record.value or b"") for record in records if isinstance(read_tag(record), BlockTag)]
-        columns = [block.columns.attributes["symbol"] for block in blocks if len(block.columns)]
-        return [one.values[code] for one in columns for code in one.data.tolist()]
+        columns = [(block.columns.attributes.get(name), len(block.columns)) for block in blocks]
+        return [one for column, n in columns for one in ([None] * n if column is None else column_values(column))]
+
+    def symbols(self) -> list[Any]:
+        return self.values("symbol")
 
     def letters(self) -> list[dict[str, Any]]:
         records = self.broker.partition(TopicPartition(TOPICS.dead_letters, 0)).read(0, 1000, False)[0]
@@ -122,6 +127,30 @@ def test_a_schema_that_nobody_knows_is_a_dead_letter_until_somebody_does(
     bench.send(unknown)
     bench.drive(500)
     assert bench.symbols() == ["IBM", "GE"]
+    bench.service.close(bench.now)
+
+
+THIRD = {**FIRST, "fields": [*SECOND["fields"], {"name": "venue", "type": "string"}]}
+
+
+def test_a_new_schema_of_the_registry_grows_a_running_stream(registry: FakeRegistry, tmp_path: Path) -> None:
+    """Attributes and kinds that it brings are one version more, told once, whichever id a message has from then on."""
+    bench = Bench(tmp_path, registry.url)
+    bench.send(quote(1, "IBM"))
+    bench.drive(2_000)
+    registry.add(3, json.dumps(THIRD))
+    grown = {"ts": WHEN, "symbol": "KO", "price": 1.5, "size": 2**53 + 1, "venue": "X"}
+    bench.send(avro(3, THIRD, grown), quote(1, "GE"), quote(2, "XOM"))
+    bench.drive(2_000)
+    assert bench.letters() == []
+    assert bench.values("symbol") == ["IBM", "KO", "GE", "XOM"]
+    assert bench.values("price") == [1, 1.5, 1, 1]
+    assert bench.values("size") == [None, 2**53 + 1, None, None]
+    assert bench.values("venue") == [None, "X", None, None]
+    records = bench.broker.partition(TopicPartition(TOPICS.streams, 0)).read(0, 1000, False)[0]
+    versions = [orjson.loads(one.value or b"") for one in records if one.key == b"quotes/schema"]
+    kinds = [list(one["schema"]["kinds"]) for one in versions]
+    assert kinds == [["symbol", "price"], ["symbol", "price", "size", "venue"]]
     bench.service.close(bench.now)
 
 

@@ -66,7 +66,7 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
     """The events of `part` with the results of other queries among them. `schema`: of the query that reads them."""
     made = [one for one in made if len(one)]
     own = part.columns
-    if not made and schema.kinds.keys() <= own.attributes.keys():
+    if not made and _has(own, schema):
         return part
     count = len(part)
 
@@ -92,6 +92,12 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
     return Range(columns, 0, len(seq))
 
 
+def _has(columns: Columns, schema: Schema) -> bool:
+    """Whether the columns are those of the schema: results may have made an attribute's kind wider."""
+    held = {name: column.kind for name, column in columns.attributes.items()}
+    return all(held.get(name) is kind.column for name, kind in schema.kinds.items())
+
+
 def _column(name: str, kind: Kind, part: Range, made: Sequence[Made], order: Ints) -> Column:
     values = [one.attributes.get(name, [None] * len(one)) for one in made]
     own = part.columns.attributes.get(name)
@@ -104,14 +110,13 @@ def _column(name: str, kind: Kind, part: Range, made: Sequence[Made], order: Int
 
 def _held(value: Any, kind: Kind) -> Any:
     """A value as its column has it; null where it is of another kind, or too large."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind.is_number and not (number and fits(value, kind)):
+    if isinstance(value, bool):
+        return int(value) if kind is Kind.BOOL else NULLS[kind]
+    if not (kind.is_number and isinstance(value, int | float) and fits(value, kind)):
         return NULLS[kind]
     if kind is Kind.NUMBER:
         return pair_of(value)
-    if kind.is_number:
-        return int(value) if kind.is_whole else float(value)
-    return int(value) if isinstance(value, bool) else -1
+    return int(value) if kind.is_whole else float(value)
 
 
 def _strings(own: Column, part: Range, values: Sequence[Sequence[Any]], order: Ints) -> Column:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.composition import bound, made_by, read_by, reads, with_types
-from saffron.engine.containment import ADVANCING, DROPPING, OBSERVING, REPORTING, Note, is_of_query, unnoted
+from saffron.engine.composition import bound, made_by, read_by, reads, still_made, with_types
+from saffron.engine.containment import ADVANCING, BINDING, DROPPING, OBSERVING, REPORTING, Note, is_of_query, unnoted
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match.composition import Composition, composed
 from saffron.engine.match.derived import Made
@@ -281,6 +281,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         super()._control(control, history)
         if control.kind == "query":
             self._forget(str(control.body["name"]), control.body["op"])
+            self._widen_readers(str(control.body["name"]))
         self._features.control(control)
         self._settled()
 
@@ -327,7 +328,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _compile(self, standing: Standing) -> Plan:
         """A query is bound to the stream's types and those that others make; which of these it reads is kept."""
         assert self._schema is not None
-        others = {name: one.runs.plan for name, one in self._standing.items() if one.runs and one is not standing}
+        others = self._others(standing)
         derived = made_by(others.values()) if standing.derived is None else standing.derived
         plan = bound(self._compiler, standing.text, self._schema, standing.name, others, derived)
         standing.derived = read_by(plan, derived)
@@ -335,6 +336,21 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             why = "reads results of other queries, of which there are none in the past: add it without --from earliest"
             raise SaffronError(f"query {standing.name} {why}")
         return plan
+
+    def _others(self, standing: Standing) -> dict[str, Plan]:
+        """The plans of the other queries that are bound."""
+        return {name: one.runs.plan for name, one in self._standing.items() if one.runs and one is not standing}
+
+    def _widen_readers(self, name: str) -> None:
+        """A query has come: those that read such results before may have to hold other kinds of numbers of it."""
+        maker = self._standing.get(name)
+        for reader in () if maker is None else list(self._readers_of(maker)):
+            known = reader.derived or {}
+            made = still_made(known, made_by(self._others(reader).values()))
+            if reader.runs is not None and any(made[one] != known[one] for one in known):
+                with self._step(reader, BINDING):
+                    self._adopt(reader, reader.runs)
+                self._widen_readers(reader.name)
 
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
@@ -381,7 +397,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _adopt(self, standing: Standing, runs: Runs) -> None:
         told_already, derived = (standing.reported, standing.censored), standing.derived
-        standing.runs = standing.derived = None
+        standing.runs, standing.derived = None, still_made(derived or {}, made_by(self._others(standing).values()))
         self._bind(standing)
         fresh: Any = standing.runs
         adopt: Any = runs.adopt

@@ -17,6 +17,7 @@ from saffron.engine.events.schema import Kind
 from saffron.engine.trends import expressions, layout
 from saffron.engine.trends.graphs import Graphs
 from saffron.engine.trends.measures import Measures
+from saffron.language.pairs import rest_of_name
 from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
 
 _MATRIX = types.float64[:, ::1]
@@ -40,6 +41,11 @@ class Reads:
     summed: tuple[tuple[str, Kind], ...]
     strings: tuple[str, ...]
     ordered: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The attributes that are read, each by its own name."""
+        return frozenset(rest_of_name(name) or name for name, _ in self.attributes)
 
 
 def reads(graphs: Graphs, measures: Measures) -> Reads:

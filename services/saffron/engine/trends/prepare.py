@@ -179,12 +179,15 @@ def numbers_of(columns: Columns, name: str, strings: Strings) -> Floats:
 
 
 def rounded_in(columns: Columns, names: Sequence[str]) -> Flags:
-    """[n] whether float64 does not hold one of these attributes."""
+    """[n] whether one of these attributes is no float64: a number that none is, a string or truth value."""
     found = np.zeros(len(columns), np.bool_)
     for name in names:
-        if column_of(columns, name).kind.is_number:
+        column = column_of(columns, name)
+        if column.kind.is_number:
             rests = np.asarray(column_of(columns, rest_name(name)).data, np.float64)
             found |= (rests != 0.0) & ~np.isnan(rests)
+        else:
+            found |= ~is_null(column.kind, column.data)
     return found
 
 

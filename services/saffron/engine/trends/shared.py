@@ -73,8 +73,10 @@ class SharedGraph:
         old, self.running = self.running, None
         self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
         if old is not None and not self._go_on(old, kinds):
-            self.narrow = {**{name: kind for name, kind in old.kinds.items() if not kind.is_wide}, **self.narrow}
-            self._go_on(old, kinds)  # if not, strings stand in an order now: nothing that it held can go on
+            read = {name: kind for name, kind in old.kinds.items() if name in old.needs.names and not kind.is_wide}
+            changed = {name: kind for name, kind in read.items() if kinds.get(name, kind) is not kind}
+            self.narrow = {**changed, **self.narrow}
+            self._go_on(old, kinds)
         self._liken()
 
     def _go_on(self, old: TrendQuery, kinds: Mapping[str, Kind]) -> bool:

@@ -243,7 +243,7 @@ class UncertainRuns:
         laws = np.array([self._laws.get(name, 0) for name in types.values], np.int64)
         write(LAW, places, laws[part.data("type")[chosen]])
         for name in held_kinds(self.schema):
-            write(f".{name}", places, interned(part, name, self.strings, chosen))
+            write(column_name(name), places, interned(part, name, self.strings, chosen))
         self.touched[slots] = numbers
         return numbers
 

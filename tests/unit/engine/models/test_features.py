@@ -17,6 +17,7 @@ from saffron.engine.models.feature_columns import KindCodes
 from saffron.engine.models.feature_keys import MOST_KEYS, FeatureKeys, content_keys
 from saffron.engine.models.features import Binned, FeatureError, FeatureSpec, Pane
 from tests.reference import features as twin
+from tests.unit.engine import exact_numbers
 from tests.unit.engine.models.event_streams import as_columns, random_events, random_spec
 
 
@@ -143,3 +144,17 @@ def test_kinds_of_many_columns_take_no_more_room_than_there_are_kinds() -> None:
     attributes = {name: Column(Kind.INT, numbers[:, index]) for index, name in enumerate(spec.kinds)}
     columns = replace(as_columns(random_events(rng, 40)), attributes=attributes)
     assert KindCodes(spec).of(columns).tolist() == [*range(20), *[20] * 20]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kind_is_a_value_whatever_its_column(seed: int) -> None:
+    """Integers beyond 2^53 that queries name are told apart, beside fractions and as the stream's kinds widen."""
+    rng = random.Random(seed)
+    named = rng.sample([1, 2**53, 2**53 + 1, 2**60 + 1, 2**63 - 1, -(2**53) - 1], 3)
+    known = tuple(("A", value) for value in (*named, None))
+    for _ in range(20):
+        pool = [*named, rng.choice([2**53 + 2, 2**60]), *rng.choice([(), (0.5,), (1.0, 2.0**53, 1e300), (2.0**63,)])]
+        events = [{"seq": n, "ts": n, "type": "A", "x": rng.choice([*pool, None])} for n in range(12)]
+        columns = exact_numbers.columns_of(events, exact_numbers.schema_of(events))
+        wanted = [next((n for n, (_, value) in enumerate(known) if value == event["x"]), 3) for event in events]
+        assert KindCodes(FeatureSpec(kinds=("type", "x"), known=known)).of(columns).tolist() == wanted
