@@ -24,7 +24,7 @@ from saffron.engine.models.model import LatencyModel, TransitionModel
 from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
 from saffron.engine.models.reader import AnyModel, ModelReader
 from saffron.engine.models.transition_costs import TransitionCosts
-from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.operator import ShedderOperator
 from saffron.model_builder.books import Books
 from saffron.model_builder.store import Store
 from saffron.runtime import processes

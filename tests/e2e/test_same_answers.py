@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from saffron.engine.aggregates import registered
-from saffron.engine.events import batch_of_lines
+from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.match import fastest
 from saffron.engine.match.compressed.runs import compile_graphs
 from saffron.engine.match.program import compile_program

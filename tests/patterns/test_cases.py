@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from saffron.engine.aggregates import registered
-from saffron.engine.events import batch_of_lines, infer_schema
+from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.schema import END_OF_TIME, Schema
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.trends.operator import TrendOperator

@@ -11,7 +11,9 @@ from bench._set_hash import set_hash
 from bench._stock import blocks
 from numpy.typing import NDArray
 
-from saffron.engine.events import Block, Columns, Schema
+from saffron.engine.events.block import Block
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.schema import Schema
 from saffron.engine.match.compressed.runs import GraphRuns
 from saffron.engine.match.fastest import fastest
 from saffron.engine.match.kinds import Runs, settled, start

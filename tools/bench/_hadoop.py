@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events import Columns, Kind, Schema
-from saffron.engine.events.columns import Column
-from saffron.engine.events.schema import NULL_CODE, NULL_INT
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
 
 Ints = NDArray[np.int64]
 

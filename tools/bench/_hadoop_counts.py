@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from bench._hadoop import TYPES, Ints
 
-from saffron.engine.events import Columns
+from saffron.engine.events.columns import Columns
 
 _WITHIN = 600_000
 

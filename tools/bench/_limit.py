@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from saffron.engine.events import Columns
+from saffron.engine.events.columns import Columns
 
 _TIMES = 5
 

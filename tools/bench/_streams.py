@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events import Columns, Kind, Schema
-from saffron.engine.events.columns import Column
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind, Schema
 
 Ints = NDArray[np.int64]
 

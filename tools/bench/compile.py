@@ -20,7 +20,7 @@ from typing import Any
 from bench._table import arguments, median, report
 
 from saffron.engine import jit
-from saffron.engine.events import batch_of_lines
+from saffron.engine.events.raw import batch_of_lines
 from saffron.runtime import library
 from saffron.runtime.fused import Query
 from saffron.runtime.replay import Replay

@@ -8,7 +8,7 @@ from typing import Any
 from bench._stock import EVENTS, PLAIN, QUERY, RESULTS, TRENDS, blocks, ndjson, opening
 from bench._table import arguments, median, report
 
-from saffron.engine.events import decode_ndjson
+from saffron.engine.events.ndjson import decode_ndjson
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.trends.operator import TrendOperator
 from saffron.runtime.fused import BLOCK_EVENTS

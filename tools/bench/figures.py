@@ -30,8 +30,10 @@ from bench.baselines.overlap import one_by_one, side_by_side
 from bench.baselines.stock import one_run_at_a_time, runs_apart
 from numpy.typing import NDArray
 
-from saffron.engine.events import Block, Columns, Kind, Schema, slice_columns
-from saffron.engine.events.columns import Column
+from saffron.engine.events.block import Block
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.tables import slice_columns
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 

@@ -21,7 +21,8 @@ from bench._hadoop_counts import query_5, query_6
 from bench._stock import blocks, opening
 from bench._table import arguments, report
 
-from saffron.engine.events import Schema, decode_ndjson
+from saffron.engine.events.ndjson import decode_ndjson
+from saffron.engine.events.schema import Schema
 from saffron.engine.match.operator import MatchOperator
 from saffron.errors import SaffronError
 from saffron.language import compile_query

@@ -10,7 +10,12 @@ from typing import Any
 from bench._stock import EVENTS, blocks, ndjson
 from bench._table import arguments, median, report
 
-from saffron.engine.events import Block, Columns, Control, Schema, decode_ndjson, schema_to_record, slice_columns
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.ndjson import decode_ndjson
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.trends.operator import TrendOperator
 

@@ -21,7 +21,7 @@ from bench._streams import stream
 from bench._table import arguments, median, report
 from bench._workloads import WORKLOADS, Workload
 
-from saffron.engine.events import Block
+from saffron.engine.events.block import Block
 from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.fastest import fastest
 from saffron.engine.match.sequences import sequences

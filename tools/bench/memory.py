@@ -8,8 +8,10 @@ import numpy as np
 from bench._stock import blocks
 from bench._table import arguments, report
 
-from saffron.engine.events import Block, Columns, Control, Kind, Schema, schema_to_record
-from saffron.engine.events.columns import Column
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.operator import MatchOperator
 
 PASSES = 10
@@ -75,7 +77,7 @@ def _opening(columns: Columns) -> Block:
     body = {"op": "add", "name": "q", "version": 1, "text": QUERY, "slot": 0, "from": "now"}
     controls = (Control(0, "schema", {"schema": schema_to_record(SCHEMA)}), Control(0, "query", body))
     empty = blocks(columns, 1)[0].columns
-    from saffron.engine.events import slice_columns
+    from saffron.engine.events.tables import slice_columns
 
     return Block(slice_columns(empty, 0, 0), 0, 0, watermark=0, controls=controls)
 

@@ -13,8 +13,8 @@ from bench._stock import blocks, opening
 from bench._table import arguments, report
 from bench.memory import resident
 
-from saffron.engine.events import Columns, Kind, Schema
-from saffron.engine.events.columns import Column
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.match.operator import MatchOperator
 
 BLOCK = 8192

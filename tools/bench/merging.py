@@ -15,7 +15,9 @@ from bench._stock import blocks
 from bench._streams import stream
 from bench._table import arguments, report
 
-from saffron.engine.events import Block, Schema, slice_columns
+from saffron.engine.events.block import Block
+from saffron.engine.events.schema import Schema
+from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.query import QueryRuns
 from saffron.engine.match.stream import Range
 from saffron.language import compile_query

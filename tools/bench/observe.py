@@ -21,8 +21,10 @@ from bench._streams import stream
 from bench._table import arguments, report
 from numpy.typing import NDArray
 
-from saffron.engine.events import Block, Columns, Schema, decode_ndjson
-from saffron.engine.events.block import Control
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.ndjson import decode_ndjson
+from saffron.engine.events.schema import Schema
 from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.operator import MatchOperator

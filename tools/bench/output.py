@@ -15,7 +15,7 @@ from bench._streams import stream
 from bench._table import arguments, median, report
 from bench._workloads import WORKLOADS
 
-from saffron.engine.events import Block
+from saffron.engine.events.block import Block
 from saffron.engine.match.operator import MatchOperator
 
 _SHORT = ("seq3_next_w1000", "seq3_any_w1000", "abc_next_split_w99", "abc_any_w29")

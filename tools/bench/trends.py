@@ -24,7 +24,8 @@ from bench._table import arguments, median, report
 from bench._trends import papers, stream_of, uniform
 from bench.baselines.trends import built, scanned
 
-from saffron.engine.events import Columns, Schema
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.schema import Schema
 from saffron.engine.trends.operator import TrendOperator
 
 Row = dict[str, Any]

@@ -23,8 +23,8 @@ from bench._chart import chart
 from bench._finding import Finding, find, prepare
 from bench._table import arguments, report
 
-from saffron.engine.events import Columns, Kind, Schema
-from saffron.engine.events.columns import Column
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind, Schema
 from saffron.language import compile_query
 from saffron.language.plan import MatchPlan
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from bench._table import arguments, report
 
-from saffron.engine.events import Columns, Kind, slice_columns
-from saffron.engine.events.columns import Column
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import Kind
+from saffron.engine.events.tables import slice_columns
 from saffron.engine.models.event_conditions import Comparison
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.event_shedding import EventShedding

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from saffron.cli import console
 
 if TYPE_CHECKING:
-    from saffron.engine.events import RawBatch
     from saffron.engine.events.files import Chunk
+    from saffron.engine.events.raw import RawBatch
 
 _CELLS = 20
 _PLAIN = (".ndjson", ".jsonl")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.containment import Failure
-from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
-from saffron.engine.events.schema import END_OF_TIME
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema import END_OF_TIME, Schema
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.operator import MatchOperator
 from saffron.engine.results import Results, interleaved

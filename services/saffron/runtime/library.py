@@ -18,7 +18,7 @@ from pathlib import Path
 
 from saffron import engine
 from saffron.engine import jit
-from saffron.engine.events import batch_of_lines
+from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.trends import ordered_code
 from saffron.errors import SaffronError
 from saffron.runtime.fused import Query

@@ -14,9 +14,11 @@ import numpy as np
 from saffron.engine import jit
 from saffron.engine.aggregates import registered
 from saffron.engine.composition import Binder, bind_together, makers_first
-from saffron.engine.events import Decoder, RawBatch, Schema, infer_schema
-from saffron.engine.events.infer import INFER_EVENTS
+from saffron.engine.events.decode import Decoder
+from saffron.engine.events.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.losses import told
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema import Schema
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError

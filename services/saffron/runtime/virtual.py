@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from saffron.engine.events import RawBatch, Schema
 from saffron.engine.events.block import Block
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema import Schema
 from saffron.engine.events.tables import concat_columns
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.models.choosing import PANE, SAMPLE, choose_features
 from saffron.engine.models.features import Pane
 from saffron.engine.models.reader import records
-from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.operator import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.errors import InputError
 from saffron.language.plan import MatchPlan

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.fused import Merged
 from saffron.runtime.load import Done, load_of
 from saffron.runtime.virtual_cost import Cost, Work

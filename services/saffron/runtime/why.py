@@ -11,10 +11,11 @@ import orjson
 
 from saffron.engine.aggregates import registered
 from saffron.engine.composition import bind_together, makers_of
-from saffron.engine.events import RawBatch, Schema, infer_schema
 from saffron.engine.events.block import Block
 from saffron.engine.events.growth import newest
-from saffron.engine.events.schema import END_OF_TIME
+from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema import END_OF_TIME, Schema
 from saffron.engine.why.makers import read_beside
 from saffron.engine.why.story import Story
 from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from saffron.engine.events import batch_of_lines
 from saffron.engine.events.columns import Columns
+from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.schema import Schema
 from saffron.engine.events.tables import column_values, take_columns
 from saffron.history.decoding import Piece, decoded_rows

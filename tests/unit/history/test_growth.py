@@ -8,9 +8,8 @@ from functools import reduce
 import orjson
 import pytest
 
-from saffron.engine.events import batch_of_lines
 from saffron.engine.events.growth import joined, newest
-from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.raw import RawBatch, batch_of_lines
 from saffron.engine.events.schema import Kind, Schema
 from saffron.runtime.fused import Query
 from saffron.runtime.replay import Replay

@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from saffron.engine.events import batch_of_lines
+from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import column_values
 from saffron.history.decoding import ENDS, TALLY, Piece, decoded_rows, row_fields

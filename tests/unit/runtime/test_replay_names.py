@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from saffron.engine.events import batch_of_lines
+from saffron.engine.events.raw import batch_of_lines
 from saffron.errors import InputError, QueryError
 from saffron.runtime.fused import Query
 from saffron.runtime.replay import Replay

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.events import infer_schema
+from saffron.engine.events.infer import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.models.model import TransitionModel, decode
 from saffron.engine.models.reader import records

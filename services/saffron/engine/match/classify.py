@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from saffron.engine.events.schema import Kind
 from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.expressions import Writer
-from saffron.engine.match.layout import EventReader, Names, begin_bit, take_bit
+from saffron.engine.match.layout import COLUMN_TYPES, EventReader, Names, begin_bit, take_bit
 from saffron.engine.match.lines import Lines
-from saffron.engine.match.source import COLUMN_TYPES
 from saffron.language.plan import Edge, Expr, MatchPlan
 
 OPENS = 1 << 61

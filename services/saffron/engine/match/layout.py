@@ -11,6 +11,15 @@ from saffron.engine.match.expressions import Term
 from saffron.language.pairs import OF_EXTREME, rest_name
 from saffron.language.plan import Aggregate, Attribute, Length, Which
 
+COLUMN_TYPES = {
+    Kind.FLOAT: "float64",
+    Kind.INT: "int64",
+    Kind.LONG: "int64",
+    Kind.BOOL: "int8",
+    Kind.STRING: "int32",
+}
+"""Numba's type of a column's items."""
+
 # Places in the array of counters that a step kernel reads and writes.
 ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED, ROW_TAIL, LONGEST_LIFE = range(11)
 PER_STATE = 11

@@ -13,6 +13,7 @@ from saffron.engine.match.actions import CONTIGUOUS
 from saffron.engine.match.automaton import Feature, State
 from saffron.engine.match.layout import (
     AT,
+    COLUMN_TYPES,
     DIED,
     DONE,
     FOUND,
@@ -64,13 +65,6 @@ POOL = (
     ("G", "int64[:, ::1]"),
     ("A", "int64[::1]"),
 )
-COLUMN_TYPES = {
-    Kind.FLOAT: "float64",
-    Kind.INT: "int64",
-    Kind.LONG: "int64",
-    Kind.BOOL: "int8",
-    Kind.STRING: "int32",
-}
 
 
 def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:

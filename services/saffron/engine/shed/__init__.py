@@ -24,8 +24,3 @@ is that shell:
 `out` carries counter and input position; the shell stamps its own claim and writes it. `operator.input` and
 `operator.counter` say where to go on. Without a bound `arrived` does nothing, and `may_go` is always true.
 """
-
-from saffron.engine.shed.credits import Credits
-from saffron.engine.shed.operator import ShedderOperator
-
-__all__ = ["Credits", "ShedderOperator"]

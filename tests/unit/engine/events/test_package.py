@@ -1,4 +1,4 @@
-"""The package's own names: all there, and no Numba for those who only need schemas."""
+"""Who only needs schemas loads no Numba."""
 
 from __future__ import annotations
 
@@ -6,18 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-import saffron.engine.events as package
-
 SERVICES = Path(__file__).parents[4] / "services"
-
-
-def test_every_name_is_there() -> None:
-    for name in package.__all__:
-        assert getattr(package, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = package.nothing
 
 
 def test_schemas_load_neither_numba_nor_arrow() -> None:

@@ -16,8 +16,8 @@ from saffron.engine.models.event_trainer import train_events
 from saffron.engine.models.feature_counts import FeatureCounts
 from saffron.engine.models.features import FeatureSpec, Pane
 from saffron.engine.models.reader import records
-from saffron.engine.shed import ShedderOperator
 from saffron.engine.shed.observing import SAMPLE_EVENTS
+from saffron.engine.shed.operator import ShedderOperator
 from tests.unit.engine.shed.blocks import columns, kinds
 
 TEXT = "PATTERN SEQ(A a, B b) WHERE a.x > 3 AND b.x < a.x WITHIN 100 EVENTS"

@@ -12,7 +12,7 @@ import yaml
 from saffron.engine.events.block import Block, Control
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.trainer import TransitionCounts, train_transitions
-from saffron.engine.shed import ShedderOperator
+from saffron.engine.shed.operator import ShedderOperator
 from saffron.engine.shed.settings import Overload
 from saffron.engine.windows.in_force import InForce
 from saffron.errors import InputError

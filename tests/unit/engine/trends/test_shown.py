@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.events import Kind, Schema
+from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.pieces import Pieces, cut
 from saffron.engine.trends.layout import O_WORDS
 from saffron.engine.trends.measures import Measures, measures_of

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from saffron.engine.events import Columns, Kind, Schema
-from saffron.engine.events.columns import Column
-from saffron.engine.events.schema import NULL_INT, Distribution
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.schema import NULL_INT, Distribution, Kind, Schema
 from saffron.engine.match.stream import Range
 from saffron.engine.strings import Strings
 from saffron.engine.uncertain.program import compile_uncertain

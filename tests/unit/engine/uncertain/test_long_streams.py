@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from saffron.engine.events import Columns
+from saffron.engine.events.columns import Columns
 from saffron.engine.uncertain.runs import UncertainRuns
 from saffron.engine.uncertain.snapshot import restore, save
 from tests.reference.match.worlds import Vague

@@ -14,9 +14,8 @@ from saffron.engine.match.compressed.asked import Step
 from saffron.engine.match.compressed.groups import CONTEXTS, GROUPS, PAIRS
 from saffron.engine.match.compressed.reading import Tests
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.layout import Names, begin_bit, take_bit
+from saffron.engine.match.layout import COLUMN_TYPES, Names, begin_bit, take_bit
 from saffron.engine.match.lines import Lines
-from saffron.engine.match.source import COLUMN_TYPES
 from saffron.language.plan import MatchPlan
 
 DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or what must grow before the kernel goes on

@@ -29,6 +29,7 @@ from saffron.engine.match.general.watched import GONE_WITH, HELD_ON, KINDS, LEFT
 from saffron.engine.match.layout import (
     AT,
     BEGAN,
+    COLUMN_TYPES,
     DONE,
     FOUND,
     GROW_FOUND,
@@ -44,7 +45,7 @@ from saffron.engine.match.layout import (
     place,
 )
 from saffron.engine.match.lines import Lines
-from saffron.engine.match.source import ARRAYS, COLUMN_TYPES, POOL, event_values
+from saffron.engine.match.source import ARRAYS, POOL, event_values
 from saffron.language.plan import Strategy
 
 TABLES = (

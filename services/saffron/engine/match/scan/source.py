@@ -7,8 +7,8 @@ One that begins no run and whose key has none is left out; where no run is alive
 from __future__ import annotations
 
 from saffron.engine.match.actions import CONTIGUOUS
-from saffron.engine.match.layout import begin_bit
-from saffron.engine.match.source import ARRAYS, COLUMN_TYPES, StepSource
+from saffron.engine.match.layout import COLUMN_TYPES, begin_bit
+from saffron.engine.match.source import ARRAYS, StepSource
 
 GROW_KEYS = -2
 """What the kernel returns, besides what other step kernels do: the table of keys must grow."""
