@@ -24,6 +24,8 @@ from saffron.runtime.virtual_pace import Rate
 TEXT = """QUERY q PATTERN SEQ(A a, B b, C c)
 WHERE skip-till-next-match { a.x = b.x AND b.x = c.x } WITHIN 120 EVENTS"""
 EVENTS = 24_000
+BOUND_MS, COST_NS = 100.0, 10_000.0
+"""The latency bound, and what a check costs: little, so that a block, which is 5 ms long, has some thirty events."""
 GENERATIONS = 2
 """Models in a row, each learned while the one before decided what goes."""
 
@@ -37,7 +39,7 @@ def stream() -> list[bytes]:
 
 def learned(events: RawBatch, shedder: str, models: Records | None) -> tuple[TransitionModel, Records]:
     """The transition model of what a run observes behind its training share, and what to begin the next one with."""
-    run = VirtualRun(Overload(1000.0, exempt=0.4), Rate.of("1.6x"), shedder, stated={"": 100_000.0}, models=models)
+    run = VirtualRun(Overload(BOUND_MS, exempt=0.4), Rate.of("1.6x"), shedder, stated={"": COST_NS}, models=models)
     replay = VirtualReplay([Query("q", TEXT)], run)
     counts: TransitionCounts | None = None
     for _ in replay.results([events]):
