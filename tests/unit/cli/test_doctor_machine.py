@@ -68,7 +68,8 @@ def test_the_packages_at_hand_fit() -> None:
 def test_java_that_is_too_old_missing_jars_and_damaged_ones_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("saffron.runtime.jvm._candidates", lambda environ: iter([("JAVA_HOME", tmp_path / "java")]))
+    found = ("JAVA_HOME", tmp_path / "java")
+    monkeypatch.setattr("saffron.runtime.jvm._candidates", lambda environ: iter([found]))
     (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", "utf-8")
     (tmp_path / "java").chmod(0o755)
     (one,) = java.check_java({"JAVA_HOME": "/jdk"}, 23)
