@@ -96,11 +96,11 @@ class QueryError(SaffronError):
 
     `stage` is one of "syntax", "schema", "plan"; `start` and `end` are character offsets into `text`
     (end exclusive) of the whole offending range; `expected` and `hint` are sentences or empty.
-    `str(error)` is the full rendering with carets (see `language.errors.render`).
+    `str(error)` is the full rendering with carets (see `carets.render`).
     """
 
     def __init__(self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "") -> None:
-        from saffron.language.errors import render
+        from saffron.carets import render
 
         self.message = message
         self.stage = stage

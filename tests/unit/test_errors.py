@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from saffron.carets import COLUMNS, display_width, quoted, render
 from saffron.errors import QueryError, SaffronError
-from saffron.language.errors import COLUMNS, display_width, known_names, listing, quoted, render, suggestion
+from saffron.language.hints import known_names, listing, suggestion
 
 
 def rendered(text: str, part: str, hint: str = "") -> list[str]:

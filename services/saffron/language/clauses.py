@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from saffron.carets import quoted
 from saffron.language.cursor import Cursor
 from saffron.language.durations import UNITS, scaled
-from saffron.language.errors import quoted, suggestion
 from saffron.language.expressions import parse_expression, parse_key_attribute
+from saffron.language.hints import suggestion
 from saffron.language.tokens import Token
 from saffron.language.tree import (
     Consume,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from saffron.carets import quoted
 from saffron.engine.events.numbers import kind_of_number, number_of
 from saffron.engine.events.schema import Kind, widened
 from saffron.language import plan, tree
-from saffron.language.errors import quoted
 from saffron.language.scope import Scope
 
 _OWN = ("seq", "ts", "type")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from saffron.carets import quoted
 from saffron.errors import QueryError
-from saffron.language.errors import quoted
 from saffron.language.tokens import Token, name_text, tokenize
 from saffron.language.tree import Span
 

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+from saffron.carets import printable
 from saffron.language.automaton import FINAL, State
-from saffron.language.errors import printable
 from saffron.language.layout import paths
 from saffron.language.links import positions
 from saffron.language.outline import condition_lines, outline, skipping

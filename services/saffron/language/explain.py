@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from saffron.carets import printable
 from saffron.language.automaton import FINAL, Move, build, within_formula
 from saffron.language.complexity import match_complexity
 from saffron.language.consistency import postponing
 from saffron.language.drawing import draw_automaton, draw_pattern
 from saffron.language.drawing_trends import draw_trends
-from saffron.language.errors import printable
 from saffron.language.explain_trends import trend_json, trend_text
 from saffron.language.explained import WIDTH, common, cost_line, fields_of, key_line, wrapped
 from saffron.language.formulas import formula, window_line

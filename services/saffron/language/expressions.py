@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from saffron.carets import quoted
 from saffron.language.cursor import RESERVED, Cursor
 from saffron.language.durations import UNITS, scaled
-from saffron.language.errors import quoted, suggestion
+from saffron.language.hints import suggestion
 from saffron.language.references import is_reference, parse_next, parse_reference
 from saffron.language.tokens import Token
 from saffron.language.tree import (

@@ -9,8 +9,8 @@ from typing import Any
 from saffron.language import clauses
 from saffron.language.checks import check_expressions
 from saffron.language.cursor import Cursor
-from saffron.language.errors import suggestion
 from saffron.language.expressions import parse_expression
+from saffron.language.hints import suggestion
 from saffron.language.patterns import parse_pattern
 from saffron.language.sql import SQL_HINTS
 from saffron.language.tree import Query, Span

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from saffron.carets import quoted, render
 from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import QueryError
-from saffron.language.errors import known_names, quoted, render, suggestion
+from saffron.language.hints import known_names, suggestion
 from saffron.language.plan import Const
 from saffron.language.sql import is_null, null_hint
 from saffron.language.tokens import NAME_QUOTES, name_end, name_text, string_text

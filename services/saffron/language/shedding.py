@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saffron.carets import quoted
 from saffron.language.complexity import match_complexity
 from saffron.language.consistency import is_collapsible
-from saffron.language.errors import quoted, suggestion
+from saffron.language.hints import suggestion
 from saffron.language.plan import MatchPlan, Output, Plan
 
 NONE, AUTO = "none", "auto"

@@ -19,7 +19,7 @@ from saffron.engine.why.makers import Makers
 from saffron.engine.why.story import Step, Story, is_event, story_of_key, story_of_likely_match, story_of_match
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
-from saffron.language.errors import suggestion
+from saffron.language.hints import suggestion
 from saffron.language.plan import MatchPlan, Plan
 
 TOLD = 40

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from saffron.carets import quoted
 from saffron.engine.composition import types_of
 from saffron.engine.events.schema import Schema
-from saffron.language.errors import quoted
 from saffron.language.plan import Plan
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-
-from saffron.language.tokens import QUOTE, name_text
 
 COLUMNS = 100
 """Display columns of a query's line that are shown; a longer line is cut around the range."""
@@ -14,10 +10,6 @@ TAB = "    "
 CUT = "..."
 NAME_LIMIT = 60
 """Longest name from the user's text that a sentence quotes whole."""
-LISTED = 20
-"""Most names that a sentence lists."""
-CANDIDATES = 1000
-"""Most names that are searched for a similar one (a search costs microseconds for each)."""
 
 
 def render(message: str, *, text: str, start: int, end: int, hint: str, label: str = "query error") -> str:
@@ -99,28 +91,3 @@ def quoted(name: str) -> str:
     """A piece of the user's text in a sentence: in quotes, printable, cut when it is long."""
     short = name if len(name) <= NAME_LIMIT else name[: NAME_LIMIT - len(CUT)] + CUT
     return f"'{printable(short)}'"
-
-
-def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """`Did you mean 'price'?`, or nothing when no known name is near. `shown`: how a known name is written."""
-    names = list(known)[:CANDIDATES]
-    if len(name) > NAME_LIMIT or name in names:
-        return ""
-    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
-    written = shown(folded[near[0]]) if near else ""
-    return f"Did you mean {written if written.startswith(QUOTE) else quoted(written)}?" if near else ""
-
-
-def listing(names: Sequence[str]) -> str:
-    """Names in a row, at most LISTED of them: `symbol, price, volume`."""
-    shown = ", ".join(printable(name_text(name)) for name in names[:LISTED])
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
-
-
-def known_names(owner: str, names: Sequence[str], name: str) -> str:
-    """The hint for an unknown name: `Stock has: symbol, price. Did you mean 'price'?`."""
-    if not names:
-        return f"{owner}: none."
-    parts = [f"{owner}: {listing(names)}.", suggestion(name, names, name_text)]
-    return " ".join(part for part in parts if part)
