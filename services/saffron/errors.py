@@ -1,7 +1,7 @@
 """Every error that Saffron raises on purpose.
 
     SaffronError
-    ├── QueryError        a query's text is wrong (stage, place and hint; `language.errors` renders the carets)
+    ├── QueryError        a query's text is wrong (stage, place and hint; `carets` renders it)
     ├── SchemaError       a stream's schema is wrong, or an operation does not fit it
     ├── InputError        a file or an event given by the user is wrong
     ├── AggregateError    a user-defined aggregate is wrong, or fails on its input
@@ -100,8 +100,6 @@ class QueryError(SaffronError):
     """
 
     def __init__(self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "") -> None:
-        from saffron.carets import render
-
         self.message = message
         self.stage = stage
         self.text = text
