@@ -20,6 +20,10 @@
 A message says what is wrong (with the value), where, and how to mend it.
 """
 
+from __future__ import annotations
+
+from saffron.carets import render
+
 
 class SaffronError(Exception):
     """Base of all errors raised on purpose; the command line prints it without a traceback."""
