@@ -68,8 +68,9 @@ tuned on `r-payments`, `r-logins` and `r-machines`. `+-` is half of the 95 % int
 .venv/bin/saffron experiment robustness --seeds 30 --json docs/experiments/robustness.json
 ```
 
-That takes days on two cores: `--only` and `--train` take a part, and `seeds` says how many were run of each. `g-q6` at
-10 % is not solved: what the first tenth teaches of events holds on its own other half, is believed, and is wrong later.
+That takes more than a day on two cores: `--only` and `--train` take a part, and `seeds` says how many were run of each
+(of one data set, where it is real). `g-q6` at 10 % is not solved: the order of events that the first tenth teaches is
+believed throughout, by its own trials.
 """
 _ALLOWED = 3.0
 """Percentage points."""
