@@ -14,7 +14,7 @@ from bench._table import report
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
-from experiments.robustness import sweep
+from experiments.robustness import ROBUSTNESS, sweep
 from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
 from experiments.verdict import verdict
@@ -24,7 +24,6 @@ from saffron.cli import console
 from saffron.cli.progress import bar
 from saffron.language.shedding import NONE
 
-ROBUSTNESS = "robustness"
 _REAL_EVENTS = 150_000
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from experiments.changing import quiet, shift, turns
 from experiments.run import Load
 from experiments.sets import MOVED, moved, real, synthetic
+from experiments.unseen import logins, machines, payments
 
 from saffron.runtime.virtual_pace import Rate
 
@@ -111,7 +112,7 @@ def _burst(factor: float) -> Callable[[int, Path], Load]:
 
 
 def _by_training(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
-    """A stream that changes behind what trains."""
+    """A stream of our own: one that changes behind what trains, or one that no paper has."""
     shedders = (*LEARNED, *EVEN)
     yield Experiment(name, f"{about}, 140 %: per cent that train", "train", _trained(query, stream), shedders)
 
@@ -193,4 +194,7 @@ EXPERIMENTS = [
     *_by_training("r-quiet", "A quiet stretch before a rush", "quiet", quiet),
     *_by_training("r-turns", "Regimes that take turns", "turns", turns),
     *_by_training("r-shift", "A feature that foretells matches in the beginning only", "shift", shift),
+    *_by_training("r-payments", "Payments by one card that grow", "payments", payments),
+    *_by_training("r-logins", "Failed logins, and one that succeeds without a reset", "logins", logins),
+    *_by_training("r-machines", "Temperatures that rise before an alarm", "machines", machines),
 ]  # fmt: skip

@@ -27,18 +27,18 @@ Event = dict[str, Any]
 def quiet(seed: int, folder: Path, events: int = EVENTS) -> Path:
     """Calls of buses at stops, with a delay in seconds. At first few are late, two in a row at few stops; then a third
     is, at all stops, and the second late one comes long behind the first."""
-    return _written(f"quiet-{events}-{seed}", _quiet(np.random.default_rng([seed, 101]), events), folder)
+    return written(f"quiet-{events}-{seed}", _quiet(np.random.default_rng([seed, 101]), events), folder)
 
 
 def turns(seed: int, folder: Path, events: int = EVENTS) -> Path:
     """Jobs that open and close. In one regime those of low size close soon, in the next those of high size late; the
     others hardly ever do."""
-    return _written(f"turns-{events}-{seed}", _turns(np.random.default_rng([seed, 102]), events), folder)
+    return written(f"turns-{events}-{seed}", _turns(np.random.default_rng([seed, 102]), events), folder)
 
 
 def shift(seed: int, folder: Path, events: int = EVENTS) -> Path:
     """Orders by the web or an app, paid and shipped. At first those by the web are, later those by the app."""
-    return _written(f"shift-{events}-{seed}", _shift(np.random.default_rng([seed, 103]), events), folder)
+    return written(f"shift-{events}-{seed}", _shift(np.random.default_rng([seed, 103]), events), folder)
 
 
 def _quiet(random: np.random.Generator, events: int) -> Iterator[Event]:
@@ -91,7 +91,8 @@ def _shift(random: np.random.Generator, events: int) -> Iterator[Event]:
         yield {"type": kind, "ts": 100 * n, "order": order, "channel": channel}
 
 
-def _written(name: str, made: Iterator[Event], folder: Path) -> Path:
+def written(name: str, made: Iterator[Event], folder: Path) -> Path:
+    """A file of these events."""
     path = folder / f"{name}.ndjson"
     path.write_bytes(b"".join(orjson.dumps(event) + b"\n" for event in made))
     return path

@@ -23,6 +23,8 @@ from saffron.cli import console
 from saffron.cli.progress import bar
 from saffron.language.shedding import AUTO
 
+ROBUSTNESS = "robustness"
+"""Its name as an experiment."""
 _SURE = 1.96
 """Standard errors of the mean of seeds, for 95 %."""
 BY_TRAINING = "train"
@@ -78,6 +80,7 @@ def row_of(done: Sequence[Done]) -> dict[str, Any]:
         "experiment": task.name,
         "value": task.value,
         "train %": 100 * (task.train or 0.0),
+        "seeds": len(done),
         "auto missed %": statistics.fmean(missed[AUTO]),
         **{f"{name} missed %": statistics.fmean(missed[name]) for name in EVEN},
         "worse, points": statistics.fmean(worse),

@@ -12,7 +12,9 @@ from experiments.sets import leading
 
 from saffron.engine.events.files import read_events
 from saffron.engine.models.choosing import PANE
+from saffron.engine.models.event_model import EVENTS
 from saffron.engine.models.features import Pane
+from saffron.engine.models.model import TRANSITIONS
 from saffron.engine.shed.settings import Overload
 from saffron.language.shedding import AUTO, NONE
 from saffron.runtime.fused import Merged, Query
@@ -78,7 +80,7 @@ class Outcome:
 
 class Runs:
     """Runs of one load and seed on the virtual clock: models are trained, and the truth is found, once for all. Where
-    the training share teaches nothing of a query, each run finds that anew."""
+    the training share teaches nothing of a query's events or of its partial matches, each run finds that anew."""
 
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
@@ -87,8 +89,9 @@ class Runs:
         next(_results(load, first), None)  # which is behind both
         assert first.truth is not None
         models = first.models()
-        taught = {key.decode().partition("/")[0] for key, _ in models}
-        self._models = models if taught >= load.queries.keys() else None
+        taught = {key.decode() for key, _ in models}
+        wanted = {one for name in load.queries for one in (f"{name}/{TRANSITIONS}", f"{name}/{EVENTS}")}
+        self._models = models if taught >= wanted else None
         self._truth = first.truth
 
     def outcome(self, shedder: str) -> Outcome:

@@ -17,7 +17,7 @@ from saffron.engine.events.schema import Schema
 from saffron.engine.events.tables import concat_columns
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.models.choosing import PANE, SAMPLE, choose_features
-from saffron.engine.models.features import Pane
+from saffron.engine.models.features import FeatureSpec, Pane
 from saffron.engine.models.reader import records
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.engine.shed.settings import Overload
@@ -78,6 +78,7 @@ class VirtualReplay(Replay):
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None
         self.truth: Found | None = None
+        self._features: FeatureSpec | None = None
 
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results behind the training share, as the shed run finds them."""
@@ -137,6 +138,7 @@ class VirtualReplay(Replay):
         """The training share passes a shedder without a bound, which adds keys for those who observe events."""
         learning = self._learning(blocks)
         shedder = _standing(ShedderOperator(0, DEFAULT_STREAM), chain, blocks)
+        self._features = learning.spec
         if learning.spec is not None:
             shedder.watch(learning.spec)
         passed = (shedder.apply(block, now_ms=0) for block in blocks)
@@ -184,6 +186,8 @@ class VirtualReplay(Replay):
         for offset, (key, value) in enumerate(self.models() if self._run.models is None else self._run.models):
             if refused := shedder.offer(key, value, offset):
                 raise InputError(refused)
+        if self._features is not None:
+            shedder.watch(self._features)
         return shedder
 
 

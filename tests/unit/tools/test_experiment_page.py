@@ -55,3 +55,22 @@ def test_a_page_has_a_table_of_each_experiment_that_was_run(tmp_path: Path, monk
     assert "| 2000 | 1.0 (1.2) | 5.0 (9.0) | 20.0 (25.0), false 3.0 |" in told
     assert "| 4000 | 3.0 (4.0) | 4.0 (4.0), paper 16 | 10.0 (12.4) |" in told
     assert "pSPICE Q1; LB 1000 ms, one seed." in told
+
+
+def test_the_worst_points_beside_even_dropping_stand_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = {
+        "experiment": "r-shift", "value": 3.0, "train %": 3.0, "seeds": 30, "auto missed %": 12.0,
+        "pm-bl missed %": 20.0, "bl missed %": 11.0, "worse, points": 1.0, "+-": 0.5,
+    }  # fmt: skip
+    rows = [beside | {"worse, points": float(worse)} for worse in range(-5, 5)]
+    (tmp_path / "robustness.json").write_text(json.dumps({"benchmark": "", "rows": rows}), "utf-8")
+    (tmp_path / "p-q1.json").write_text(json.dumps({"benchmark": "", "rows": ROWS}), "utf-8")
+    monkeypatch.setattr(sys, "argv", ["page", str(tmp_path), str(tmp_path / "page.md")])
+    page.main()
+    told = (tmp_path / "page.md").read_text("utf-8")
+    assert "Of 10 rows that were run 1 are worse by more than 3 points beyond chance." in told
+    listed = [line for line in told.splitlines() if line.startswith("| r-shift |")]
+    assert listed[0] == "| r-shift | 3 | 3 | 30 | 12.0 | 20.0 | 11.0 | 4.0 +- 0.5 |"
+    assert len(listed) == 8

@@ -67,11 +67,11 @@ def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
         case plan.In(operand=plan.Attribute() as attribute, choices=choices):
             for choice in choices:
                 _compare(asked, attribute, "=", choice.value, key)
-        case plan.Binary(left=plan.Attribute() as attribute) if expr.operator in OPERATORS and _is_constant(expr.right):
-            _compare(asked, attribute, expr.operator, _constant(expr.right), key)
-        case plan.Binary(right=plan.Attribute() as attribute) if expr.operator in OPERATORS and _is_constant(expr.left):
-            _compare(asked, attribute, MIRRORED[expr.operator], _constant(expr.left), key)
-        case plan.Binary() if (found := _comparison(expr, key)) is not None:
+        case plan.Binary(left=plan.Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.right):
+            _compare(asked, attribute, expr.operator, constant_in(expr.right), key)
+        case plan.Binary(right=plan.Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.left):
+            _compare(asked, attribute, MIRRORED[expr.operator], constant_in(expr.left), key)
+        case plan.Binary() if (found := comparison_in(expr, key)) is not None:
             if not asked.comparisons.keys().isdisjoint({found, found.mirrored}):
                 return
             if len(asked.comparisons) < MOST_CONDITIONS:
@@ -105,7 +105,7 @@ def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: obje
         asked.cuts.setdefault(name, {})[operator, float(value)] = None
 
 
-def _comparison(expr: plan.Binary, key: frozenset[str]) -> Comparison | None:
+def comparison_in(expr: plan.Binary, key: frozenset[str]) -> Comparison | None:
     """A comparison of numbers that one event has by itself; None where it is none, or a key's value is among them."""
     if expr.operator not in OPERATORS:
         return None
@@ -160,13 +160,15 @@ def attributes_in(expr: Expr) -> Iterator[plan.Attribute]:
             return
 
 
-def _is_constant(expr: Expr) -> bool:
+def is_constant(expr: Expr) -> bool:
+    """Whether it is a literal, or a negative one."""
     return isinstance(expr, plan.Const) or (
         isinstance(expr, plan.Unary) and expr.operator == "-" and isinstance(expr.operand, plan.Const)
     )
 
 
-def _constant(expr: Expr) -> object:
+def constant_in(expr: Expr) -> object:
+    """The value of a constant; None: null."""
     if isinstance(expr, plan.Unary) and isinstance(expr.operand, plan.Const):
         value = expr.operand.value
         return -value if isinstance(value, int | float) else None

@@ -13,7 +13,8 @@ class Candidate:
     """A query that may lose events. `worth`: its weight times its matches an event. `cost`: processing time that it
     takes of an event, above 0, comparable between queries. `length`: events a match. `ratio`: matches that dropping
     events has lost, as measured, for each that the curve said, where it was less. `errors` of each match lost: 1, the
-    missed match, or 2 if another match may be found in its stead, which is false (G10)."""
+    missed match, up to 2 as another may be found in its stead, which is false (G10). `begun`: the share of partial
+    matches that do not begin, by the share of events that goes; None: it is told by what is lost."""
 
     curve: LossCurve
     worth: float
@@ -21,6 +22,7 @@ class Candidate:
     length: float = 1.0
     ratio: float = 1.0
     errors: float = 1.0
+    begun: LossCurve | None = None
 
     def lost(self, share: float) -> float:
         """The share of matches lost where this share of events is dropped."""
@@ -29,6 +31,8 @@ class Candidate:
     def left(self, share: float) -> float:
         """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
         meet them, since those that a match needs begin and advance them too."""
+        if self.begun is not None:
+            return (1 - share) * (1 - self.begun.at(share))
         return float((1 - share) * (1 - self.curve.at(share)) ** (1 / self.length))
 
 

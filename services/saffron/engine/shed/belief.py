@@ -17,6 +17,7 @@ from math import sqrt
 
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.trials import LEAST_MATCHES, Trials
+from saffron.engine.shed.evenly import Even
 
 FADE = 0.85
 """What is left of a trial's weight when another one has come."""
@@ -27,7 +28,7 @@ _GRAIN = 8
 _MOST_OF_MODEL = 16.0
 """Trials that the matches behind a model of events make, at most: of more, each has more matches."""
 SHARE = 0.25
-"""Of events, at which a model of them is compared with even dropping while others, or none, go."""
+"""Of events that fit the query, at which a model of them is compared with even dropping while others, or none, go."""
 SHARES = (SHARE, 0.5, 0.75)
 
 
@@ -58,11 +59,11 @@ class Belief:
         return float(round(_GRAIN * min(1.0, max(0.0, proved))) / _GRAIN)
 
 
-def trials_of(model: EventModel, lost: Callable[[float], float], length: float) -> Trials:
+def trials_of(model: EventModel, lost: Callable[[float], float], even: Even, length: float) -> Trials:
     """What the matches of a model of events prove of its order, of which `lost` is the share that it loses of those
-    that it was not learned from, by the share of events that goes. A match has so many events (`length`).
-    `LEAST_MATCHES` come in a clump, of which chance alone would lose all or none. That of `SHARES` counts which proves
-    most: an order that loses little loses no more where fewer go.
+    that it was not learned from, by the share of events that goes; `even`: what would go else. A match has so many
+    events (`length`). `LEAST_MATCHES` come in a clump, of which chance alone would lose all or none. That of `SHARES`
+    counts which proves most: an order that loses little loses no more where fewer go.
     """
     clumps = model.matches / LEAST_MATCHES
     if clumps <= 0:
@@ -70,10 +71,18 @@ def trials_of(model: EventModel, lost: Callable[[float], float], length: float) 
     count = min(_MOST_OF_MODEL, clumps)
     found = []
     for share in SHARES:
-        even = 1.0 - (1.0 - share) ** max(1.0, length)
-        gain = 1.0 - lost(share) / even
-        found.append(Trials(count, count * gain, count * (gain**2 + (1.0 - even) / even * count / clumps)))
-    return max(found, key=lambda one: one.gains / sqrt(one.squares))
+        tried = beyond(even.spare, share)
+        evenly = even.lost(tried, length)
+        if evenly > 0:
+            gain = 1.0 - lost(tried) / evenly
+            found.append(Trials(count, count * gain, count * (gain**2 + (1.0 - evenly) / evenly * count / clumps)))
+    proving = (one for one in found if one.squares > 0)
+    return max(proving, key=lambda one: one.gains / sqrt(one.squares), default=Trials())
+
+
+def beyond(spare: float, share: float) -> float:
+    """The share of all events where those to spare go, and this share of the others."""
+    return spare + share * (1.0 - spare)
 
 
 @dataclass

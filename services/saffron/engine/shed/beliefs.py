@@ -13,13 +13,12 @@ from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.trials import Trials
 from saffron.engine.shed.belief import Belief, Counted, trials_of
-from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.evenly import Even
+from saffron.engine.shed.event_drops import LEARNED, EventDrops
 from saffron.engine.shed.event_trials import EventTrials
 
-LEARNED = ("auto", "gspice-h", "gspice-forest", "gspice-tree")
-"""Shedders of events whose orders are believed as far as they have proved right; others are there to compare with."""
 BY_UTILITY = ("auto", "pspice", "pspice--")
-"""The same of partial matches."""
+"""Shedders of partial matches whose orders are believed as far as they have proved right."""
 _WINDOW = 4_096.0
 """Events of a window that nothing is known of."""
 
@@ -66,12 +65,14 @@ class Beliefs:
             own = self._of(str(query))
             own.events = own.events.after(own.trials.told(int(told["count"]), told["matches"], own.window))
 
-    def saw(self, query: str, seq: NDArray[np.int64], goes: NDArray[np.bool_], model: TransitionModel | None) -> None:
-        """Events at these positions [n], and which would go by the learned order alone. `model`: of the query's
-        partial matches, which knows how many events a window has."""
+    def saw(
+        self, query: str, seq: NDArray[np.int64], goes: NDArray[np.bool_], even: Even, model: TransitionModel | None
+    ) -> None:
+        """Events at these positions [n], and which would go by the learned order alone; `even`: what would go else.
+        `model`: of the query's partial matches, which knows how many events a window has."""
         own = self._of(query)
         own.window = _WINDOW if model is None else model.expected_events
-        own.trials.saw(seq, goes, own.window)
+        own.trials.saw(seq, goes, own.window, even)
 
     def of(self, query: str, by: str, model: TransitionModel | None, events: EventDrops, length: float) -> Believed:
         """Of a query that the shedder `by` acts on, whose matches have so many events (`length`)."""
@@ -82,7 +83,8 @@ class Beliefs:
         if known is None or by not in LEARNED:
             return Believed(partial=partial, learned=learned)
         if own.proved is None or own.proved[0] is not known:
-            own.proved = known, trials_of(known, lambda share: events.lost(query, by, share), length)
+            even = events.even(query, by)
+            own.proved = known, trials_of(known, lambda share: events.lost(query, by, share), even, length)
         return Believed(own.events.share(own.proved[1]), partial, ("events", *learned))
 
     def forget(self, query: str) -> None:

@@ -7,7 +7,8 @@ bl, e-bl                               by its kind: rates inversely proportional
 auto                                   that of the former which errs least at the share wanted: in matches lost, and in
                                        those found that a dropped event would have refused (G10)
 
-Without a model of the query each event is as good as any other.
+Without a model of the query, and as far as one is not believed, each event is as good as any other, but for those that
+the query cannot take (`fitting`): auto and gspice drop these first.
 """
 
 from __future__ import annotations
@@ -28,11 +29,15 @@ from saffron.engine.models.feature_keys import FeatureKeys, Features
 from saffron.engine.models.features import FeatureError, FeatureSpec
 from saffron.engine.models.kind_rates import KindCut
 from saffron.engine.shed.chance import chance
+from saffron.engine.shed.evenly import UNKNOWN, Even
 from saffron.engine.shed.loss_curve import LossCurve
+from saffron.engine.shed.taking import Taking
 from saffron.engine.shed.traits import Traits
 from saffron.language.plan import Window
 from saffron.language.shedding import AUTO
 
+LEARNED = ("auto", "gspice-h", "gspice-forest", "gspice-tree")
+"""Shedders whose orders are believed as far as they have proved right; others are there to compare with."""
 CHOICE = ("gspice-h", "gspice-forest", "gspice-tree", "espice")
 """What auto chooses from; of equals the first."""
 EVENTS_A_MATCH = 3.0
@@ -56,6 +61,7 @@ class EventDrops:
     _shedding: dict[tuple[str, str], EventShedding] = field(default_factory=dict)
     _curves: dict[tuple[str, str], LossCurve] = field(default_factory=dict)
     _contributed: dict[str, BySlot] = field(default_factory=dict)
+    taking: Taking = field(default_factory=Taking)
 
     def use(self, models: Mapping[str, EventModel]) -> None:
         """The models in force by query."""
@@ -92,6 +98,8 @@ class EventDrops:
                 self._features[identity] = keys.apply(columns)
             except FeatureError:
                 continue
+        if len(columns):
+            self.taking.saw(columns, {query: self._known_features(query) for query in self.taking.plans})
 
     def watched(self) -> tuple[NDArray[np.uint64], dict[int, tuple[int, ...]]] | None:
         """Keys of the block's events, and the vectors behind those that are new; None where nobody watches."""
@@ -99,6 +107,17 @@ class EventDrops:
             return None
         identity = self._watched.identity
         return self._features[identity].keys, self._keys[identity].news()
+
+    def even(self, query: str, by: str) -> Even:
+        """Even dropping of its events, where its shedder knows of it."""
+        return self.taking.even(query) if by in LEARNED else UNKNOWN
+
+    def _known_features(self, query: str) -> tuple[FeatureSpec, Features] | None:
+        """Of the block that was applied last."""
+        model = self.models.get(query)
+        spec = self._watched if model is None else model.spec
+        features = None if spec is None else self._features.get(spec.identity)
+        return None if spec is None or features is None else (spec, features)
 
     def contribution(self, query: str, events: int) -> float:
         """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
@@ -109,7 +128,10 @@ class EventDrops:
         """By event; None where nothing is known, and each is like any other."""
         model = self.models.get(query)
         features = None if model is None else self._features.get(model.spec.identity)
-        return None if features is None else self._contributed[query].of(features)[features.slots]
+        if features is None:
+            return None
+        contributed = self._contributed[query].of(features)[features.slots]
+        return np.where(self.taking.fits(query, len(contributed)), contributed, 0.0)
 
     def parts(self, query: str, by: str, share: float, marks: Marks, length: float) -> float:
         """Expected share (0 to 1) of the block's contributions to the query's matches that goes with the marked events.
@@ -136,14 +158,15 @@ class EventDrops:
         """The part of what the block contributes that these events do."""
         contributed = self._contributions(query)
         if contributed is None:
-            return float(marks.mean()) if len(marks) else 0.0
+            fits = self.taking.fits(query, len(marks))
+            return float(marks[fits].mean()) if fits.any() else 0.0
         whole = float(contributed.sum())
         return float(contributed[marks].sum()) / whole if whole > 0 else 0.0
 
     def lost(self, query: str, by: str, share: float) -> float:
         """The share of matches lost where this share of events is dropped for a query."""
         shedding = self._of(query, by, share)
-        return float(1.0 - (1.0 - share) ** EVENTS_A_MATCH) if shedding is None else shedding.at(share).lost
+        return self.even(query, by).lost(share, EVENTS_A_MATCH) if shedding is None else shedding.at(share).lost
 
     def false(self, query: str, by: str, share: float) -> float:
         """Matches too many, by NOTs that lose events, for each true one where this share is dropped; at most."""
@@ -152,6 +175,8 @@ class EventDrops:
 
     def curve(self, query: str, by: str) -> LossCurve:
         """The same at all shares."""
+        if query not in self.models:
+            return self.even(query, by).curve(EVENTS_A_MATCH)
         found = self._curves.get((query, by))
         if found is None:
             found = self._curves[query, by] = LossCurve.of(lambda share: self.lost(query, by, share))
@@ -159,18 +184,21 @@ class EventDrops:
 
     def marks(self, columns: Columns, query: str, traits: Traits, share: float, belief: float = 1.0) -> Marks:
         """[n] whether each event of the block that was applied last goes. `belief`: the part (0 to 1) of the share that
-        goes by the model; the rest is drawn evenly among all others."""
+        goes by the model; the rest is drawn evenly, behind what does not fit."""
         shedding = self._of(query, traits.by, share)
         features = None if shedding is None else self._features.get(shedding.model.spec.identity)
-        if shedding is None or features is None:
-            return chance(self.seed, columns.seq) < share
-        window = Window(traits.slide or 1, traits.counts, traits.slide, None)
-        places = position_bins(window, columns.seq if traits.counts else columns.ts)
-        learned = belief * share
-        marks = shedding.dropped(features, columns.seq, shedding.at(learned), self.seed, places)
+        marks, learned = np.zeros(len(columns), np.bool_), 0.0
+        if shedding is not None and features is not None and belief > 0:
+            window = Window(traits.slide or 1, traits.counts, traits.slide, None)
+            places = position_bins(window, columns.seq if traits.counts else columns.ts)
+            learned = belief * share
+            marks = shedding.dropped(features, columns.seq, shedding.at(learned), self.seed, places)
         if learned == share:
             return marks
-        return marks | (chance(self.seed, columns.seq) < (share - learned) / (1.0 - learned))
+        drawn = chance(self.seed, columns.seq)
+        if traits.by not in LEARNED:
+            return drawn < share
+        return self.taking.evenly(columns, query, share, marks, learned, drawn)
 
     def _of(self, query: str, by: str, share: float) -> EventShedding | None:
         model = self.models.get(query)

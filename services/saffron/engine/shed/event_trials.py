@@ -1,8 +1,7 @@
 """Trials of a learned order of events, on true matches of which a reader's sample tells.
 
 For each event it is remembered whether the order alone would drop it, whatever was dropped. A match would be lost if it
-would drop any of its events. Even dropping of as many would lose one of k events with probability 1 - (1 - p)^k, p
-being the share of events that the order would have dropped over the trial.
+would drop any of its events. It is compared with what even dropping of as many events would lose (`evenly`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.models.trials import LEAST_MATCHES, Trials
+from saffron.engine.shed.evenly import UNKNOWN, Even
 
 Flags = NDArray[np.bool_]
 
@@ -42,9 +42,11 @@ class EventTrials:
     _lost: int = 0
     _since: int | None = None
     _told: int = 0
+    _even: Even = UNKNOWN
 
-    def saw(self, seq: NDArray[np.int64], goes: Flags, window: float) -> None:
+    def saw(self, seq: NDArray[np.int64], goes: Flags, window: float, even: Even = UNKNOWN) -> None:
         """Events at these positions, ascending, and whether the order would drop each; `window`: events of one."""
+        self._even = even
         if not len(seq):
             return
         first, own = int(seq[0]), np.zeros(int(seq[-1] - seq[0]) + 1, np.bool_)
@@ -75,8 +77,8 @@ class EventTrials:
             return Trials()
         if self._firsts[-1] - self._since < window:
             return Trials()
-        kept = 1.0 - self._gone / self._seen
-        even = sum(1.0 - kept**length for length in self._lengths)
+        gone = self._gone / self._seen
+        even = sum(self._even.lost(gone, length) for length in self._lengths)
         found = Trials.of(1.0 - self._lost / even) if even > 0 else Trials()
         self._seen = self._gone = self._lost = 0
         self._lengths, self._since = [], None

@@ -31,11 +31,19 @@ class LossCurve:
         if part == 0:
             return self
         at_random = np.maximum(self.lost, 1.0 - (1.0 - SHARES) ** length)
-        return LossCurve(self.lost + part * (at_random - self.lost))
+        return self.towards(LossCurve(at_random), part)
+
+    def towards(self, other: LossCurve, part: float) -> LossCurve:
+        """So far between this curve (0) and another one (1)."""
+        return self if part == 0 else LossCurve(self.lost + part * (other.lost - self.lost))
 
     def at(self, share: float) -> float:
         """Linear between points."""
         return float(np.interp(share, SHARES, self.lost))
+
+    def of_each(self, length: float) -> LossCurve:
+        """The share of each of a match's events, of so many, that goes where all go alike."""
+        return LossCurve(1.0 - (1.0 - self.lost) ** (1.0 / length))
 
     @cached_property
     def pieces(self) -> tuple[tuple[float, float, float], ...]:

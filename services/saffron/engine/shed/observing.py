@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saffron.engine.containment import is_of_query
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.engine.models.choosing import choose_features, covers
@@ -21,10 +19,9 @@ from saffron.engine.models.envelope import Version
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.features import FeatureError, FeatureSpec, Pane
 from saffron.engine.shed.event_drops import EventDrops
+from saffron.engine.shed.plans import Plans, wanted_in
 from saffron.engine.shed.view import View
-from saffron.engine.standing import compile_text
 from saffron.errors import SaffronError
-from saffron.language.plan import MatchPlan
 
 SAMPLE_EVENTS = 4096
 """Events that features are chosen from."""
@@ -34,8 +31,9 @@ class Observing:
     """The features of one chain. `pane`: it chooses them by itself, with this one; None: they are given by `watch`.
     `seed`: of their keys."""
 
-    def __init__(self, events: EventDrops, pane: Pane | None, *, seed: int = 0) -> None:
+    def __init__(self, events: EventDrops, plans: Plans, pane: Pane | None, *, seed: int = 0) -> None:
         self._events = events
+        self._plans = plans
         self._pane = pane
         self._seed = seed
         self._spec: FeatureSpec | None = None
@@ -70,13 +68,13 @@ class Observing:
             self._announced = False  # it is another one's: they are chosen anew, and told
             return
         self.watch(spec)
-        self._announced, self._chosen_for = True, _observed(view)
+        self._announced, self._chosen_for = True, wanted_in(view)
 
     def take(self, block: Block, view: View, models: Mapping[str, EventModel]) -> None:
         """A block comes, in whose beginning `view` holds; `models` of events that fit the queries in force."""
         if self._pane is None:
             return
-        wanted = _observed(view)
+        wanted = wanted_in(view)
         versions = tuple((name, one.version) for name, one in models.items() if name in wanted)
         if wanted != self._wanted:
             self._wanted, self._sample, self._models = wanted, [], ()
@@ -115,10 +113,11 @@ class Observing:
     def _found(self, view: View) -> FeatureSpec | None:
         """Features for the queries wanted, None where nothing can be known of them."""
         try:
-            asked, schema = self._asked(view)
-            if self._pane is None or not asked:
+            asked = [*self._plans.of(view).values()]
+            if self._pane is None or not asked or view.schema is None:
                 return None
-            return choose_features(asked, schema, concat_columns(self._sample), pane=self._pane, seed=self._seed)
+            schema, sample = schema_from_record(view.schema), concat_columns(self._sample)
+            return choose_features(asked, schema, sample, pane=self._pane, seed=self._seed)
         except (FeatureError, SaffronError):
             return None
 
@@ -126,31 +125,6 @@ class Observing:
         if view.schema is None:
             return False
         try:
-            return covers(spec, *self._asked(view))
+            return covers(spec, [*self._plans.of(view).values()], schema_from_record(view.schema))
         except SaffronError:
             return False
-
-    def _asked(self, view: View) -> tuple[list[MatchPlan], Schema]:
-        """What the queries wanted read; the schema is in force."""
-        assert view.schema is not None
-        schema = schema_from_record(view.schema)
-        plans = [_plan(view.texts[name], schema, name) for name in self._wanted]
-        return [plan for plan in plans if plan is not None], schema
-
-
-def _observed(view: View) -> dict[str, int]:
-    """Queries that may lose events, with their versions."""
-    return {
-        name: view.queries[name] for name, (traits, slot) in view.sheddable.items() if traits.drops_events and slot >= 0
-    }
-
-
-def _plan(text: str, schema: Schema, name: str) -> MatchPlan | None:
-    """None: it aggregates, or reads what others make, of which no event of the stream tells."""
-    try:
-        plan = compile_text(text, schema, name)
-    except Exception as error:  # windowing says what is wrong with it
-        if not is_of_query(error):
-            raise
-        return None
-    return plan if isinstance(plan, MatchPlan) else None

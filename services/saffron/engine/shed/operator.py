@@ -27,6 +27,7 @@ from saffron.engine.shed.load_of_now import load_of_now
 from saffron.engine.shed.losses import Losses
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
+from saffron.engine.shed.plans import Plans
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
@@ -52,7 +53,8 @@ class ShedderOperator:
         self._estimate = Estimate(None, None)
         seed = 0 if overload is None else overload.seed
         self._events = EventDrops(seed)
-        self._observing = Observing(self._events, observes, seed=seed)
+        self._plans = Plans()
+        self._observing = Observing(self._events, self._plans, observes, seed=seed)
         self._shedding = None if overload is None else Shedding(overload, self._detector, self._events)
         self._losses = Losses()
         self._decided = Shed()
@@ -209,6 +211,8 @@ class ShedderOperator:
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}
         self._events.use(events)
         self._observing.take(block, self._view, events)
+        if self._shedding is not None:
+            self._events.taking.serve(self._plans.of(self._view))
         self._events.apply(block.columns, anew=any(control.kind == "checkpoint" for control in block.controls))
         if self._shedding is None:
             return Shed()

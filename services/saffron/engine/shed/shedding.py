@@ -14,12 +14,13 @@ from saffron.engine.events.block import Block
 from saffron.engine.models.model import TransitionModel
 from saffron.engine.shed.allocation import Candidate, allocate
 from saffron.engine.shed.arrivals import Arrivals
-from saffron.engine.shed.belief import SHARE
-from saffron.engine.shed.beliefs import LEARNED, Beliefs, Believed
+from saffron.engine.shed.belief import SHARE, beyond
+from saffron.engine.shed.beliefs import Beliefs, Believed
 from saffron.engine.shed.chance import exempt
 from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
 from saffron.engine.shed.detector import READER, Detector
-from saffron.engine.shed.event_drops import EVENTS_A_MATCH, EventDrops
+from saffron.engine.shed.evenly import UNKNOWN
+from saffron.engine.shed.event_drops import EVENTS_A_MATCH, LEARNED, EventDrops
 from saffron.engine.shed.loss_curve import LossCurve
 from saffron.engine.shed.losses import Correction
 from saffron.engine.shed.lossless import ENOUGH, LosslessShares
@@ -196,15 +197,22 @@ class Shedding:
         return splits.split(share, lambda: (self._candidates(READER, queries), self._droppable(queries)))
 
     def _raised(self, reader: str, queries: Queries, share: float) -> float:
-        """The share of the time that dropping events may save where this one is to be saved, and no more be lost."""
+        """The share of the time that dropping events may save where this one is to be saved, and no more be lost: where
+        little is known, by what the queries cannot take."""
         names = self._of(reader, queries.by_events)
-        models = [self.events.models.get(name) for name in names]
-        if any(model is None or model.matches < ENOUGH for model in models):
-            return share
+        if not all(self._is_known(name) for name in names):
+            known = [name for name in names if queries.traits[name].by in LEARNED]
+            spare = sum(self.events.taking.spare_now(name) * self._costs[reader][name] for name in known)
+            return max(share, spare)
         self._use(queries)
         reach = _share(self._costs[reader], names)
-        known = self._plan_of(reader).lossless
-        return reach * known.share(min(1.0, share / reach), lambda: self._candidates(reader, queries))
+        lossless = self._plan_of(reader).lossless
+        return reach * lossless.share(min(1.0, share / reach), lambda: self._candidates(reader, queries))
+
+    def _is_known(self, name: str) -> bool:
+        """Whether enough is known, and believed, of what the query's events are worth."""
+        model = self.events.models.get(name)
+        return model is not None and model.matches >= ENOUGH and self.believed[name].events == 1.0
 
     def _droppable(self, queries: Queries) -> dict[str, Droppable]:
         return {
@@ -260,7 +268,8 @@ class Shedding:
         events = ((name, one.query_version, one.version) for name, one in self.events.models.items())
         costs = [round(_COARSE * cost) for own in self._costs.values() for cost in own.values()]
         measured = (*queries.corrections.items(), *self.believed.items())
-        known: tuple[object, ...] = (*partial, None, *events, *measured, *queries.traits.items(), *costs)
+        taking = ((self.events.even(name, own.by), self._errors(name, queries)) for name, own in queries.traits.items())
+        known: tuple[object, ...] = (*partial, None, *events, *measured, *queries.traits.items(), *costs, *taking)
         if known != self._by:
             self._by = known
             self._curves.clear()
@@ -325,19 +334,34 @@ class Shedding:
                 self._costs[reader][name],
                 _length(name, queries),
                 queries.corrections.get(name, _AS_PROMISED).events,
-                queries.traits[name].errors,
+                self._errors(name, queries),
+                self._begun(name, queries),
             )
             for name in self._of(reader, queries.by_events)
         }
+
+    def _errors(self, name: str, queries: Queries) -> float:
+        """How many errors a match is that dropped events lose (G10): none takes its stead where none can."""
+        errors = queries.traits[name].errors
+        return 1.0 + (errors - 1.0) * self.events.taking.replaced(name)
+
+    def _begun(self, name: str, queries: Queries) -> LossCurve | None:
+        """The share of partial matches that do not begin, by the share of events that goes."""
+        even = self.events.even(name, queries.traits[name].by)
+        if even is UNKNOWN:
+            return None
+        length = _length(name, queries)
+        return even.not_begun.towards(self._curve(name, queries).of_each(length), self.believed[name].events)
 
     def _curve(self, name: str, queries: Queries) -> LossCurve:
         """What dropping its events loses, with what was measured of such promises."""
         by, at_random = queries.traits[name].by, queries.corrections.get(name, _AS_PROMISED).at_random
         known = self._curves.get(name)
         if known is None:
-            promised = self.events.curve(name, by)
-            doubted = 1.0 - self.believed[name].events * (1.0 - at_random)
-            known = self._curves[name] = promised.towards_random(doubted, _length(name, queries))
+            length = _length(name, queries)
+            promised, evenly = self.events.curve(name, by), self.events.even(name, by).curve(length)
+            believed = promised.towards(evenly, 1.0 - self.believed[name].events)
+            known = self._curves[name] = believed.towards_random(at_random, length)
         return known
 
     def _shed(self, block: Block, decisions: Mapping[str, Decision], queries: Queries, queueing: float) -> Shed:
@@ -362,18 +386,31 @@ class Shedding:
             going = marks & ~kept
             mask[going] |= np.uint64(1 << queries.slots[name])
             masked[name] = float(going.mean())
-            parts = self.events.parts(name, traits.by, share, marks, _length(name, queries))
-            gone[name] = parts * left
+            gone[name] = self._parts(name, share, marks, queries) * left
             false[name] = self.events.false(name, traits.by, share) * left
         return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, masked, false, "shed")
+
+    def _parts(self, name: str, share: float, marks: NDArray[np.bool_], queries: Queries) -> float:
+        """Of what the query's matches need of the block, the part that goes with the marked events: as models say, as
+        far as they are believed, and as even dropping loses for the rest."""
+        by, length, belief = queries.traits[name].by, _length(name, queries), self.believed[name].events
+        parts = self.events.parts(name, by, share, marks, length)
+        even = self.events.even(name, by)
+        if belief == 1.0 or even is UNKNOWN:
+            return parts
+        evenly = 1.0 - (1.0 - even.lost(share, length)) ** (1.0 / length)
+        return float(belief * parts + (1.0 - belief) * evenly)
 
     def _try(self, block: Block, shares: Mapping[str, float], queries: Queries) -> None:
         """Remember which events learned orders alone would drop, for trials of them."""
         for name in queries.by_events:
             traits = queries.traits[name]
             if name in self.events.models and traits.by in LEARNED:
-                goes = self.events.marks(block.columns, name, traits, shares.get(name) or SHARE)
-                self.beliefs.saw(name, block.columns.seq, goes, queries.models.get(name))
+                even = self.events.even(name, traits.by)
+                least = beyond(even.spare, SHARE) if even.spare > 0 else 0.0
+                share = max(shares.get(name) or SHARE, least)
+                goes = self.events.marks(block.columns, name, traits, share)
+                self.beliefs.saw(name, block.columns.seq, goes, even, queries.models.get(name))
 
     def _shares(self, saved: Mapping[str, float], queries: Queries) -> dict[str, float]:
         """By query the share of its events to drop, so that each reader saves this share of its time."""

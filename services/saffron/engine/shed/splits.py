@@ -12,6 +12,8 @@ from saffron.engine.shed.partial_curve import PartialCurve
 
 _STEPS = 32
 """Splits that are compared: from events only to partial matches only, in so many steps."""
+_HALVINGS = 12
+"""Where events begin to save it all is looked for: a step beside it would divide what they can save alone."""
 _ROUNDING = 1e-9
 _GRAIN = 32
 """Shares to be saved are rounded to 1/32, so that few splits are computed for as long as models stay."""
@@ -79,7 +81,7 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
     """
     most = min(share, sum(one.cost for one in events.values()))
     best = (np.inf, most)
-    for by_events in np.linspace(most, 0.0, _STEPS + 1).tolist():
+    for by_events in (*np.linspace(most, 0.0, _STEPS + 1).tolist(), _enough(share, most, events)):
         shares = _dropped(by_events, events)
         rest = _own(_missing(share, shares, events), shares, events, partial)
         if rest > 1 + _ROUNDING:
@@ -92,6 +94,18 @@ def best_split(share: float, events: Mapping[str, Candidate], partial: Mapping[s
         if loss < best[0] - 1e-12:
             best = (loss, by_events)
     return best[1]
+
+
+def _enough(share: float, most: float, events: Mapping[str, Candidate]) -> float:
+    """The least that events may save at first so that they save it all in the long run; `most`, where they never do."""
+    least = 0.0
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        if _missing(share, _dropped(middle, events), events) > 0:
+            least = middle
+        else:
+            most = middle
+    return most
 
 
 def _dropped(share: float, events: Mapping[str, Candidate]) -> dict[str, float]:

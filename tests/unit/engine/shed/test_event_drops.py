@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind
+from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import slice_columns, take_columns
 from saffron.engine.models.event_model import EventModel
 from saffron.engine.models.event_trainer import train_events
@@ -24,6 +24,8 @@ from saffron.engine.shed.event_drops import EventDrops
 from saffron.engine.shed.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
 from saffron.engine.shed.traits import Traits
+from saffron.language import compile_query
+from saffron.language.plan import MatchPlan
 
 SPEC = FeatureSpec(known=(("A",), ("B",), ("X",)), frequency_edges=())
 BY_EVENTS = ("gspice-h", "bl", "e-bl", "auto")
@@ -197,3 +199,28 @@ def test_all_that_no_match_needs_goes_where_enough_matches_were_seen(matches: fl
     drops.apply(block)
     shed = shedding.plan(Block(block, 0, 100, 0), 820.0, 820.0, Queries({"q": Traits("gspice-h")}, {"q": 0}, {}))
     assert shed.share == pytest.approx(share, abs=0.05), "two thirds of the events are of a type that no match needs"
+
+
+@pytest.mark.parametrize("shedder", ["auto", "gspice-h", "bl"])
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
+def test_without_a_model_what_the_query_cannot_take_goes_first(shedder: str, share: float) -> None:
+    """Of every cut of the stream; baselines know of none."""
+    columns = stream()
+    schema = Schema({}, {"A": (), "B": (), "X": ()}, {}, given=True)
+    plan = compile_query("PATTERN SEQ(A a, B b) WITHIN 90 EVENTS", schema)
+    assert isinstance(plan, MatchPlan)
+    drops = EventDrops(3)
+    drops.watch(SPEC)
+    drops.taking.serve({"q": plan})
+    gone = []
+    for begin in range(0, len(columns), 40):
+        block = slice_columns(columns, begin, begin + 40)
+        drops.apply(block)
+        gone.append(drops.marks(block, "q", Traits(shedder), share))
+    marks = np.concatenate(gone)
+    assert marks.mean() == pytest.approx(share, abs=0.04)
+    needed = marks[kinds(columns) < 2].mean()
+    expected = share if shedder == "bl" else max(0.0, (share - 2 / 3) / (1 / 3))
+    assert needed == pytest.approx(expected, abs=0.06)
+    spare = drops.even("q", shedder).spare
+    assert spare == pytest.approx(0.0 if shedder == "bl" else 2 / 3, abs=0.03)

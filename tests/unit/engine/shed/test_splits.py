@@ -53,3 +53,10 @@ def test_a_split_follows_what_is_known_now() -> None:
     assert splits.split(0.5, lambda: ({"q": candidate(8.0)}, {"q": droppable(0.1)})) > 0.8
     splits.forget()
     assert splits.split(0.5, lambda: ({"q": candidate(0.1)}, {"q": droppable(8.0)})) < 0.01
+
+
+@pytest.mark.parametrize("share", np.linspace(0.05, 0.6, 12).tolist())
+def test_events_that_save_it_all_at_the_least_loss_are_not_split_for_a_step_between(share: float) -> None:
+    """Half of what they save at first is enough in the long run, wherever that lies between the steps."""
+    events = Candidate(LossCurve(0.8 * SHARES), 1.0, 1.0, begun=LossCurve(SHARES))
+    assert Splits().split(share, lambda: ({"q": events}, {"q": droppable(1.0)})) == 1.0
