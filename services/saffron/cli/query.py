@@ -122,6 +122,10 @@ def check(
         for warning in one.warnings:
             console.say(warning)
         console.say(f"{one.plan.name}: right")
+    if by is None and schema is None:
+        console.say(
+            "nothing runs here, so streams, attributes and kinds were not checked; --schema FILE checks the latter two"
+        )
     if json:
         parts = [(one.plan, one.warnings) for one in found]
         console.print_json([
@@ -310,13 +314,12 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
 
 
 def _running(system: options.System) -> Settings | None:
-    """Settings of the running system; None: none is named, and none runs here, which is said."""
+    """Settings of the running system; None: none is named, and none runs here."""
     try:
         return system.connected()
     except UnavailableError:
         if system != options.System():
             raise
-    console.say("nothing runs here, so streams, attributes and kinds are not checked; --schema FILE checks the latter")
     return None
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from saffron.cli import completion_tree, main
+import saffron.cli.completion_tree
+from saffron.cli import main
 from saffron.cli.completion import SHELLS
 from saffron.cli.completion_shells import script
 from saffron.cli.completion_tree import Command, commands, known_names
@@ -129,7 +130,8 @@ def test_without_a_system_there_are_no_live_names(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("arguments", [["--help"], ["completion", "queries"], ["--version"]])
 def test_what_answers_a_key_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
     code = f"""import sys
-from saffron.cli import completion_tree, main
+import saffron.cli.completion_tree
+from saffron.cli import main
 sys.argv = ["saffron", *{arguments!r}]
 try:
     main.run()

@@ -157,7 +157,7 @@ def test_check_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
     found = CliRunner().invoke(query.app, ["check", "-e", TEXT])
     assert found.exception is None
-    assert "nothing runs here, so streams, attributes and kinds are not checked" in found.output
+    assert "nothing runs here, so streams, attributes and kinds were not checked" in found.output
     named = CliRunner().invoke(query.app, ["check", "-e", TEXT, "--data", str(tmp_path)])
     assert isinstance(named.exception, UnavailableError)
 
