@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-import saffron.cli.completion_tree
-from saffron.cli import main
+from saffron.cli import completion_tree, main
 from saffron.cli.completion import SHELLS
 from saffron.cli.completion_shells import script
 from saffron.cli.completion_tree import Command, commands, known_names
