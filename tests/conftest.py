@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from saffron.runtime.broker import Broker
+from saffron.runtime.local.broker import Broker
 
 _REAL = frozenset({"broker", "broker_node"})
 _HOMES = ("tests/contracts/", "tests/e2e/")

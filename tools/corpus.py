@@ -32,9 +32,9 @@ import orjson
 import zstandard
 
 from saffron.cli.client import Client, connection
-from saffron.runtime.config import load
 from saffron.runtime.log import Committed, Record, TopicPartition
-from saffron.runtime.topics import Topics, topic_files
+from saffron.runtime.log.topics import Topics, topic_files
+from saffron.runtime.process.config import load
 
 ROOT = Path(__file__).resolve().parents[1]
 SAFFRON = str(Path(sys.executable).with_name("saffron"))

@@ -5,7 +5,7 @@ of their own until one fails or time is up: killed. A mutant that all of them le
 says why some may. Usage: make mutants, or
 
     python tools/mutate.py --sample 300 --seed 1 --json mutants.json
-    python tools/mutate.py --only language/positions.py:120
+    python tools/mutate.py --only language/patterns/positions.py:120
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ SHARED = (
     "saffron.language",
     "saffron.engine.events",
     "saffron.engine.windows.operator",
-    "saffron.engine.trends.operator",
-    "saffron.runtime.broker",
+    "saffron.engine.trends.trend_operator",
+    "saffron.runtime.local.broker",
     "tests.reference.match.answers",
     "tests.reference.match.generate",
 )

@@ -59,7 +59,7 @@ kernels) # those that no query decides, as machine code
     "$home/bin/saffron" warm
     ;;
 seal) # what was made ahead goes where services take it from at their start; nobody may write but root
-    "$python" -m saffron.runtime.baked
+    "$python" -m saffron.runtime.local.baked
     rm -rf "$SAFFRON_CACHE"
     chmod -R go-w "$home"
     ;;

@@ -16,14 +16,14 @@ from corpus import read_positions, read_records, trades
 
 from saffron.control.tables import Tables
 from saffron.engine.events.codec import decode_block
-from saffron.engine.events.numbers import number_of_text
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import Entry, MemoryBroker, PartitionLog
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.snapshots import Snapshots
-from saffron.runtime.topics import Topics, topic_files
+from saffron.runtime.log.topics import Topics, topic_files
+from saffron.runtime.results.snapshots import Snapshots
+from saffron.schema.numbers import number_of_text
+from saffron.testing.memory_broker import Entry, MemoryBroker, PartitionLog
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import blocks, expected, makers, settings, undated
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World

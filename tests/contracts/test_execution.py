@@ -8,16 +8,16 @@ from pathlib import Path
 
 SERVICES = Path(__file__).parents[2] / "services" / "saffron"
 RUNS = {
-    "engine/jit.py": {
+    "engine/kernels/jit.py": {
         "exec": "generated source without the JIT, and its modules (tests, arithmetic without limits)",
         "compile": "the same source, once for each text",
         "exec_module": "generated source, from a file of the cache that is named by its content",
     },
-    "engine/trends/folding.py": {
+    "engine/trends/codegen/folding.py": {
         "eval": "an expression all of whose parts are constants that our own kernels hold",
         "compile": "the same",
     },
-    "engine/part_cache.py": {"loads": "descriptions of machine code, in the user's own cache"},
+    "engine/kernels/part_cache.py": {"loads": "descriptions of machine code, in the user's own cache"},
 }
 """File -> what runs text there, and which."""
 _BARE = {"exec", "eval", "compile", "__import__"}

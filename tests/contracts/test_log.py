@@ -14,12 +14,12 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from saffron.errors import AbortableError, FencedError, LogError
-from saffron.runtime.kafka_log import KafkaLog
-from saffron.runtime.kafka_settings import Cluster
 from saffron.runtime.log import Committed, Consumer, Displaced, Log, Producer, Record, TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.log.kafka_log import KafkaLog
+from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 _PATIENCE = 20.0
 

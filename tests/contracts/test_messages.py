@@ -18,22 +18,22 @@ from jsonschema import Draft202012Validator
 
 from saffron.engine.events.codec import encode_block
 from saffron.engine.events.raw import batch_of_values
-from saffron.engine.models.ages import AGES
-from saffron.engine.models.latency import LatencyFunction, LatencySamples
-from saffron.engine.models.model import LatencyModel, Model, TransitionModel
-from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
-from saffron.engine.models.trials import Trials
+from saffron.engine.models.transitions.ages import AGES
+from saffron.engine.models.transitions.latency import LatencyFunction, LatencySamples
+from saffron.engine.models.transitions.model import LatencyModel, Model, TransitionModel
+from saffron.engine.models.transitions.observations import feature_messages, latency_message, transition_messages
+from saffron.engine.models.transitions.trials import Trials
 from saffron.engine.windows import WindowingOperator
 from saffron.records.query import ADD, EARLIEST, PAUSE, RESUME, QueryRecord
 from saffron.records.status import ENDED, FAILED, PAUSED, REMOVED, WAITING, QueryStatus
-from saffron.runtime.digest import Digest, send
-from saffron.runtime.histogram import Buckets
+from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.statuses import Statuses
-from saffron.runtime.tags import claim_value
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.statuses import Statuses
+from saffron.runtime.telemetry.digest import Digest, send
+from saffron.runtime.telemetry.histogram import Buckets
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 TOPICS = Topics("")

@@ -19,13 +19,13 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
 
-from saffron.runtime.background import at_once
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health
-from saffron.runtime.registry import over_http
+from saffron.runtime.process.background import at_once
+from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.proto_file import read_proto
 from saffron.runtime.result_formats.shapes import SHAPES
 from saffron.runtime.result_formats.writing import ResultForm
+from saffron.runtime.streams.registry import over_http
+from saffron.runtime.telemetry.health import Health
 from tests.unit.windowing.fake_registry import FakeRegistry, running
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"

@@ -18,9 +18,9 @@ import saffron
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import encode_block
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind
+from saffron.runtime.log.topics import Topics, schema_folder, topic_files
 from saffron.runtime.result_formats.shapes import SHAPES
-from saffron.runtime.topics import Topics, schema_folder, topic_files
+from saffron.schema.schema import Kind
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from saffron.runtime.broker import Broker
-from saffron.runtime.ports import free_ports
+from saffron.runtime.local.broker import Broker
+from saffron.runtime.local.ports import free_ports
 
 _SETTINGS = r"""
 listeners=PLAINTEXT://127.0.0.1:{client},SASL_PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:{controller}

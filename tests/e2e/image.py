@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from saffron.runtime.config import user_cache_directory
+from saffron.runtime.process.config import user_cache_directory
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = ROOT / "k8s" / "images" / "Dockerfile"

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from saffron.runtime.config import user_cache_directory
-from saffron.runtime.ports import free_ports
+from saffron.runtime.local.ports import free_ports
+from saffron.runtime.process.config import user_cache_directory
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_CAPABILITIES = (sys.executable, str(ROOT / "tests" / "e2e" / "without_capabilities.py"))

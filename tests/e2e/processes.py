@@ -13,11 +13,11 @@ from pathlib import Path
 
 import orjson
 
-from saffron.runtime.config import Settings, environment_of
-from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Consumer, TopicPartition
-from saffron.runtime.murmur2 import partition_of
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.config import Settings, environment_of
 
 SERVICES = ("windowing", "shedder", "matcher", "greta")
 ROOT = Path(__file__).parents[2]

@@ -13,24 +13,24 @@ import orjson
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.operator import ResultOperator
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.operator import ResultOperator
+from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.greta.main import GRETA
 from saffron.matcher.main import MATCHER
-from saffron.runtime.background import Background, at_once
-from saffron.runtime.block_reader import BlockReader
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health
+from saffron.runtime.hops.block_reader import BlockReader
+from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.runtime.log import Record, TopicPartition
-from saffron.runtime.memory_log import MemoryLog, raw_batch
-from saffron.runtime.metrics import Metrics
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.background import Background, at_once
+from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.reading import result_json
-from saffron.runtime.result_service import Kind, ResultService
-from saffron.runtime.topics import Topics, topic_specs
-from saffron.runtime.warm import Request, Warmed
+from saffron.runtime.results.result_service import Kind, ResultService
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.service import ShedderService
+from saffron.testing.memory_log import MemoryLog, raw_batch
 from saffron.windowing.service import WindowingService
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import Make, Service, World

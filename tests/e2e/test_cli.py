@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from saffron import data
-from saffron.runtime.state import read_state
+from saffron.runtime.local.state import read_state
 from tests.e2e.command import ROOT, Command, interrupt
 
 FOLDER = Path(data.__file__).parent

@@ -15,11 +15,11 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.operator import ResultOperator
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.operator import ResultOperator
+from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.memory_log import Killed
+from saffron.testing.memory_log import Killed
 from tests.e2e.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
 from tests.unit.runtime.world import Chaos, World

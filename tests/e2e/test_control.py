@@ -18,12 +18,12 @@ import orjson
 import pytest
 
 from saffron.records.status import QueryStatus
-from saffron.runtime.broker import Broker
-from saffron.runtime.config import Settings, environment_of
-from saffron.runtime.kafka_log import connect
+from saffron.runtime.local.broker import Broker
+from saffron.runtime.local.ports import free_ports
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.ports import free_ports
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.config import Settings, environment_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ _PATIENCE = 60.0
 _RUN = """
 import sys
 from saffron.control.main import main
-from saffron.runtime.config import load
+from saffron.runtime.process.config import load
 sys.exit(main(load().settings))
 """
 TEXT = "QUERY {name} PATTERN SEQ(Stock+ a[], Stock b) WHERE [symbol] AND b.price < a[last].price WITHIN 1 hour"

@@ -20,13 +20,13 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from saffron.cli.checks.cluster import cluster_findings
-from saffron.cli.checks.finding import ERROR
-from saffron.runtime.config import Settings
-from saffron.runtime.kafka_log import KafkaLog, connect
-from saffron.runtime.kafka_settings import Cluster
+from saffron.cli.checks.of_cluster import cluster_findings
+from saffron.cli.finding import ERROR
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.kafka_log import KafkaLog, connect
+from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.config import Settings
 from tests.e2e.guarded import Guarded, guarded_broker
 
 pytestmark = [pytest.mark.kafka]

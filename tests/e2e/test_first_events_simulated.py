@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from saffron.runtime.warm import Request, Warmed
+from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.windowing import service
 from saffron.windowing.hop import Pace
 from tests.e2e import system

@@ -11,13 +11,13 @@ from typing import Any
 
 import orjson
 
-from saffron.engine.events.growth import grown, joined, knows
-from saffron.engine.events.schema import Schema
+from saffron.engine.events.decoding.growth import grown, joined, knows
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import column_values
 from saffron.records.table import Applied, version_table
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.schema_versions import SchemaVersions
+from saffron.runtime.streams.schema_versions import SchemaVersions
+from saffron.schema.schema import Schema
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import FALLS, RALLY, SYMBOLS, TOPICS, Source, at_rest, blocks, check, close, make_system
 from tests.unit.runtime.world import World
 

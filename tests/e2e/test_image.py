@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from saffron.runtime.kafka_log import KafkaLog
-from saffron.runtime.kafka_settings import Cluster
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.kafka_log import KafkaLog
+from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.topics import topic_specs
 from tests.contracts.k8s.kustomize import build as resources_of
 from tests.e2e import image
 from tests.e2e.pods import ROOT, WITHOUT_CAPABILITIES, Pod

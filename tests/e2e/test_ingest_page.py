@@ -16,7 +16,7 @@ import orjson
 import pytest
 import zstandard
 
-from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.log.murmur2 import partition_of
 from tests.e2e.command import Command
 from tests.unit.windowing.fake_registry import running
 

@@ -27,10 +27,10 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from saffron.runtime.config import Settings
-from saffron.runtime.kafka_log import KafkaLog
-from saffron.runtime.kafka_settings import Cluster
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.kafka_log import KafkaLog
+from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.config import Settings
 from tests.contracts.k8s.kustomize import Resource, build
 from tests.e2e.guarded import Guarded, guarded_broker
 from tests.e2e.pods import ROOT, Pod

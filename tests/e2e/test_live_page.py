@@ -26,9 +26,9 @@ from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.control.why import why
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.health import Health
 from saffron.runtime.log import Log
-from saffron.runtime.memory_log import MemoryLog
+from saffron.runtime.telemetry.health import Health
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.browser import Tab, browser
 from tests.e2e.system import FALLS, RALLY, TOPICS, Source, make_system
 from tests.unit.control.described import METHODS

@@ -14,7 +14,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from saffron.runtime.log import Record
-from saffron.runtime.topics import schema_folder
+from saffron.runtime.log.topics import schema_folder
 from tests.e2e.system import FALLS, RALLY, WRONG, Source, at_rest, close, make_system
 from tests.unit.runtime.world import World
 

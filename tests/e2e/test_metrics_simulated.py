@@ -17,20 +17,20 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from saffron.engine.models.ages import AGES
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel, TransitionModel
+from saffron.engine.models.transitions.ages import AGES
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
 from saffron.engine.windows.operator import REASONS
 from saffron.model_builder.batch import Done
 from saffron.model_builder.job import Job, Progress
 from saffron.model_builder.main import Desk
 from saffron.runtime import service as frame
-from saffron.runtime.health import Health
-from saffron.runtime.large_results import REASON as TOO_LARGE
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metric_names import METRICS, MODEL_BATCHES, Counter
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.results.large_results import REASON as TOO_LARGE
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metric_names import METRICS, MODEL_BATCHES, Counter
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
 from tests.unit.runtime.world import NO_CHAOS, World
 from tests.unit.windowing.test_routing import System

@@ -16,23 +16,23 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.feature_counts import WEIGHT
-from saffron.engine.models.features import FeatureSpec
-from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.model import LatencyModel, TransitionModel
-from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.features.feature_counts import WEIGHT
+from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.reader import AnyModel, ModelReader
-from saffron.engine.models.transition_costs import TransitionCosts
+from saffron.engine.models.transitions.latency import LatencySamples
+from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
+from saffron.engine.models.transitions.observations import feature_messages, latency_message, transition_messages
+from saffron.engine.models.transitions.transition_costs import TransitionCosts
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.model_builder.books import Books
 from saffron.model_builder.store import Store
-from saffron.runtime import processes
-from saffron.runtime.config import Settings, environment_of
-from saffron.runtime.kafka_log import KafkaLog, connect
+from saffron.runtime.local import processes
+from saffron.runtime.local.ports import free_ports
 from saffron.runtime.log import Consumer, TopicPartition
-from saffron.runtime.ports import free_ports
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.kafka_log import KafkaLog, connect
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.config import Settings, environment_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -40,7 +40,7 @@ _PATIENCE = 120.0
 _RUN = """
 import sys
 from saffron.model_builder.main import main
-from saffron.runtime.config import load
+from saffron.runtime.process.config import load
 sys.exit(main(load().settings))
 """
 _POISON = (

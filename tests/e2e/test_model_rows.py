@@ -11,10 +11,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.engine.models.model import TransitionModel
-from saffron.engine.models.observations import transition_messages
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
-from saffron.engine.models.transition_costs import MOST_CELLS
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.models.transitions.observations import transition_messages
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.transitions.transition_costs import MOST_CELLS
 from saffron.model_builder.books import Books
 
 pytestmark = pytest.mark.slow

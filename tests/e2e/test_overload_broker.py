@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.engine.match.operator import MatchOperator
-from saffron.runtime.block_reader import BlockReader
-from saffron.runtime.config import PASS, SHED
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.process.config import PASS, SHED
 from tests.e2e.processes import System
 from tests.e2e.system import expected, undated_bodies
 

@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.shed.observing import SAMPLE_EVENTS
-from saffron.runtime.config import SHED
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.config import SHED
 from tests.e2e.system import ANY, TOPICS, Source, at_rest, blocks, check, close, makers, settings
 from tests.unit.runtime.world import NO_CHAOS, World
 

@@ -11,8 +11,8 @@ import pytest
 import zstandard
 
 from saffron import data
-from saffron.runtime.broker import Broker
-from saffron.runtime.broker_settings import FENCED
+from saffron.runtime.local.broker import Broker
+from saffron.runtime.local.broker_settings import FENCED
 from tests.e2e.command import Command
 from tests.e2e.processes import SERVICES, System, split
 from tests.e2e.system import undated_bodies

@@ -12,18 +12,18 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.aggregates import registered
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.match import fastest
-from saffron.engine.match.compressed.runs import compile_graphs
-from saffron.engine.match.program import compile_program
-from saffron.engine.trends import shared
-from saffron.engine.trends.query import TrendQuery
+from saffron.engine.match.queries import fastest
+from saffron.engine.match.runs.graph import compile_graphs
+from saffron.engine.match.runs.program import compile_program
+from saffron.engine.operators.aggregates import registered
+from saffron.engine.trends.queries import shared
+from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language import compile_query
-from saffron.runtime.fused import Query
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.replay import Replay
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.replay import Replay
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import TOPICS, Source, at_rest, blocks, close, makers, settings, undated
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case

@@ -11,13 +11,13 @@ import orjson
 import pytest
 
 from saffron.control.tables import Tables
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import StreamRecord
-from saffron.runtime.generations import compiler_of
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import stream_topics
+from saffron.runtime.log.topics import stream_topics
+from saffron.runtime.streams.generations import compiler_of
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import TOPICS, blocks, close, expected, make_system, undated
 
 PARTITIONS = 2

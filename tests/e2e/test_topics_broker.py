@@ -18,7 +18,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.topics import topic_files
+from saffron.runtime.log.topics import topic_files
 from tests.e2e.processes import SERVICES, System
 
 pytestmark = [pytest.mark.kafka]

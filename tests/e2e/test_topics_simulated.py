@@ -15,15 +15,15 @@ import orjson
 import pytest
 
 from saffron.cli.client import Client
-from saffron.cli.stream import present
+from saffron.cli.streams.stream import present
 from saffron.control.stream_changes import StreamChange, planned, removable
 from saffron.errors import DeniedError
-from saffron.runtime.config import Settings
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.topics import stream_topics, topic_files, topic_specs
+from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import TOPICS, blocks, makers, settings
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Process, World

@@ -16,8 +16,8 @@ from saffron.engine.why.decisions import What
 from saffron.engine.why.story import Story
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.recent import Answer, Question, why_now
+from saffron.runtime.replay.recent import Answer, Question, why_now
+from saffron.testing.memory_log import MemoryLog
 from tests.e2e.system import FALLS, RALLY, TOPICS, Source, at_rest, close, make_system
 from tests.unit.runtime.world import World
 

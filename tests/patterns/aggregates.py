@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from saffron.engine.aggregates import forget, register
+from saffron.engine.operators.aggregates import forget, register
 
 Definition = tuple[float, Callable[[float, float], float], Callable[[float, int], float]]
 

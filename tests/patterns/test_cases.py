@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.aggregates import registered
-from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.events.schema import END_OF_TIME, Schema
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.aggregates import registered
+from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query, explain_text
-from saffron.language.plan import MatchPlan, Plan
+from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.records.query import QueryRecord
+from saffron.schema.schema import END_OF_TIME, Schema
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case, read_case
 

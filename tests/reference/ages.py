@@ -1,4 +1,4 @@
-"""What age says of partial matches, the slow and obvious way (engine/models/ages.py)."""
+"""What age says of partial matches, the slow and obvious way (engine/models/transitions/ages.py)."""
 
 from __future__ import annotations
 

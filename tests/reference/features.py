@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saffron.engine.models.event_conditions import Comparison, Computed, Number
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.features.event_conditions import Comparison, Computed, Number
+from saffron.engine.models.features.features import FeatureSpec
 
 Event = Mapping[str, Any]
 """An event as `type`, `ts` and its attributes; None is null."""

@@ -1,4 +1,4 @@
-"""The ordered index of vertices as a list: every operation from its definition (engine/trends/ordered.py)."""
+"""The ordered index of vertices as a list: every operation from its definition (engine/trends/ordered/ordered.py)."""
 
 from __future__ import annotations
 

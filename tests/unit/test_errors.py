@@ -6,7 +6,7 @@ import pytest
 
 from saffron.carets import COLUMNS, display_width, quoted, render
 from saffron.errors import QueryError, SaffronError
-from saffron.language.hints import known_names, listing, suggestion
+from saffron.language.syntax.hints import known_names, listing, suggestion
 
 
 def rendered(text: str, part: str, hint: str = "") -> list[str]:

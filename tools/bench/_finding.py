@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.schema import Schema
-from saffron.engine.match.compressed.runs import GraphRuns
-from saffron.engine.match.fastest import fastest
-from saffron.engine.match.kinds import Runs, settled, start
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SEQ
-from saffron.engine.match.sequences import bound, sequences
-from saffron.engine.match.stream import Range
-from saffron.engine.strings import Strings
-from saffron.engine.uncertain.program import is_uncertain
-from saffron.language.plan import MatchPlan, Output
-from saffron.language.shedding import NONE
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.core.rows import SEQ
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.output.sequences import bound, sequences
+from saffron.engine.match.queries.fastest import fastest
+from saffron.engine.match.queries.kinds import Runs, settled, start
+from saffron.engine.match.runs.graph import GraphRuns
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.uncertain.program import is_uncertain
+from saffron.language.cost.shedding import NONE
+from saffron.language.plan.plan import MatchPlan, Output
+from saffron.schema.schema import Schema
 
 Ints = NDArray[np.int64]
 

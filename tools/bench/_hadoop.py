@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema
 
 Ints = NDArray[np.int64]
 

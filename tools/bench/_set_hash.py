@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import int64, uint64
 
-from saffron.engine.jit import jitable, kernel
+from saffron.engine.kernels.jit import jitable, kernel
 
 _END = 0xFFFFFFFF  # closes a component
 _LANES = 4

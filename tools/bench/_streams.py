@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
+from saffron.schema.schema import Kind, Schema
 
 Ints = NDArray[np.int64]
 

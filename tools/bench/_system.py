@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from saffron.runtime.config import Settings, load
-from saffron.runtime.kafka_log import connect
+from saffron.runtime.local.state import read_state
 from saffron.runtime.log import Consumer, Record, TopicPartition
-from saffron.runtime.state import read_state
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.process.config import Settings, load
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _SETTLED = 1.0

@@ -12,8 +12,8 @@ import zstandard
 from bench._stock import QUOTES
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.ndjson import decode_ndjson
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.decoding.ndjson import decode_ndjson
+from saffron.schema.schema import Kind, Schema
 
 FACTORS = (1.0, 1.05, 1.1, 1.15, 1.2)
 _SEED = 2017

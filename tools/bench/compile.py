@@ -19,11 +19,11 @@ from typing import Any
 
 from bench._table import arguments, median, report
 
-from saffron.engine import jit
 from saffron.engine.events.raw import batch_of_lines
-from saffron.runtime import library
-from saffron.runtime.fused import Query
-from saffron.runtime.replay import Replay
+from saffron.engine.kernels import jit
+from saffron.runtime.kernels import library
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.replay import Replay
 
 _ROOT = Path(__file__).parents[2]
 

@@ -8,10 +8,10 @@ from typing import Any
 from bench._stock import EVENTS, PLAIN, QUERY, RESULTS, TRENDS, blocks, ndjson, opening
 from bench._table import arguments, median, report
 
-from saffron.engine.events.ndjson import decode_ndjson
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.trends.operator import TrendOperator
-from saffron.runtime.fused import BLOCK_EVENTS
+from saffron.engine.events.decoding.ndjson import decode_ndjson
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.runtime.replay.fused import BLOCK_EVENTS
 
 
 def main() -> None:

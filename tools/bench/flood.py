@@ -18,7 +18,7 @@ from bench._system import system
 from bench._table import arguments, median, report
 from numpy.typing import NDArray
 
-from saffron.runtime.virtual_truth import positions
+from saffron.experiments.virtual_truth import positions
 
 BOUND_MS = 1000
 WARM_EVENTS, TIMES = 12_000, 20

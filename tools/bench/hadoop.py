@@ -21,13 +21,13 @@ from bench._hadoop_counts import query_5, query_6
 from bench._stock import blocks, opening
 from bench._table import arguments, report
 
-from saffron.engine.events.ndjson import decode_ndjson
-from saffron.engine.events.schema import Schema
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.events.decoding.ndjson import decode_ndjson
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import SaffronError
 from saffron.language import compile_query
-from saffron.language.complexity import match_complexity
-from saffron.language.plan import MatchPlan
+from saffron.language.cost.complexity import match_complexity
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Schema
 
 QUERIES = {path.stem: path.read_text("utf-8") for path in sorted((Path(__file__).parent / "hadoop_queries").iterdir())}
 CONFIDENCE = 0.999

@@ -22,14 +22,14 @@ from bench._table import arguments, median, report
 from bench._workloads import WORKLOADS, Workload
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
-from saffron.engine.match.fastest import fastest
-from saffron.engine.match.sequences import sequences
-from saffron.engine.match.stream import Range
-from saffron.engine.strings import Strings
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.output.sequences import sequences
+from saffron.engine.match.queries.fastest import fastest
+from saffron.engine.match.runs.graph import GraphRuns, compile_graphs
 from saffron.language import compile_query
-from saffron.language.consistency import is_collapsible
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.consistency import is_collapsible
+from saffron.language.plan.plan import MatchPlan
 
 
 def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float, int, int, int]:

@@ -10,9 +10,9 @@ from bench._table import arguments, report
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.schema.schema import Kind, Schema
 
 PASSES = 10
 KEYS = 100_000

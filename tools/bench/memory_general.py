@@ -14,8 +14,8 @@ from bench._table import arguments, report
 from bench.memory import resident
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.schema.schema import Kind, Schema
 
 BLOCK = 8192
 SEGMENT = 8 * BLOCK  # events made at a time: their dictionary of keys has some 650 beyond those at hand

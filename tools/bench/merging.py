@@ -16,12 +16,12 @@ from bench._streams import stream
 from bench._table import arguments, report
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.tables import slice_columns
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.stream import Range
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Schema
 
 TAKES = {"p1": "", "p2": " AND a[i].price > a[i-1].price"}
 STRATEGIES = {"s2": "partition-contiguity", "s3": "skip-till-next-match"}

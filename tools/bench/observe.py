@@ -23,19 +23,19 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.ndjson import decode_ndjson
-from saffron.engine.events.schema import Schema
+from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.general.watch import ONE_IN
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.models.choosing import SAMPLE, choose_features
-from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.models.features.choosing import SAMPLE, choose_features
+from saffron.engine.models.features.feature_keys import FeatureKeys
+from saffron.engine.models.features.features import FeatureSpec
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from saffron.matcher.observer import MatcherObserver
-from saffron.runtime.chain_plan import Limits
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.results.chain_plan import Limits
+from saffron.schema.schema import Schema
 
 Ints = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from bench._table import arguments, median, report
 from bench._workloads import WORKLOADS
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 
 _SHORT = ("seq3_next_w1000", "seq3_any_w1000", "abc_next_split_w99", "abc_any_w29")
 

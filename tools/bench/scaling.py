@@ -26,7 +26,7 @@ from bench._system import System, command, system
 from bench._table import arguments, report
 from prometheus_client.parser import text_string_to_metric_families
 
-from saffron.runtime.ports import free_ports
+from saffron.runtime.local.ports import free_ports
 
 PARTITIONS, MORE = 4, 3
 QUERY = """QUERY pairs PATTERN SEQ(Open a, Close b)

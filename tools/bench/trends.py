@@ -25,8 +25,8 @@ from bench._trends import papers, stream_of, uniform
 from bench.baselines.trends import built, scanned
 
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.schema import Schema
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.schema.schema import Schema
 
 Row = dict[str, Any]
 SIZES = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)

@@ -24,9 +24,9 @@ from bench._finding import Finding, find, prepare
 from bench._table import arguments, report
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 TYPES = ("A", "B", "C")
 WINDOWS = (25, 100, 1_000, 3_000, 10_000, 50_000, 100_000, 200_000)

@@ -16,18 +16,18 @@ import numpy as np
 from bench._table import arguments, report
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind
 from saffron.engine.events.tables import slice_columns
-from saffron.engine.models.event_conditions import Comparison
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.event_shedding import EventShedding
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.feature_keys import FeatureKeys, Features
-from saffron.engine.models.features import Binned, FeatureSpec, Pane
-from saffron.engine.models.forest import Forest
-from saffron.engine.models.key_table import key_table, look_up
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.events.event_shedding import EventShedding
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.event_conditions import Comparison
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.features.feature_keys import FeatureKeys, Features
+from saffron.engine.models.features.features import Binned, FeatureSpec, Pane
+from saffron.engine.models.features.forest import Forest
+from saffron.engine.models.features.key_table import key_table, look_up
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.schema.schema import Kind
 
 TYPES = tuple("ABCDEF")
 EVENTS, BLOCK, INTERVALS = 8192 * 40, 8192, 20

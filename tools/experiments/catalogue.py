@@ -15,7 +15,7 @@ from experiments.run import Load
 from experiments.sets import MOVED, moved, real, synthetic
 from experiments.unseen import logins, machines, payments
 
-from saffron.runtime.virtual_pace import Rate
+from saffron.experiments.virtual_pace import Rate
 
 _QUERIES = Path(__file__).parent / "queries"
 SHARES = (0.01, 0.03, 0.1, 0.3)

@@ -13,20 +13,20 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from saffron.engine.containment import Note
 from saffron.engine.events.block import Block
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.operator import History
-from saffron.engine.results import OrderedResults
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.containment import Note
+from saffron.engine.operators.operator import History
+from saffron.engine.operators.results import OrderedResults
+from saffron.experiments.virtual_cost import StatedCost
+from saffron.experiments.virtual_server import work_of
 from saffron.matcher.main import MATCHER
 from saffron.records.stream import StreamRecord
-from saffron.runtime.config import load
-from saffron.runtime.generations import compiler_of
-from saffron.runtime.result_service import Kind, ResultService
+from saffron.runtime.local.state import connect
+from saffron.runtime.process.config import load
+from saffron.runtime.results.result_service import Kind, ResultService
 from saffron.runtime.service import run
-from saffron.runtime.state import connect
-from saffron.runtime.virtual_cost import StatedCost
-from saffron.runtime.virtual_server import work_of
+from saffron.runtime.streams.generations import compiler_of
 
 
 class CostlyMatcher(MatchOperator):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import orjson
 from experiments.run import Load
 
-from saffron.engine.events.files import read_events
-from saffron.runtime.fused import Query
-from saffron.runtime.replay import Replay
-from saffron.runtime.virtual_truth import positions
+from saffron.engine.events.formats.files import read_events
+from saffron.experiments.virtual_truth import positions
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.replay import Replay
 
 
 @dataclass(frozen=True)

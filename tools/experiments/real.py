@@ -27,16 +27,16 @@ from experiments.found import Found, true_results
 from experiments.run import BOUND_MS, TRAIN, Load, Outcome, asked, outcome_of, replayed, shed_events, stated
 from numpy.typing import NDArray
 
-from saffron.cli.scrape import page, scrape
-from saffron.engine.events.files import read_events
-from saffron.language.shedding import NONE
-from saffron.runtime.config import PASS, SHED
-from saffron.runtime.kafka_log import connect
-from saffron.runtime.metric_names import ESTIMATED_LOSS, SHED_EVENTS, SHED_PARTIAL_MATCHES
-from saffron.runtime.ports import free_ports
-from saffron.runtime.state import read_state
-from saffron.runtime.virtual_pace import Rate
-from saffron.runtime.virtual_truth import recall_error
+from saffron.cli.system.scrape import page, scrape
+from saffron.engine.events.formats.files import read_events
+from saffron.experiments.virtual_pace import Rate
+from saffron.experiments.virtual_truth import recall_error
+from saffron.language.cost.shedding import NONE
+from saffron.runtime.local.ports import free_ports
+from saffron.runtime.local.state import read_state
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.process.config import PASS, SHED
+from saffron.runtime.telemetry.metric_names import ESTIMATED_LOSS, SHED_EVENTS, SHED_PARTIAL_MATCHES
 
 LEADING, FLOOD = 0.6, 1.5
 """The rates of the leading share, and where the capacity is measured, times what the engine alone does of each."""

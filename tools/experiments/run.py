@@ -10,18 +10,18 @@ from typing import Any
 
 from experiments.sets import leading
 
-from saffron.engine.events.files import read_events
-from saffron.engine.models.choosing import PANE
-from saffron.engine.models.event_model import EVENTS
-from saffron.engine.models.features import Pane
-from saffron.engine.models.model import TRANSITIONS
-from saffron.engine.shed.settings import Overload
-from saffron.language.shedding import AUTO, NONE
-from saffron.runtime.fused import Merged, Query
-from saffron.runtime.virtual import VirtualReplay, VirtualRun
-from saffron.runtime.virtual_models import Records
-from saffron.runtime.virtual_pace import Rate
-from saffron.runtime.virtual_truth import Found
+from saffron.engine.events.formats.files import read_events
+from saffron.engine.models.features.choosing import PANE
+from saffron.engine.models.features.event_model import EVENTS
+from saffron.engine.models.features.features import Pane
+from saffron.engine.models.transitions.model import TRANSITIONS
+from saffron.engine.shed.load.settings import Overload
+from saffron.experiments.virtual import VirtualReplay, VirtualRun
+from saffron.experiments.virtual_models import Records
+from saffron.experiments.virtual_pace import Rate
+from saffron.experiments.virtual_truth import Found
+from saffron.language.cost.shedding import AUTO, NONE
+from saffron.runtime.replay.fused import Merged, Query
 
 BOUND_MS = 1000.0
 TRAIN = 0.3

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from faults.plan import BROKER, Fault, Kind
-from saffron.runtime.state import SystemState, read_state
+from saffron.runtime.local.state import SystemState, read_state
 
 _SESSION_MS = 2_000
 _PAUSE_S = 1.5 * _SESSION_MS / 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.runtime.metric_names import (
+from saffron.runtime.telemetry.metric_names import (
     COMPLEX_EVENTS,
     DETECTION_LATENCY,
     ESTIMATED_MATCHES,

@@ -21,8 +21,8 @@ from typing import Any
 
 import yaml
 
-from saffron.runtime.ports import free_ports
-from saffron.runtime.state import SystemState, read_state
+from saffron.runtime.local.ports import free_ports
+from saffron.runtime.local.state import SystemState, read_state
 from tools.monitoring.dashboards import DASHBOARDS
 from tools.monitoring.prometheus import program
 

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from saffron.errors import SaffronError
-from saffron.runtime.config import user_cache_directory
+from saffron.runtime.process.config import user_cache_directory
 
 _PACKAGE = "prometheus"
 

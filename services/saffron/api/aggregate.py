@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from saffron.engine.aggregates import Final, Step, register
+from saffron.engine.operators.aggregates import Final, Step, register
 
 
 @overload

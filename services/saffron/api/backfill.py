@@ -42,7 +42,7 @@ def backfill(
     from saffron.history.backfill import Work
     from saffron.history.backfill import backfill as run
     from saffron.history.session import opened
-    from saffron.runtime.fused import Query as Text
+    from saffron.runtime.replay.fused import Query as Text
 
     compiled, known = compile_all(queries, schema)
     texts = tuple(Text(query.given_name, query.text) for query in compiled)

@@ -11,13 +11,13 @@ from typing import Any
 import orjson
 
 from saffron.api import html
-from saffron.engine.aggregates import registered
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.events.schema import Schema
+from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError, SchemaError
 from saffron.language import bind, explain_json, explain_svg, explain_text
 from saffron.language.binder import Bound
-from saffron.language.plan import Plan
+from saffron.language.plan.plan import Plan
+from saffron.schema.schema import Schema
 
 SchemaLike = Schema | Mapping[str, Any] | Path | str
 """A schema: read already, a JSON Schema as a dict, or the path of a file with one."""

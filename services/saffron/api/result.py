@@ -178,7 +178,7 @@ class Compressed(Result):
     def matches(self) -> Iterator[dict[str, Any]]:
         """The matches, each made when it is asked for: by variable the position (seq) of its event, a list for a
         closure, None for what is not bound."""
-        from saffron.engine.match.listing import listed
+        from saffron.engine.match.output.listing import listed
 
         return listed(self._data)
 

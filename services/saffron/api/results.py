@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from saffron.api.explanation import Explanation
     from saffron.engine.windows.operator import DeadLetter
-    from saffron.runtime.fused import Merged
-    from saffron.runtime.replay import Replay
+    from saffron.runtime.replay.fused import Merged
+    from saffron.runtime.replay.replay import Replay
 
 SHOWN = 10
 """Results that a notebook shows."""
@@ -52,7 +52,7 @@ class Results:
 
     def __iter__(self) -> Iterator[Result]:
         """`Match`, `Trend` and `Compressed` objects in the order in which they fire."""
-        from saffron.engine.match.listing import whole
+        from saffron.engine.match.output.listing import whole
 
         yield from map(result_of, whole(map(orjson.loads, self.lines())))
 
@@ -104,7 +104,7 @@ class Results:
         tells why a match did not come. `query`: whose key, if there are several. `events`: how many of a key.
         """
         from saffron.api.explanation import Explanation
-        from saffron.runtime.why import Reader, story_of, why
+        from saffron.runtime.replay.why import Reader, story_of, why
 
         if not self._source.again:
             raise InputError("why reads the events again; give a list, a file or a table instead of an iterator")
@@ -222,8 +222,8 @@ def replay(
         warnings.warn(warning, stacklevel=2)
 
     def make() -> Replay:
-        from saffron.runtime.fused import Query as Text
-        from saffron.runtime.replay import Replay  # this loads Numba
+        from saffron.runtime.replay.fused import Query as Text
+        from saffron.runtime.replay.replay import Replay  # this loads Numba
 
         texts = [Text(query.given_name, query.text) for query in compiled]
         return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine.events.formats.tabular_rows import Rows, rows_of
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.rows import Rows, rows_of
-from saffron.engine.events.schema import Schema
 from saffron.errors import InputError
+from saffron.schema.schema import Schema
 
 BATCH_EVENTS = 8192
 
@@ -55,7 +55,7 @@ def source_of(events: Any) -> Source:
 
 def _files(names: list[str]) -> Source:
     def batches(schema: Schema | None) -> Iterator[RawBatch]:
-        from saffron.engine.events.files import read_events
+        from saffron.engine.events.formats.files import read_events
 
         return (chunk.batch for chunk in read_events(names, schema=schema))
 
@@ -65,7 +65,7 @@ def _files(names: list[str]) -> Source:
 def _tables(events: Any) -> Iterator[Rows]:
     import pyarrow as pa
 
-    from saffron.engine.events.tabular import table_events
+    from saffron.engine.events.formats.tabular import table_events
 
     try:
         reader = pa.RecordBatchReader.from_stream(events)

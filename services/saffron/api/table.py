@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 import orjson
 import pyarrow as pa
 
-from saffron.engine.events.schema import Kind, Schema
-from saffron.language.plan import (
+from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
@@ -31,6 +30,7 @@ from saffron.language.plan import (
     TrendValue,
     Unary,
 )
+from saffron.schema.schema import Kind, Schema
 
 Column: TypeAlias = "pa.Array[Any]"
 Rows = Sequence[Mapping[str, Any]]

@@ -14,14 +14,13 @@ from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Table, Unreadable, query_table, status_table, stream_table
-from saffron.runtime import kafka_log
-from saffron.runtime.config import Settings
-from saffron.runtime.control_topics import ControlTopic
-from saffron.runtime.follower import Follower
-from saffron.runtime.known_streams import KnownStreams
-from saffron.runtime.log import Log, Record
-from saffron.runtime.state import running
-from saffron.runtime.topics import Topics
+from saffron.runtime.local.state import running
+from saffron.runtime.log import Log, Record, kafka_log
+from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.control_topics import ControlTopic
+from saffron.runtime.streams.known_streams import KnownStreams
 
 _LOOK = 0.01
 _FLUSH_SECONDS = 30.0

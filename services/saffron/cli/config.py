@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from saffron.cli import console, options
-from saffron.runtime import config as settings_file
+from saffron.runtime.process import config as settings_file
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Settings: flag, then SAFFRON_* variable, then file, then default."

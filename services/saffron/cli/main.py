@@ -16,29 +16,29 @@ from typer.core import TyperCommand, TyperGroup
 from saffron.errors import QueryError, SaffronError, SettingsError, UnavailableError
 
 _COMMANDS = {
-    "demo": "One command: everything up, a real data set, two queries, complex events on the screen.",
-    "replay": "Run queries over files, without Kafka.",
-    "backfill": "Run queries over history on Spark.",
-    "enumerate": "List the matches of results of OUTPUT COMPRESSED.",
-    "warm": "Compile ahead what no query decides.",
-    "explain": "Print the plan of a query.",
-    "up": "Start a Kafka broker, the topics, and all services.",
-    "down": "End everything that `up` started.",
-    "status": "Show what runs.",
-    "top": "The running system live: speed, latency, partial matches, loss, lag.",
-    "stream": "Sources: topic, key, schema, and bounds of a stream.",
-    "query": "Standing queries: check, add, list, show, pause, resume, replace, remove.",
-    "produce": "Events from files or standard input to a stream.",
-    "tail": "Complex events, trends, dead letters as they come.",
-    "dlq": "Dead letters: list, show, mend and send again.",
-    "run": "One service in the foreground, as in a container.",
-    "doctor": "What is wrong, and the fix.",
-    "completion": "Completion of commands, options and names for bash, zsh and fish.",
-    "config": "Settings: values, and where they come from.",
-    "bench": "The project's own benchmarks.",
-    "experiment": "The papers' overload experiments.",
+    "demo": ("system.demo", "One command: everything up, a real data set, two queries, complex events on the screen."),
+    "replay": ("replays.replay", "Run queries over files, without Kafka."),
+    "backfill": ("replays.backfill", "Run queries over history on Spark."),
+    "enumerate": ("queries.enumerate", "List the matches of results of OUTPUT COMPRESSED."),
+    "warm": ("system.warm", "Compile ahead what no query decides."),
+    "explain": ("queries.explain", "Print the plan of a query."),
+    "up": ("system.up", "Start a Kafka broker, the topics, and all services."),
+    "down": ("system.down", "End everything that `up` started."),
+    "status": ("system.status", "Show what runs."),
+    "top": ("system.top", "The running system live: speed, latency, partial matches, loss, lag."),
+    "stream": ("streams.stream", "Sources: topic, key, schema, and bounds of a stream."),
+    "query": ("queries.query", "Standing queries: check, add, list, show, pause, resume, replace, remove."),
+    "produce": ("streams.produce", "Events from files or standard input to a stream."),
+    "tail": ("streams.tail", "Complex events, trends, dead letters as they come."),
+    "dlq": ("streams.dlq", "Dead letters: list, show, mend and send again."),
+    "run": ("system.run", "One service in the foreground, as in a container."),
+    "doctor": ("checks.doctor", "What is wrong, and the fix."),
+    "completion": ("completion.completion", "Completion of commands, options and names for bash, zsh and fish."),
+    "config": ("config", "Settings: values, and where they come from."),
+    "bench": ("bench", "The project's own benchmarks."),
+    "experiment": ("experiment", "The papers' overload experiments."),
 }
-"""Command -> what it does; module `saffron.cli.COMMAND` holds it, as `app` (a group) or as a function of its name."""
+"""Command -> its module below `saffron.cli`, which has it as `app` (a group) or as a function of its name; its help."""
 
 
 class _Commands(TyperGroup):
@@ -53,8 +53,8 @@ class _Commands(TyperGroup):
         if cmd_name not in _COMMANDS:
             return None
         if self._listing:
-            return TyperCommand(cmd_name, help=_COMMANDS[cmd_name])
-        module = importlib.import_module(f"saffron.cli.{cmd_name}")
+            return TyperCommand(cmd_name, help=_COMMANDS[cmd_name][1])
+        module = importlib.import_module(f"saffron.cli.{_COMMANDS[cmd_name][0]}")
         if hasattr(module, "app"):
             return typer.main.get_command(module.app)
         app = typer.Typer(add_completion=False, rich_markup_mode="markdown")

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from saffron.runtime import config
-from saffron.runtime.config import Settings
+from saffron.runtime.process import config
+from saffron.runtime.process.config import Settings
 
 Data = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", help="Data directory of the system (else SAFFRON_DATA).")
@@ -45,7 +45,7 @@ class System:
 
     def connected(self) -> Settings:
         """Settings of the system named, or that runs under the data directory; UnavailableError if there is none."""
-        from saffron.runtime.state import connect
+        from saffron.runtime.local.state import connect
 
         return connect(self.loaded())
 

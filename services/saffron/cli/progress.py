@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from saffron.cli import console
 
 if TYPE_CHECKING:
-    from saffron.engine.events.files import Chunk
+    from saffron.engine.events.formats.files import Chunk
     from saffron.engine.events.raw import RawBatch
 
 _CELLS = 20

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from saffron.engine.aggregates import registered
-from saffron.engine.composition import bound_beside, standing_plans
-from saffron.engine.events.schema import Schema
+from saffron.engine.operators.aggregates import registered
+from saffron.engine.operators.composition import bound_beside, standing_plans
 from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, explain_text, is_name
-from saffron.language.plan import MatchPlan, Plan
-from saffron.language.shedding import cannot_act
+from saffron.language.cost.shedding import cannot_act
+from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.records.stream import StreamRecord
-from saffron.runtime.known_streams import KnownStreams
+from saffron.runtime.streams.known_streams import KnownStreams
+from saffron.schema.schema import Schema
 
 MOST_CHARACTERS = 65_536
 """Longest text of a query that is taken."""

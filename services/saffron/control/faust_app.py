@@ -22,7 +22,7 @@ from faust.exceptions import ProducerSendError
 
 from saffron.control.tables import Tables
 from saffron.errors import DeniedError, LogError
-from saffron.runtime.security import MECHANISM, Security
+from saffron.runtime.log.security import MECHANISM, Security
 
 _TAIL = 2000
 """How many messages of a topic without compaction are read back at the start; older ones are of no use here."""

@@ -21,16 +21,16 @@ from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
-from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.health import Health, HealthServer
-from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.own_modules import import_modules
-from saffron.runtime.rights import require_joinable, require_readable
-from saffron.runtime.security import security_of
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.rights import require_joinable, require_readable
+from saffron.runtime.log.security import security_of
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import Settings
+from saffron.runtime.process.own_modules import import_modules
+from saffron.runtime.telemetry.health import Health, HealthServer
+from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0

@@ -12,14 +12,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from saffron.control.checks import Partitions, Refused
-from saffron.engine.events.growth import given_anew
+from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.events.schema import Schema
-from saffron.engine.events.widening import narrowed
 from saffron.errors import SchemaError
 from saffron.records.stream import FORMATS, JSON, WITH_REGISTRY, StreamRecord, is_name
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.topics import DEFAULT_STREAM, Topics, stream_topics, topic_files
+from saffron.runtime.log.topics import DEFAULT_STREAM, Topics, stream_topics, topic_files
+from saffron.schema.schema import Schema
+from saffron.schema.widening import narrowed
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from saffron.control.stream_changes import Planned, Present, StreamChange, plann
 from saffron.control.tables import Tables
 from saffron.control.used_topics import Used
 from saffron.records.version import version_key
-from saffron.runtime.config import Settings
 from saffron.runtime.log import Log
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import Settings
 
 _SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int}
 _ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitions": int}

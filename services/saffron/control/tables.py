@@ -15,8 +15,8 @@ import orjson
 from saffron.control.live import Live
 from saffron.control.standing import StandingQueries
 from saffron.records.table import Applied, Unreadable, query_table, status_table
-from saffron.runtime.known_streams import KnownStreams
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.known_streams import KnownStreams
 
 _PROBLEMS_KEPT = 20
 

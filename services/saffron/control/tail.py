@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from saffron.errors import LogError
-from saffron.runtime.ends import read_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.result_formats.reading import result_json
 
 _WIDER = 4

@@ -10,8 +10,8 @@ from saffron.engine.why.telling import TOLD
 from saffron.engine.why.words import lines
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log
-from saffron.runtime.recent import Question, why_now
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.replay.recent import Question, why_now
 
 
 def why(

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 
 from saffron.engine.events.block import Block
-from saffron.engine.operator import ResultOperator
-from saffron.engine.trends.operator import TrendOperator
-from saffron.runtime.chain_plan import Message
-from saffron.runtime.config import Settings
-from saffron.runtime.generations import compiler_of
-from saffron.runtime.metric_names import TRENDS
-from saffron.runtime.result_service import Kind, ResultService
+from saffron.engine.operators.operator import ResultOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.runtime.process.config import Settings
+from saffron.runtime.results.chain_plan import Message
+from saffron.runtime.results.result_service import Kind, ResultService
 from saffron.runtime.service import run
+from saffron.runtime.streams.generations import compiler_of
+from saffron.runtime.telemetry.metric_names import TRENDS
 
 
 class NoObserver:
@@ -29,7 +29,7 @@ class NoObserver:
 GRETA = Kind(
     service="greta",
     output="trends",
-    operator="saffron.engine.trends.operator:TrendOperator",
+    operator="saffron.engine.trends.trend_operator:TrendOperator",
     make=lambda partition, stream, note: TrendOperator(
         partition=partition,
         stream=stream.name,

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from saffron.engine.aggregates import registered
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError
 from saffron.history import files, tasks
 from saffron.history.decoding import ENDS, TALLY, row_fields
@@ -26,8 +25,9 @@ from saffron.history.rows import attribute_name, event_fields
 from saffron.history.running import Asked, binder, started
 from saffron.history.session import prepared
 from saffron.history.spread import spreads_of, together
-from saffron.runtime.fused import Query
-from saffron.runtime.replay import bind_all
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.replay import bind_all
+from saffron.schema.schema import Kind, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

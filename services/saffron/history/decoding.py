@@ -16,10 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import DTYPES, NULLS, Column
-from saffron.engine.events.decode import Decoded, Decoder
+from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.schema import Kind, Schema
 from saffron.history.rows import arrays_of, event_fields
+from saffron.schema.schema import Kind, Schema
 
 TALLY = "$tally"
 """Of a row that counts: `place` records were read, `ts` values were mistyped, `latest` records were `$watermark`s."""

@@ -20,15 +20,15 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from saffron.engine.events.files import read_content
-from saffron.engine.events.growth import joined, newest
-from saffron.engine.events.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.decoding.growth import joined, newest
+from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.formats.files import read_content
+from saffron.engine.events.formats.tabular import table_events
 from saffron.engine.events.raw import RawBatch, batch_of_values, trim_lines
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
-from saffron.engine.events.tabular import table_events
 from saffron.errors import InputError
 from saffron.history.decoding import Piece
+from saffron.schema.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import DTYPES, Column, Columns
-from saffron.engine.events.schema import NULL_CODE, Kind, Schema
+from saffron.schema.schema import NULL_CODE, Kind, Schema
 
 _SQL: Mapping[Kind, str] = {
     Kind.INT: "bigint",

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from saffron.engine import jit
-from saffron.engine.aggregates import UserAggregate, register, registered
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.schema import END_OF_TIME, Schema
 from saffron.engine.events.tables import empty_columns
+from saffron.engine.kernels import jit
+from saffron.engine.operators.aggregates import UserAggregate, register, registered
 from saffron.language import Bound, bind
-from saffron.language.plan import Plan
-from saffron.runtime.config import user_cache_directory
-from saffron.runtime.fused import Chain, Merged, Query
+from saffron.language.plan.plan import Plan
+from saffron.runtime.process.config import user_cache_directory
+from saffron.runtime.replay.fused import Chain, Merged, Query
+from saffron.schema.schema import END_OF_TIME, Schema
 
 
 @dataclass(frozen=True)

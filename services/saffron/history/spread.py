@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saffron.engine.composition import reads
-from saffron.language.plan import MatchPlan, Plan, Strategy, TrendPlan
+from saffron.engine.operators.composition import reads
+from saffron.language.plan.plan import MatchPlan, Plan, Strategy, TrendPlan
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from saffron.engine.events.schema import Schema
 from saffron.history.decoding import decoded_rows
 from saffron.history.files import Pieces
 from saffron.history.numbering import Numbering, range_of
 from saffron.history.rows import columns_of
 from saffron.history.running import Asked, lines_of, run
+from saffron.schema.schema import Schema
 
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]

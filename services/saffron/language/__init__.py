@@ -13,8 +13,8 @@ words     explain (automaton or outline, links, asking; complexity, growth; form
 """
 
 from saffron.language.binder import Bound, bind, compile_query
-from saffron.language.clauses import is_name
-from saffron.language.explain import explain_json, explain_svg, explain_text
-from saffron.language.parser import parse
+from saffron.language.explain.explain import explain_json, explain_svg, explain_text
+from saffron.language.syntax.clauses import is_name
+from saffron.language.syntax.parser import parse
 
 __all__ = ["Bound", "bind", "compile_query", "explain_json", "explain_svg", "explain_text", "is_name", "parse"]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from saffron.engine.events.schema import Schema
-from saffron.language.complexity import match_complexity
-from saffron.language.match_plan import bind_match
-from saffron.language.parser import parse
-from saffron.language.plan import MatchPlan, Output, Plan
-from saffron.language.scope import Scope
-from saffron.language.tree import Query
-from saffron.language.trend_plan import bind_trend, is_aggregate
+from saffron.language.binding.match_plan import bind_match
+from saffron.language.cost.complexity import match_complexity
+from saffron.language.plan.plan import MatchPlan, Output, Plan
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax.parser import parse
+from saffron.language.syntax.tree import Query
+from saffron.language.trends.plan import bind_trend, is_aggregate
+from saffron.schema.schema import Schema
 
 
 @dataclass(frozen=True)

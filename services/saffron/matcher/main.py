@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.matcher.observer import MatcherObserver
-from saffron.runtime.config import Settings
-from saffron.runtime.generations import compiler_of
-from saffron.runtime.metric_names import COMPLEX_EVENTS
-from saffron.runtime.result_service import Kind, ResultService
+from saffron.runtime.process.config import Settings
+from saffron.runtime.results.result_service import Kind, ResultService
 from saffron.runtime.service import run
+from saffron.runtime.streams.generations import compiler_of
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
 
 MATCHER = Kind(
     service="matcher",
     output="complex-events",
-    operator="saffron.engine.match.operator:MatchOperator",
+    operator="saffron.engine.match.match_operator:MatchOperator",
     make=lambda partition, stream, note: MatchOperator(
         partition=partition,
         stream=stream.name,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saffron.engine.events.block import Block
-from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.observations import feature_messages, latency_message, transition_messages
-from saffron.engine.operator import ResultOperator
-from saffron.runtime.chain_plan import Message
-from saffron.runtime.topics import Topics
+from saffron.engine.models.transitions.latency import LatencySamples
+from saffron.engine.models.transitions.observations import feature_messages, latency_message, transition_messages
+from saffron.engine.operators.operator import ResultOperator
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.results.chain_plan import Message
 
 _TRANSITIONS = "observations.transitions"
 _LATENCY = "observations.latency"

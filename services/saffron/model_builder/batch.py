@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from saffron.engine.models.envelope import Version
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.model import LatencyModel
+from saffron.engine.models.events.event_trainer import train_events
 from saffron.engine.models.reader import AnyModel
-from saffron.engine.models.trainer import train_latency, train_transitions
+from saffron.engine.models.transitions.model import LatencyModel
+from saffron.engine.models.transitions.trainer import train_latency, train_transitions
 from saffron.model_builder.books import Books
 from saffron.model_builder.decay import decay
 from saffron.model_builder.due import have_moved, is_event_due, is_partial_due
@@ -22,6 +21,7 @@ from saffron.model_builder.latency_book import Bins, LatencyBook
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.rows import Row
 from saffron.model_builder.store import Store
+from saffron.records.envelope import Version
 
 Publish = Callable[[Sequence[AnyModel]], None]
 """Writes models and returns when the log has them."""

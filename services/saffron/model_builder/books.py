@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from saffron.engine.models.trainer import TransitionCounts
+from saffron.engine.models.transitions.trainer import TransitionCounts
 from saffron.model_builder.feature_book import FeatureBook, FeatureBooks
 from saffron.model_builder.feature_rows import MESSAGE as FEATURE_MESSAGE
 from saffron.model_builder.feature_rows import FeatureRow

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from saffron.engine.models.ages import population
-from saffron.engine.models.drift import (
+from saffron.engine.models.transitions.ages import population
+from saffron.engine.models.transitions.drift import (
     distribution_drift,
     expectation_drift,
     is_beyond_chance,
     matrix_drift,
     mean_drift,
 )
-from saffron.engine.models.trainer import TransitionCounts, chain_of, expected_by_age
+from saffron.engine.models.transitions.trainer import TransitionCounts, chain_of, expected_by_age
 from saffron.model_builder.feature_book import FeatureBook
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.query_book import QueryBook

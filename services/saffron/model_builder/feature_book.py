@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from saffron.engine.models.bodies import features_body, features_of
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts, added
-from saffron.engine.models.features import FeatureError, FeatureSpec
+from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts, added
+from saffron.engine.models.features.features import FeatureError, FeatureSpec
 from saffron.model_builder.feature_rows import (
     BEGUN,
     MATCH,

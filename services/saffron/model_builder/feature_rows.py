@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from saffron.engine.models.feature_counts import WEIGHT
+from saffron.engine.models.features.feature_counts import WEIGHT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from saffron.errors import SaffronError
 from saffron.model_builder import feature_rows, rows
 from saffron.model_builder.batch import Batches, Done
-from saffron.runtime.security import Security
+from saffron.runtime.log.security import Security
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

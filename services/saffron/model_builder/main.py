@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from saffron.engine.models.envelope import Version
-from saffron.engine.models.event_model import EVENTS, EventModel
-from saffron.engine.models.model import TRANSITIONS, TransitionModel
+from saffron.engine.models.features.event_model import EVENTS, EventModel
 from saffron.engine.models.reader import AnyModel
+from saffron.engine.models.transitions.model import TRANSITIONS, TransitionModel
 from saffron.errors import DeniedError, LogError
 from saffron.model_builder.batch import Batches, Done
 from saffron.model_builder.job import Job, Source
@@ -25,11 +24,15 @@ from saffron.model_builder.publisher import Publisher, newest_epoch
 from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
 from saffron.model_builder.withdrawals import Withdrawals
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health, HealthServer
-from saffron.runtime.kafka_log import connect
+from saffron.records.envelope import Version
 from saffron.runtime.log import Log
-from saffron.runtime.metric_names import (
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.rights import require_readable
+from saffron.runtime.log.security import security_of
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.health import Health, HealthServer
+from saffron.runtime.telemetry.metric_names import (
     CONSUMER_LAG,
     MODEL_AGE,
     MODEL_BATCHES,
@@ -39,10 +42,7 @@ from saffron.runtime.metric_names import (
     MODEL_VERSION,
     RESTARTS,
 )
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.rights import require_readable
-from saffron.runtime.security import security_of
-from saffron.runtime.topics import Topics
+from saffron.runtime.telemetry.metrics import Metrics
 from saffron.spark import gateway, jars
 from saffron.spark.session import open_session
 

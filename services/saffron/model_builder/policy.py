@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
-from saffron.engine.models.trainer import TransitionCounts
+from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.transitions.trainer import TransitionCounts
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from saffron.model_builder import rows
 from saffron.model_builder.settings import settings
-from saffron.runtime.jars import Progress
+from saffron.runtime.local.jars import Progress
 from saffron.spark import archive, jars
 from saffron.spark.gateway import Gateway
 from saffron.spark.session import open_session

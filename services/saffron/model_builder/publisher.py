@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from saffron.engine.models.envelope import ModelError, unseal, version_of
 from saffron.engine.models.reader import AnyModel, records
 from saffron.errors import LogError
 from saffron.model_builder.writer import Writer
-from saffron.runtime.follower import Follower
+from saffron.records.envelope import ModelError, unseal, version_of
 from saffron.runtime.log import Log
-from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.murmur2 import partition_of
 
 _FLUSH_SECONDS = 30.0
 _READ_SECONDS = 60.0

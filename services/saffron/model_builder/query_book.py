@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.engine.models.bodies import costs_body, costs_of
-from saffron.engine.models.drift import Cells, Clumps
-from saffron.engine.models.observations import FORKED
-from saffron.engine.models.trainer import TransitionCounts
-from saffron.engine.models.transition_costs import TransitionCosts
+from saffron.engine.models.transitions.drift import Cells, Clumps
+from saffron.engine.models.transitions.observations import FORKED
+from saffron.engine.models.transitions.trainer import TransitionCounts
+from saffron.engine.models.transitions.transition_costs import TransitionCosts
 from saffron.model_builder.rows import FOLLOWED, PRODUCT, SAMPLE, TIMED, TRANSITION, Row
 
 

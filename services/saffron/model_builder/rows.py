@@ -23,9 +23,9 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from saffron.engine.models.latency import BINS_PER_OCTAVE
-from saffron.engine.models.observations import FORKED
-from saffron.engine.models.transition_costs import MOST_CELLS
+from saffron.engine.models.transitions.latency import BINS_PER_OCTAVE
+from saffron.engine.models.transitions.observations import FORKED
+from saffron.engine.models.transitions.transition_costs import MOST_CELLS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

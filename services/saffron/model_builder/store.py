@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from saffron.engine.models.envelope import ModelError, seal, unseal
 from saffron.errors import SaffronError
 from saffron.model_builder.books import Books
+from saffron.records.envelope import ModelError, seal, unseal
 
 _KEPT = 4
 """Files kept: Spark goes back by one batch at most; the others are for whoever looks for a cause."""

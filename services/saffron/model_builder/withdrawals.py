@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from saffron.engine.models.model import LATENCY
+from saffron.engine.models.transitions.model import LATENCY
 from saffron.model_builder.writer import Writer
 from saffron.records.table import Unreadable
-from saffron.runtime.control_topics import follow_queries
-from saffron.runtime.follower import Follower
 from saffron.runtime.log import Log
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.control_topics import follow_queries
 
 _FLUSH_SECONDS = 5.0
 

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 from saffron.errors import GapError, LogError, SaffronError
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health, HealthServer
-from saffron.runtime.kafka_log import connect
 from saffron.runtime.log import Log
-from saffron.runtime.metric_names import BUSY, RESTARTS
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.own_modules import import_modules
+from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.process.config import Settings
+from saffron.runtime.process.own_modules import import_modules
+from saffron.runtime.telemetry.health import Health, HealthServer
+from saffron.runtime.telemetry.metric_names import BUSY, RESTARTS
+from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 _IDLE_WAIT = 0.01

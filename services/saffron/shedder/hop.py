@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.engine.shed.credits import Credits
+from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import InputError, RemadeError
-from saffron.runtime.block_reader import BlockReader, Decode, ReaderState
-from saffron.runtime.inner_hop import Input
-from saffron.runtime.input_state import LOST, InputBook, InputState
+from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.hops.inner_hop import Input
+from saffron.runtime.hops.input_state import LOST, InputBook, InputState
 from saffron.runtime.log import Record
 
 MOST_BLOCKS, MOST_EVENTS = 1024, 1 << 19
@@ -34,7 +34,7 @@ class Waiting:
 
 
 class ShedderHop:
-    """The queue in front of the operator, and the credits. A `Hop` of `runtime.inner_hop`.
+    """The queue in front of the operator, and the credits. A `Hop` of `runtime.hops.inner_hop`.
 
     `waits`: how long (ms) each forwarded block had waited; `held_ms`: how long some block waited for credit, in all.
     """

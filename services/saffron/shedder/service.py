@@ -11,24 +11,24 @@ import orjson
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
-from saffron.engine.models.features import Pane
+from saffron.engine.models.features.features import Pane
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.engine.shed.settings import Overload
-from saffron.runtime.config import ALWAYS, PASS, Settings
-from saffron.runtime.control_topics import reporter
-from saffron.runtime.digest import INTERVAL_MS, Every, send
-from saffron.runtime.follower import Follower
-from saffron.runtime.growing import grow
-from saffron.runtime.health import Health
-from saffron.runtime.inner_hop import InnerHop
-from saffron.runtime.input_report import InputReport
+from saffron.runtime.hops.growing import grow
+from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.input_report import InputReport
+from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.streams import Streams
-from saffron.runtime.tags import claim_value
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import ALWAYS, PASS, Settings
+from saffron.runtime.streams.control_topics import reporter
+from saffron.runtime.streams.streams import Streams
+from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.shedder.figures import ShedderNumbers
 from saffron.shedder.hop import ShedderHop
-from saffron.shedder.numbers import ShedderNumbers
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE_MS = 3_000

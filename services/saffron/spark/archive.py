@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from saffron.runtime import jvm
-from saffron.runtime.jars import Progress
+from saffron.runtime.local import jvm
+from saffron.runtime.local.jars import Progress
 from saffron.spark import gateway
 from saffron.spark.gateway import Gateway
 

@@ -23,8 +23,8 @@ from typing import IO
 
 from saffron.distribution import install
 from saffron.errors import SaffronError
-from saffron.runtime import jvm
-from saffron.runtime.config import user_cache_directory
+from saffron.runtime.local import jvm
+from saffron.runtime.process.config import user_cache_directory
 
 NEWEST_JAVA = 23
 """Spark 4.0's Hadoop calls Subject.getSubject, which Java 24 and later refuse."""

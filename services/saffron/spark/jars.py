@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from saffron.runtime import jars
-from saffron.runtime.config import user_cache_directory
-from saffron.runtime.jars import Progress
+from saffron.runtime.local import jars
+from saffron.runtime.local.jars import Progress
+from saffron.runtime.process.config import user_cache_directory
 
 CONNECTOR = "spark-kafka-4.0.0"
 """The lock file: connector 4.0.0 is the newest whose closure is released completely; it serves PySpark 4.0.5."""

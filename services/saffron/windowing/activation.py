@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from saffron.engine.containment import is_of_query
 from saffron.engine.events.block import Control
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
-from saffron.engine.shed.view import View
+from saffron.engine.operators.containment import is_of_query
+from saffron.engine.shed.drops.view import View
 from saffron.engine.windows.operator import WindowingOperator
-from saffron.language.plan import MatchPlan, Plan
-from saffron.runtime.schema_versions import Version, settled
-from saffron.windowing.desk import Desk, Wanted
+from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.runtime.streams.schema_versions import Version, settled
+from saffron.schema.schema import Schema
+from saffron.windowing.follower import Desk, Wanted
 
 _WAITING_AFTER_MS = 2_000
 _COMPILING = (

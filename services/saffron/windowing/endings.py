@@ -5,12 +5,12 @@ Decided from what the topics say now, by every member alike: what is said twice,
 
 from __future__ import annotations
 
-from saffron.engine.standing import compile_text
+from saffron.engine.operators.standing import compile_text
 from saffron.errors import SaffronError
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, QueryStatus
-from saffron.runtime.statuses import Statuses
-from saffron.windowing.desk import Desk
+from saffron.runtime.streams.statuses import Statuses
+from saffron.windowing.follower import Desk
 
 SERVICE = "windowing"
 _WHY = (

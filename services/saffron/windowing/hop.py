@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.schema import Schema
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.inner_hop import Input
-from saffron.runtime.input_state import LOST, REMADE, InputBook, InputState
-from saffron.runtime.stream_formats import Translation
+from saffron.runtime.hops.inner_hop import Input
+from saffron.runtime.hops.input_state import LOST, REMADE, InputBook, InputState
+from saffron.runtime.streams.stream_formats import Translation
+from saffron.schema.schema import Schema
 from saffron.windowing.activation import Activation, Say
-from saffron.windowing.desk import Desk
+from saffron.windowing.follower import Desk
 from saffron.windowing.unknown_events import Patience, UnknownEvents
 
 _NEVER = -(2**62)
@@ -64,7 +64,7 @@ class Outlets:
 
 
 class WindowingHop:
-    """A `Hop` of `runtime.inner_hop`."""
+    """A `Hop` of `runtime.hops.inner_hop`."""
 
     def __init__(
         self,

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import orjson
 
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.runtime.digest import INTERVAL_MS, Every
-from saffron.runtime.follower import Follower
-from saffron.runtime.inner_hop import InnerHop
+from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.digest import INTERVAL_MS, Every
 from saffron.windowing.hop import WindowingHop
 
 _FRESH_MS = 5 * INTERVAL_MS

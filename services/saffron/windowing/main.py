@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.runtime.config import Settings
+from saffron.runtime.process.config import Settings
 from saffron.runtime.service import run
 from saffron.windowing.service import WindowingService
 

@@ -9,36 +9,36 @@ from dataclasses import replace
 
 import orjson
 
-from saffron.engine import jit
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
-from saffron.engine.events.decode import prepare_decoder
+from saffron.engine.events.decoding.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
+from saffron.engine.kernels import jit
 from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.runtime.background import Background
-from saffron.runtime.config import Settings
-from saffron.runtime.control_topics import reporter
 from saffron.runtime.dead_letters.showing import encoded
-from saffron.runtime.digest import INTERVAL_MS, Every, send
-from saffron.runtime.growing import grow
-from saffron.runtime.health import Health
-from saffron.runtime.inner_hop import InnerHop
-from saffron.runtime.input_report import InputReport
+from saffron.runtime.hops.growing import grow
+from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.input_report import InputReport
+from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, TopicPartition
-from saffron.runtime.metric_names import DEAD_LETTERS
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.schema_versions import announce
-from saffron.runtime.statuses import Statuses
-from saffron.runtime.stream_formats import Formats
-from saffron.runtime.tags import claim_value
-from saffron.runtime.topics import DEFAULT_STREAM, Topics
-from saffron.windowing.desk import Desk
+from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
+from saffron.runtime.process.background import Background
+from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.control_topics import reporter
+from saffron.runtime.streams.schema_versions import announce
+from saffron.runtime.streams.statuses import Statuses
+from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
+from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.endings import SERVICE, Endings
+from saffron.windowing.figures import WindowingNumbers
+from saffron.windowing.follower import Desk
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
 from saffron.windowing.idle import Bound, Idle
-from saffron.windowing.numbers import WindowingNumbers
 from saffron.windowing.routing.router import Router
 
 _LOG = logging.getLogger(__name__)

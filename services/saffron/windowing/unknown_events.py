@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from saffron.engine.events.growth import joined
-from saffron.engine.events.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.decoding.growth import joined
+from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.windows.operator import WindowingOperator
+from saffron.schema.schema import Schema
 from saffron.windowing.activation import Activation
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from saffron.runtime import baked, config
+from saffron.runtime.local import baked
+from saffron.runtime.process import config
 from tests.contracts.k8s.test_manifests import ROOT, SYSTEMS, environment, of_kind, resources, templates
 from tests.e2e.image import BUILD, DOCKERFILE, steps
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from saffron.errors import SettingsError
-from saffron.runtime import config
-from saffron.runtime.metric_names import METRICS, Counter
-from saffron.runtime.state import SERVICES
+from saffron.runtime.local.state import SERVICES
+from saffron.runtime.process import config
+from saffron.runtime.telemetry.metric_names import METRICS, Counter
 from tests.contracts.k8s.kustomize import Resource, build, key_of
 from tests.contracts.k8s.validation import faults
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.topics import topic_specs
 from tools.k8s_topics import TOPICS, USERS, topics, users
 
 PREFIX = "saffron."

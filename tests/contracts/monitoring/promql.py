@@ -8,7 +8,7 @@ from typing import Any
 
 import promql_parser as promql
 
-from saffron.runtime.metric_names import METRICS, Counter, Histogram
+from saffron.runtime.telemetry.metric_names import METRICS, Counter, Histogram
 
 TARGET = frozenset({"namespace", "pod", "job"})
 """Labels that Prometheus puts to what it scrapes."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from saffron.runtime.metric_names import METRICS
+from saffron.runtime.telemetry.metric_names import METRICS
 from tests.contracts.monitoring.promql import breaches, exported, labels_of
 from tools.monitoring.dashboards import DASHBOARDS, FOLDER, path_of, text_of
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saffron.language import tree
-from saffron.language.printer import expression_text
-from saffron.language.tree import Index
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import expression_text
+from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import is_length, read, references
 from tests.reference.match.deadlines import deadline
 from tests.reference.match.events import Event, events_of

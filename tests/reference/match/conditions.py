@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from saffron.language import tree
-from saffron.language.tree import Index
+from saffron.language.syntax import tree
+from saffron.language.syntax.tree import Index
 from tests.reference.match.events import Bindings, Bound
 from tests.reference.match.shape import Leaf, Pattern
 from tests.reference.match.values import Aggregates, aggregate, value

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from saffron.language import tree
-from saffron.language.parser import parse
+from saffron.language.syntax import tree
+from saffron.language.syntax.parser import parse
 from tests.reference.match.conditions import Condition, Pair, condition
 from tests.reference.match.events import Bindings, Event
 from tests.reference.match.shape import Leaf, Pattern, shape_of

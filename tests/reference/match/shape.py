@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from saffron.language import tree
+from saffron.language.syntax import tree
 
 
 @dataclass(frozen=True, eq=False)

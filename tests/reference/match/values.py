@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from saffron.language import tree
+from saffron.language.syntax import tree
 
 Aggregates = Mapping[str, Callable[[list[Any]], Any]]
 """User-defined aggregates: each from the values of a list that are not null, in order, at least one."""

@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from saffron.language import tree
-from saffron.language.tree import Index
+from saffron.language.syntax import tree
+from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import references
 from tests.reference.match.events import Event
 from tests.reference.match.matches import Place, all_matches

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from saffron.language import tree
-from saffron.language.parser import parse
-from saffron.language.printer import expression_text
-from saffron.language.tree import Index
+from saffron.language.syntax import tree
+from saffron.language.syntax.parser import parse
+from saffron.language.syntax.printer import expression_text
+from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import Pair
 from tests.reference.match.question import ANY, Question, question
 from tests.reference.match.shape import Leaf, Loop, Pattern, Seq, Shape, Take, leaves_of, names_of, shape_of

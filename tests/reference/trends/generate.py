@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from saffron.language import tree
-from saffron.language.parser import parse
+from saffron.language.syntax import tree
+from saffron.language.syntax.parser import parse
 from tests.reference.match import generate as match
 from tests.reference.match.question import ANY, NEXT, PARTITION, STRICT
 from tests.reference.match.random_patterns import Patterns, Variable

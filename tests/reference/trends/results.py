@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from saffron.language import tree
+from saffron.language.syntax import tree
 from tests.reference.match.events import Event, events_of
 from tests.reference.match.question import Question
 from tests.reference.trends import definition, twin

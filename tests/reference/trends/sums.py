@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
-from saffron.language import tree
+from saffron.language.syntax import tree
 from tests.reference.match.shape import Pattern
 from tests.reference.match.values import compared
 from tests.reference.trends.asked import FUNCTIONS

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from saffron.language import tree
-from saffron.language.printer import query_text
-from saffron.language.tree import Index
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import query_text
+from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import Pair
 from tests.reference.match.events import Event
 from tests.reference.match.matches import all_matches

@@ -15,9 +15,9 @@ from math import inf
 from typing import Any
 
 from saffron.engine.why.values import value
-from saffron.language import tree
-from saffron.language.plan import Attribute, Const, Expr, Strategy, Template, Transition, TrendPlan, Which
-from saffron.language.rewrite import mapped
+from saffron.language.plan.plan import Attribute, Const, Expr, Strategy, Template, Transition, TrendPlan, Which
+from saffron.language.plan.rewrite import mapped
+from saffron.language.syntax import tree
 from tests.reference.match.events import Event, events_of
 from tests.reference.trends.asked import Asked
 from tests.reference.trends.results import Answer, key_value, pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from saffron.language import tree
+from saffron.language.syntax import tree
 from tests.reference.match.events import Event
 from tests.reference.match.values import value
 

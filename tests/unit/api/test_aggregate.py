@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import saffron
-from saffron.engine import aggregates
+from saffron.engine.operators import aggregates
 from saffron.errors import AggregateError, QueryError, SaffronError
 from tests.unit.api.samples import EVENTS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from saffron.engine import aggregates
+from saffron.engine.operators import aggregates
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
 

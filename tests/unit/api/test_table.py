@@ -9,8 +9,8 @@ import pytest
 
 from saffron.api.table import table_of
 from saffron.language import parse
-from saffron.language.scope import Scope
-from saffron.language.trend_plan import bind_trend
+from saffron.language.scope.scope import Scope
+from saffron.language.trends.plan import bind_trend
 from tests.unit.language.samples import LETTERS
 
 RETURN = "COUNT(*) AS n, SUM(A.y) AS total, AVG(A.x) AS mean, COUNT(*) * 2 AS twice, COUNT(*) > 3 AS many"

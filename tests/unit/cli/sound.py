@@ -7,18 +7,18 @@ from typing import Any
 
 import orjson
 
-from saffron.cli.checks.finding import OK, Finding
-from saffron.cli.checks.look import Digest, Look
-from saffron.cli.standing import Standing
+from saffron.cli.checks.cluster.look import Digest, Look
+from saffron.cli.finding import OK, Finding
+from saffron.cli.queries.standing import Standing
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.inspect import PartitionFacts, TopicFacts
 from saffron.runtime.log import Record
-from saffron.runtime.murmur2 import partition_of
-from saffron.runtime.topics import topic_files, topic_specs
+from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.log.topics import topic_files, topic_specs
+from saffron.runtime.process.config import Settings
 
 NOW = 1_700_000_000_000
 PARTITIONS = 3

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from saffron.cli import completion_tree, main
-from saffron.cli.completion import SHELLS
-from saffron.cli.completion_shells import script
-from saffron.cli.completion_tree import Command, commands, known_names
-from saffron.cli.live_names import live_names
-from saffron.language.shedding import SHEDDERS
+from saffron.cli import main
+from saffron.cli.completion import tree as completion_tree
+from saffron.cli.completion.completion import SHELLS
+from saffron.cli.completion.live_names import live_names
+from saffron.cli.completion.shells import script
+from saffron.cli.completion.tree import Command, commands, known_names
+from saffron.language.cost.shedding import SHEDDERS
 
 HEAVY = ("numpy", "numba", "pyarrow", "confluent_kafka", "aiohttp", "faust", "pandas", "prometheus_client")
 """What takes longer to load than somebody waits who has pressed a key."""
@@ -129,7 +130,7 @@ def test_without_a_system_there_are_no_live_names(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("arguments", [["--help"], ["completion", "queries"], ["--version"]])
 def test_what_answers_a_key_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
     code = f"""import sys
-import saffron.cli.completion_tree
+import saffron.cli.completion.tree
 from saffron.cli import main
 sys.argv = ["saffron", *{arguments!r}]
 try:

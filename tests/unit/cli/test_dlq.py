@@ -11,15 +11,16 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from saffron.cli import dlq, options
+from saffron.cli import options
 from saffron.cli.client import Client
+from saffron.cli.streams import dlq
 from saffron.errors import InputError
-from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.sending import ORIGIN
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.runtime.written import write_letter, write_result_letter
 
 TOPICS = Topics("t.")

@@ -10,20 +10,20 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.cli.checks import permissions, topics
-from saffron.cli.checks.cluster import judge
-from saffron.cli.checks.finding import ERROR, WARNING
-from saffron.cli.checks.formats import check_formats
-from saffron.cli.checks.look import Look, look_at_topics, look_further
+from saffron.cli.checks.cluster import permissions, topics
+from saffron.cli.checks.cluster.formats import check_formats
+from saffron.cli.checks.cluster.look import Look, look_at_topics, look_further
+from saffron.cli.checks.of_cluster import judge
 from saffron.cli.client import Client
+from saffron.cli.finding import ERROR, WARNING
 from saffron.errors import LogError
-from saffron.runtime.inspect import PartitionFacts, TopicFacts
+from saffron.runtime.local.processes import ProcessId
+from saffron.runtime.local.state import ServiceState, SystemState
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.processes import ProcessId
-from saffron.runtime.state import ServiceState, SystemState
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
+from saffron.runtime.log.topics import topic_specs
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.cli.sound import (
     NOW,
     PARTITIONS,

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from saffron.cli.checks import disk, java, kernels, limits, packages, ports, settings
-from saffron.cli.checks.finding import ERROR, OK, WARNING
-from saffron.cli.checks.packages import Wanted
-from saffron.runtime import jars, warmed
-from saffron.runtime.config import Settings
+from saffron.cli.checks.machine import disk, java, kernels, limits, packages, ports, settings
+from saffron.cli.checks.machine.packages import Wanted
+from saffron.cli.finding import ERROR, OK, WARNING
+from saffron.runtime.kernels import warmed
+from saffron.runtime.local import jars
+from saffron.runtime.process.config import Settings
 from tests.unit.cli.sound import bad
 
 
@@ -69,7 +70,7 @@ def test_java_that_is_too_old_missing_jars_and_damaged_ones_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = ("JAVA_HOME", tmp_path / "java")
-    monkeypatch.setattr("saffron.runtime.jvm._candidates", lambda environ: iter([found]))
+    monkeypatch.setattr("saffron.runtime.local.jvm._candidates", lambda environ: iter([found]))
     (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", "utf-8")
     (tmp_path / "java").chmod(0o755)
     (one,) = java.check_java({"JAVA_HOME": "/jdk"}, 23)

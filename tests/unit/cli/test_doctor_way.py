@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from saffron.cli.checks import listener
-from saffron.cli.checks.finding import ERROR
+from saffron.cli.checks.cluster import listener
+from saffron.cli.finding import ERROR
 from saffron.errors import UnavailableError
-from saffron.runtime.inspect import RefusedError
-from saffron.runtime.listener import Listener, probe
+from saffron.runtime.log.inspect import RefusedError
+from saffron.runtime.log.listener import Listener, probe
 from tests.unit.cli.sound import (
     SETTINGS,
 )

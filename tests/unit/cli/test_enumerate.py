@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.cli.enumerate import enumerate as enumerate_results
+from saffron.cli.queries.enumerate import enumerate as enumerate_results
 from saffron.errors import SaffronError
 
 NODES = [["a", 0, [-1]], ["b", 1, [0]], ["b", 2, [0, 1]], ["c", 3, [1, 2]]]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import orjson
 
-from saffron.cli.lines import LeftOut, batches
-from saffron.cli.places import Places
-from saffron.engine.events.files import read_events
+from saffron.cli.replays.places import Places
+from saffron.cli.streams.lines import LeftOut, batches
+from saffron.engine.events.formats.files import read_events
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 
 ROWS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.cli import pace
 from saffron.cli.durations import milliseconds
+from saffron.cli.streams import pace
 from saffron.errors import InputError
 
 

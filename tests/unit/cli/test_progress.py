@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saffron.cli.progress import Reading, bar
-from saffron.engine.events.files import read_events
+from saffron.engine.events.formats.files import read_events
 
 
 @pytest.mark.parametrize(("done", "shown"), [(0, "[....................]   0 %"), (5, "[#####...............]  25 %")])

@@ -12,22 +12,22 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from saffron.cli import query, query_changes
 from saffron.cli.client import Client
 from saffron.cli.options import System
-from saffron.cli.queries import QueryText
-from saffron.cli.standing import next_version, read_standing, removed, wait_for
-from saffron.engine.events.schema import Kind, Schema
+from saffron.cli.queries import query, query_changes
+from saffron.cli.queries.standing import next_version, read_standing, removed, wait_for
+from saffron.cli.queries.texts import QueryText
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.errors import QueryError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.records.version import VersionRecord
-from saffron.runtime.config import Settings
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.schema.schema import Kind, Schema
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 TEXT = "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] WITHIN 1 hour"
 

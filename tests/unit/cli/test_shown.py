@@ -9,13 +9,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from saffron.cli import console
-from saffron.cli.demo_screen import Screen, describe
-from saffron.cli.scrape import Page
-from saffron.cli.tail import line
+from saffron.cli.streams.tail import line
+from saffron.cli.system.demo_screen import Screen, describe
+from saffron.cli.system.scrape import Page
 from saffron.runtime.log import Record
-from saffron.runtime.metric_names import DETECTION_LATENCY
-from saffron.runtime.metrics import Metrics
 from saffron.runtime.result_formats.forms import codec, dataschema
+from saffron.runtime.telemetry.metric_names import DETECTION_LATENCY
+from saffron.runtime.telemetry.metrics import Metrics
 
 RALLY = {
     "query": "rally",

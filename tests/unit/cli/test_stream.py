@@ -10,15 +10,15 @@ import orjson
 import pytest
 
 from saffron.cli.client import Client
-from saffron.cli.stream import present
+from saffron.cli.streams.stream import present
 from saffron.control.checks import Refused
 from saffron.control.stream_changes import StreamChange, planned, removable, settable
 from saffron.records.stream import StreamRecord
-from saffron.runtime.config import Settings
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import topic_specs
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.contracts.test_schemas import validator
 
 GIVEN = StreamChange("quotes", key="symbol", partitions=3)

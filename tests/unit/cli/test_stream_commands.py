@@ -13,25 +13,25 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from saffron.cli import stream
-from saffron.cli.checks.queries import check_queries
-from saffron.cli.checks.records import check_records, check_shared_topics
-from saffron.cli.checks.schemas import check_losses, check_schemas
+from saffron.cli.checks.cluster.queries import check_queries
+from saffron.cli.checks.cluster.records import check_records, check_shared_topics
+from saffron.cli.checks.cluster.schemas import check_losses, check_schemas
 from saffron.cli.client import Client
 from saffron.cli.options import System
+from saffron.cli.streams import stream
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.records.version import VersionRecord
-from saffron.runtime.config import Settings
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import stream_topics, topic_specs
+from saffron.runtime.log.topics import stream_topics, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.schema.schema import Kind, Schema
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.cli.sound import SCHEMA, TEXT, digests, query, sound
 
 ROOT = Path(__file__).parents[3]

@@ -9,11 +9,11 @@ import orjson
 import pytest
 from prometheus_client.samples import Sample
 
-from saffron.cli.scrape import Page
-from saffron.cli.top_screen import SORTS, Shown, lines, next_sort
-from saffron.cli.top_view import Counted, QueryLine, ServiceLine, View, view
+from saffron.cli.system.scrape import Page
+from saffron.cli.system.top_screen import SORTS, Shown, lines, next_sort
+from saffron.cli.system.top_view import Counted, QueryLine, ServiceLine, View, view
 from saffron.control.tables import Tables
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
 
 NOW = 1_700_000_000_000
 TOPICS = Topics("saffron.")

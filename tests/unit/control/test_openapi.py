@@ -16,10 +16,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from saffron.control.openapi import document
 from saffron.engine.windows.operator import REASONS
 from saffron.errors import UnavailableError
-from saffron.language.shedding import SHEDDERS
+from saffron.language.cost.shedding import SHEDDERS
 from saffron.records.stream import StreamRecord
-from saffron.runtime.health import Health
-from saffron.runtime.large_results import REASON as TOO_LARGE
+from saffron.runtime.results.large_results import REASON as TOO_LARGE
+from saffron.runtime.telemetry.health import Health
 from tests.unit.control.described import operations
 from tests.unit.control.world import TEXT, TOPICS, Ask, World, add
 from tests.unit.runtime.written import write_block, write_letter, write_result_letter

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from saffron.control.tables import Tables
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
 
 TOPICS = Topics("p.")
 

@@ -7,9 +7,9 @@ import pytest
 from saffron.control.tail import Tail
 from saffron.errors import UnavailableError
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
 from saffron.runtime.result_formats.forms import codec, dataschema
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 
 @pytest.fixture

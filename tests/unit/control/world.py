@@ -19,12 +19,12 @@ from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.control.why import why
 from saffron.errors import UnavailableError
-from saffron.runtime.config import Settings
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.health import Health
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.health import Health
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.control import described
 
 TOPICS = Topics("p.")

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan, Output, TrendPlan
+from saffron.language.plan.plan import MatchPlan, Output, TrendPlan
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.question import ANY, Question, question

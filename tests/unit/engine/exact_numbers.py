@@ -12,11 +12,11 @@ import orjson
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.decode import Decoder
-from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.decoding.decode import Decoder
+from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.schema.schema import Schema
 
 Event = dict[str, Any]
 

@@ -8,7 +8,7 @@ import random
 import numba
 import pytest
 
-from saffron.engine.arithmetic import remainder
+from saffron.engine.kernels.arithmetic import remainder
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 500.0, 2.5, -2.5, 1e300, 5e-324, 2.0**52, 2.0**53, 2.0**52 - 1, math.inf, math.nan, -7.0)
 

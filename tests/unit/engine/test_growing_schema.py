@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.events.growth import grown
+from saffron.engine.events.decoding.growth import grown
 from saffron.engine.events.raw import batch_of_values
-from saffron.engine.events.schema import Schema
-from saffron.engine.standing import compile_text
-from saffron.runtime.fused import Chain, Query
+from saffron.engine.operators.standing import compile_text
+from saffron.runtime.replay.fused import Chain, Query
+from saffron.schema.schema import Schema
 
 QUERIES = (
     "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-next-match { [k] AND b[i].x > a.x } WITHIN 30 ms",

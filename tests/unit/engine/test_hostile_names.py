@@ -10,13 +10,13 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine import jit
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.trends.operator import TrendOperator
-from saffron.language.cursor import RESERVED
-from saffron.runtime.warm import Request
+from saffron.engine.kernels import jit
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.language.syntax.cursor import RESERVED
+from saffron.runtime.kernels.warm import Request
+from saffron.schema.schema import Kind, Schema
 
 MARK = "ŵ7"
 """In every name and string of a user's, and in nothing else."""

@@ -13,8 +13,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from saffron.engine import jit
-from saffron.engine.stamp import stamp
+from saffron.engine.kernels import jit
+from saffron.engine.kernels.content_hash import stamp
 
 PACKAGE = {
     "__init__.py": "",
@@ -35,7 +35,7 @@ from numba import int64
 from pack.helpers import (
     more,
 )
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 @kernel(int64(int64))
 def add(x):
@@ -47,7 +47,7 @@ def divide(x, y):
 """,
     "parts.py": """from numba import int64
 
-from saffron.engine.jit import kernel, separate
+from saffron.engine.kernels.jit import kernel, separate
 
 
 @separate(int64(int64[::1], int64))
@@ -70,7 +70,7 @@ def four_times(values):
 """,
     "late.py": """from numba import int64
 
-from saffron.engine.jit import separate
+from saffron.engine.kernels.jit import separate
 
 
 @separate(int64(int64), later=True)

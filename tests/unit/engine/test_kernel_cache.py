@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from saffron.engine import kernel_cache, stamp
+from saffron.engine.kernels import content_hash as stamp
+from saffron.engine.kernels import kernel_cache
 
 SOURCE = """from numba import int64
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 
 @kernel()

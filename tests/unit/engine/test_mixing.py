@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from saffron.engine.mixing import GOLDEN, finalised, mixed, mixed_one
+from saffron.engine.kernels.splitmix import GOLDEN, finalised, mixed, mixed_one
 
 OF_SEED_0 = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC, 0x1B39896A51A8749B]
 """What the generator gives first."""

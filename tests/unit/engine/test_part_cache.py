@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine import jit
-from saffron.engine.part_cache import PartCache
+from saffron.engine.kernels import jit
+from saffron.engine.kernels.part_cache import PartCache
 
 KERNEL = """
 {comment}

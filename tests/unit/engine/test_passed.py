@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.passed import Reference, Table, arrays_of
+from saffron.engine.kernels.addresses import Reference, Table, arrays_of
 
 
 class Pair(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 from numba.core.compiler import Flags
 from numba.core.types.functions import BaseFunction
 
-from saffron.engine import resolution
+from saffron.engine.kernels import resolution
 
 
 def work(values: Any, flags: Any, n: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from saffron.engine.events.columns import Column
-from saffron.engine.events.schema import Kind
-from saffron.engine.strings import Strings
+from saffron.engine.events.strings import Strings
+from saffron.schema.schema import Kind
 
 
 def column(*values: str) -> Column:

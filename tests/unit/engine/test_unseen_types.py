@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from saffron.engine.events.raw import batch_of_values
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.standing import compile_text
-from saffron.runtime.fused import Chain, Query
+from saffron.engine.operators.standing import compile_text
+from saffron.runtime.replay.fused import Chain, Query
+from saffron.schema.schema import Kind, Schema
 
 WHOLE = Schema(
     {"x": Kind.INT, "k": Kind.STRING}, dict.fromkeys(("A", "B", "C"), ("x", "k")), dict.fromkeys("ABC", frozenset())

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema, widened
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.schema.schema import Kind, Schema, widened
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import Event
 from tests.unit.engine.match import test_exact_numbers as match

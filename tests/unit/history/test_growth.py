@@ -8,11 +8,11 @@ from functools import reduce
 import orjson
 import pytest
 
-from saffron.engine.events.growth import joined, newest
+from saffron.engine.events.decoding.growth import joined, newest
 from saffron.engine.events.raw import RawBatch, batch_of_lines
-from saffron.engine.events.schema import Kind, Schema
-from saffron.runtime.fused import Query
-from saffron.runtime.replay import Replay
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.replay import Replay
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.test_growing_schema import QUERIES, random_events
 from tests.unit.history.local import spread_lines

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.match import fastest
-from saffron.engine.match.compressed.runs import compile_graphs
-from saffron.engine.match.program import compile_program
-from saffron.engine.trends import shared
-from saffron.engine.trends.query import TrendQuery
+from saffron.engine.match.queries import fastest
+from saffron.engine.match.runs.graph import compile_graphs
+from saffron.engine.match.runs.program import compile_program
+from saffron.engine.trends.queries import shared
+from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.errors import SaffronError
 from saffron.history.spread import Spread, spread_of
 from saffron.language import compile_query
-from saffron.runtime.fused import Query
+from saffron.runtime.replay.fused import Query
 from tests.reference.match import generate as matches
 from tests.reference.trends import generate as trends
 from tests.unit.engine.trends.language import SCHEMA

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.engine.events.schema import Kind, Schema
+from saffron.schema.schema import Kind, Schema
 
 STOCK = Schema(
     {"symbol": Kind.STRING, "price": Kind.FLOAT, "volume": Kind.INT, "sector": Kind.STRING},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.events.schema import Kind
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
-from saffron.language.plan import Attribute, Binary, Condition, Const, Edge, In, MatchPlan, Which
+from saffron.language.plan.plan import Attribute, Binary, Condition, Const, Edge, In, MatchPlan, Which
+from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS, PAPERS
 
 PATTERN = "PATTERN SEQ(A a, B+ b[], C c) "

@@ -9,11 +9,10 @@ from itertools import combinations
 
 import pytest
 
-from saffron.engine.events.schema import Kind
 from saffron.engine.match.compressed.slots import Slots
 from saffron.language import compile_query, explain_json, explain_text
-from saffron.language.consistency import Asked, Consistency, consistency, postponing
-from saffron.language.plan import (
+from saffron.language.plan.consistency import Asked, Consistency, consistency, postponing
+from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
@@ -27,6 +26,7 @@ from saffron.language.plan import (
     Unary,
     Which,
 )
+from saffron.schema.schema import Kind
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of
 

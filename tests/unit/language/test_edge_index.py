@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.arithmetic import quotient, remainder
+from saffron.engine.kernels.arithmetic import quotient, remainder
 from saffron.language import parse
-from saffron.language.edge_index import Comparison, EdgeIndex, Search, edge_index
-from saffron.language.formulas import formula
-from saffron.language.plan import Attribute, Binary, Const, Expr, Unary, Which
-from saffron.language.scope import Scope
-from saffron.language.trend_plan import bind_trend
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import Attribute, Binary, Const, Expr, Unary, Which
+from saffron.language.scope.scope import Scope
+from saffron.language.trends.edge_index import Comparison, EdgeIndex, Search, edge_index
+from saffron.language.trends.plan import bind_trend
 from tests.unit.language.samples import LETTERS
 
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from saffron.language import bind, compile_query, explain_json, explain_svg, explain_text
-from saffron.language.complexity import match_complexity, trend_complexity
-from saffron.language.plan import MatchPlan, TrendPlan
+from saffron.language.cost.complexity import match_complexity, trend_complexity
+from saffron.language.plan.plan import MatchPlan, TrendPlan
 from tests.unit.language.samples import LETTERS, PAPERS, RALLY, STOCK
 
 RALLY_TEXT = """\

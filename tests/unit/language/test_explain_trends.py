@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from saffron.language import explain_json, explain_svg, explain_text, parse
-from saffron.language.complexity import trend_complexity
-from saffron.language.plan import TrendPlan
-from saffron.language.scope import Scope
-from saffron.language.trend_plan import bind_trend
+from saffron.language.cost.complexity import trend_complexity
+from saffron.language.plan.plan import TrendPlan
+from saffron.language.scope.scope import Scope
+from saffron.language.trends.plan import bind_trend
 from tests.unit.language.samples import LETTERS
 from tests.unit.language.test_explain import boxes
 

@@ -9,12 +9,14 @@ import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
 from saffron.engine.events.raw import MAX_EVENT_BYTES
-from saffron.engine.events.schema import MAX_INSTANTS
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
-from saffron.language import bind, clauses, cursor, patterns, plan, references, tokens
-from saffron.runtime.config import Settings
-from saffron.runtime.kafka_settings import _MESSAGE_BYTES
+from saffron.language import bind
+from saffron.language.plan import plan
+from saffron.language.syntax import clauses, cursor, patterns, references, tokens
+from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
+from saffron.runtime.process.config import Settings
+from saffron.schema.schema import MAX_INSTANTS
 from tests.unit.language.samples import LETTERS
 
 PAGE = Path(__file__).parents[3] / "docs" / "language.md"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.events.schema import Kind
 from saffron.language import bind, compile_query
-from saffron.language.formulas import formula
-from saffron.language.plan import (
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
@@ -23,6 +22,7 @@ from saffron.language.plan import (
     Which,
     Window,
 )
+from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS, RALLY, STOCK
 
 PATTERN = "PATTERN SEQ(A a, B+ b[], C c, A+ d[]) "

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.numbers import shown
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
-from saffron.language.plan import TrendPlan
+from saffron.language.plan.plan import TrendPlan
+from saffron.schema.numbers import shown
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.matches import Match
 from tests.reference.match.question import Question, names, question

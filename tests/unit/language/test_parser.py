@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from saffron.errors import QueryError
-from saffron.language import is_name, parse, tree
-from saffron.language.printer import expression_text, pattern_text, query_text
+from saffron.language import is_name, parse
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import expression_text, pattern_text, query_text
 from tests.unit.language.samples import PAPERS, RALLY
 
 HOUR = " WITHIN 1 hour"

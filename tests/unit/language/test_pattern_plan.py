@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.events.schema import Kind
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
-from saffron.language.composition import attributes_of
-from saffron.language.formulas import formula
-from saffron.language.plan import Aggregate, Binary, MatchPlan, Output, Strategy
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import Aggregate, Binary, MatchPlan, Output, Strategy
+from saffron.language.scope.composition import attributes_of
+from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS
 
 

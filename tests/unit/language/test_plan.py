@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.engine.trends import limits
-from saffron.language import plan
+from saffron.engine.trends.core import limits
+from saffron.language.plan import plan
 
 
 def test_every_plan_that_binds_can_be_compiled() -> None:

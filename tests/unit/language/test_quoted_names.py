@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import saffron
-from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import QueryError
 from saffron.language import bind, explain_text
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema(
     {"user-id": Kind.STRING, "n": Kind.INT, "len": Kind.INT},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 
-from saffron.language import parse, tree
-from saffron.language.printer import query_text
+from saffron.language import parse
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import query_text
 from tests.unit.language.trees import queries
 
 

@@ -9,7 +9,18 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query, parse
-from saffron.language.plan import Absent, Choice, Distinct, InOrder, Loop, MatchPlan, Shape, Strategy, Take, Together
+from saffron.language.plan.plan import (
+    Absent,
+    Choice,
+    Distinct,
+    InOrder,
+    Loop,
+    MatchPlan,
+    Shape,
+    Strategy,
+    Take,
+    Together,
+)
 from tests.reference.match import generate
 from tests.reference.match.events import events_of
 from tests.reference.match.question import question

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from saffron.language import parse
-from saffron.language.plan import TrendPlan
-from saffron.language.scope import Scope
-from saffron.language.sharing import likeness, sharing, united, why_apart
-from saffron.language.trend_plan import bind_trend
+from saffron.language.plan.plan import TrendPlan
+from saffron.language.scope.scope import Scope
+from saffron.language.trends.plan import bind_trend
+from saffron.language.trends.sharing import likeness, sharing, united, why_apart
 from tests.unit.language.samples import LETTERS
 
 DOWN = "PATTERN A+ WHERE A.x > NEXT(A).x WITHIN 10 s RETURN COUNT(*)"

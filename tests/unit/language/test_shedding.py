@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from saffron.engine.match.compressed.runs import GraphRuns
+from saffron.engine.events.strings import Strings
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.fastest import fastest
-from saffron.engine.strings import Strings
+from saffron.engine.match.queries.fastest import fastest
+from saffron.engine.match.runs.graph import GraphRuns
 from saffron.language import compile_query, explain_json, explain_text
-from saffron.language.consistency import is_collapsible
-from saffron.language.plan import MatchPlan, Plan, Strategy
-from saffron.language.shedding import (
+from saffron.language.cost.shedding import (
     AUTO,
     BY_EVENTS,
     BY_PARTIAL_MATCHES,
@@ -26,6 +24,8 @@ from saffron.language.shedding import (
     partial_matches,
     refusal,
 )
+from saffron.language.plan.consistency import is_collapsible
+from saffron.language.plan.plan import MatchPlan, Plan, Strategy
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import Choice, InOrder, Loop, Shape, Take, Together
-from saffron.language.positions import Positions
-from saffron.language.states import Counted, count
+from saffron.language.patterns.positions import Positions
+from saffron.language.patterns.states import Counted, count
+from saffron.language.plan.plan import Choice, InOrder, Loop, Shape, Take, Together
 from tests.unit.language.samples import LETTERS
 
 HOUR = " WITHIN 1 h"

@@ -9,9 +9,9 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import parse
-from saffron.language.plan import Strategy, Template, TrendPlan
-from saffron.language.scope import Scope
-from saffron.language.trend_plan import bind_trend
+from saffron.language.plan.plan import Strategy, Template, TrendPlan
+from saffron.language.scope.scope import Scope
+from saffron.language.trends.plan import bind_trend
 from tests.unit.language.samples import LETTERS
 
 

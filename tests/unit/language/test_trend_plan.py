@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
 from saffron.errors import QueryError
 from saffron.language import compile_query, parse
-from saffron.language.formulas import formula
-from saffron.language.plan import (
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import (
     Component,
     OpenOn,
     ReturnItem,
@@ -19,8 +18,9 @@ from saffron.language.plan import (
     TrendValue,
     Window,
 )
-from saffron.language.scope import Scope
-from saffron.language.trend_plan import bind_trend
+from saffron.language.scope.scope import Scope
+from saffron.language.trends.plan import bind_trend
+from saffron.schema.schema import Kind, Schema
 from tests.unit.language.samples import LETTERS, STOCK
 
 TAIL = " WITHIN 1 h RETURN COUNT(*)"

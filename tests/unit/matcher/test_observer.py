@@ -9,10 +9,10 @@ from typing import Any, cast
 import orjson
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.models.latency import LatencySamples, fit
-from saffron.engine.operator import ResultOperator
+from saffron.engine.models.transitions.latency import LatencySamples, fit
+from saffron.engine.operators.operator import ResultOperator
 from saffron.matcher.observer import MatcherObserver
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
 from tests.unit.runtime.fakes import columns
 
 TOPICS = Topics("t.")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.model import LatencyModel, TransitionModel
+from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.reader import AnyModel
+from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
 from saffron.errors import LogError
 from saffron.model_builder.batch import Batches
 from saffron.model_builder.policy import Policy

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.models.trainer import TransitionCounts
+from saffron.engine.models.transitions.trainer import TransitionCounts
 from saffron.model_builder import books as module
 from saffron.model_builder.books import Books
 from saffron.model_builder.latency_book import LatencyBook

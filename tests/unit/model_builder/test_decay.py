@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.features.features import FeatureSpec
 from saffron.model_builder.books import Books
 from saffron.model_builder.decay import decay
 from saffron.model_builder.feature_book import FeatureBook

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saffron.engine.models.ages import A_BIN, AGES, FOLDS, SHARES
-from saffron.engine.models.model import TransitionModel
-from saffron.engine.models.trainer import TransitionCounts, chain_of, train_transitions
+from saffron.engine.models.transitions.ages import A_BIN, AGES, FOLDS, SHARES
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.models.transitions.trainer import TransitionCounts, chain_of, train_transitions
 from saffron.model_builder import due
 from saffron.model_builder.batch import train
 from saffron.model_builder.books import Books

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
-from saffron.engine.models.features import FeatureSpec
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.reader import AnyModel, ModelReader, records
 from saffron.model_builder.batch import Batches
 from saffron.model_builder.books import Books

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.models.model import TransitionModel, decode
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.transitions.model import TransitionModel, decode
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
 from saffron.errors import LogError
 from saffron.model_builder.publisher import Publisher, newest_epoch
 from saffron.runtime.log import Log, Record, TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 
 def model(query: str, version: tuple[int, int]) -> TransitionModel:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from saffron.engine.models.event_record import part_key
+from saffron.engine.models.events.event_record import part_key
 from saffron.errors import LogError
 from saffron.model_builder.batch import Batches
 from saffron.model_builder.main import Desk
@@ -14,12 +14,12 @@ from saffron.model_builder.policy import Policy
 from saffron.model_builder.rows import TRANSITION, Row
 from saffron.model_builder.store import Store
 from saffron.model_builder.withdrawals import Withdrawals
-from saffron.runtime.health import Health
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 TOPICS = Topics("")
 KEYS = [b"q/transitions", b"q/events", part_key("q", 1), b"r/transitions", b"@q/latency"]

@@ -14,14 +14,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.schema import Kind
-from saffron.engine.operator import History, ResultOperator, State
-from saffron.runtime.inner_hop import Input
-from saffron.runtime.input_state import InputBook
+from saffron.engine.operators.containment import Failure
+from saffron.engine.operators.operator import History, ResultOperator, State
+from saffron.runtime.hops.inner_hop import Input
+from saffron.runtime.hops.input_state import InputBook
+from saffron.schema.schema import Kind
 
 
 def encode(block: Block) -> bytes:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from saffron.runtime.baked import bake, unpack
+from saffron.runtime.local.baked import bake, unpack
 
 
 def baked(tmp_path: Path, name: str = "baked", code: str = "code") -> Path:

@@ -8,9 +8,9 @@ import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.errors import GapError, LogError
-from saffron.runtime.block_reader import BlockReader, ReaderState
+from saffron.runtime.hops.block_reader import BlockReader, ReaderState
+from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Record
-from saffron.runtime.tags import BlockTag, ClaimTag
 from tests.unit.runtime.fakes import columns, decode, encode
 
 

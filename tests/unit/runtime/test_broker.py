@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from saffron.runtime import jars, jvm, processes
-from saffron.runtime.broker import Broker, BrokerError
-from saffron.runtime.ports import free_ports
+from saffron.runtime.local import jars, jvm, processes
+from saffron.runtime.local.broker import Broker, BrokerError
+from saffron.runtime.local.ports import free_ports
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from saffron.errors import SettingsError
-from saffron.runtime.config import Settings, environment_of, explain, load, user_cache_directory
+from saffron.runtime.process.config import Settings, environment_of, explain, load, user_cache_directory
 
 
 def test_flag_beats_variable_beats_file_beats_default(tmp_path: Path) -> None:

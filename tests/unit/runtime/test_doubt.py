@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from saffron.errors import DeniedError, FencedError, LogError
-from saffron.runtime.doubt import Doubt
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.results.unknown_outcome import Doubt
 
 RETRY_MS = 700
 

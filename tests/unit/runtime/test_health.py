@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from saffron.errors import SettingsError
-from saffron.runtime.health import Health, HealthServer
-from saffron.runtime.metric_names import COMPLEX_EVENTS
-from saffron.runtime.metrics import Metrics
+from saffron.runtime.telemetry.health import Health, HealthServer
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
+from saffron.runtime.telemetry.metrics import Metrics
 
 
 class Clock:

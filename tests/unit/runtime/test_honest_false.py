@@ -8,10 +8,10 @@ import pytest
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.match.shedding import sample
-from saffron.engine.shed.settings import Overload
-from saffron.runtime.fused import Query
-from saffron.runtime.virtual import VirtualReplay, VirtualRun
-from saffron.runtime.virtual_pace import Rate
+from saffron.engine.shed.load.settings import Overload
+from saffron.experiments.virtual import VirtualReplay, VirtualRun
+from saffron.experiments.virtual_pace import Rate
+from saffron.runtime.replay.fused import Query
 
 NOT = """QUERY q PATTERN SEQ(A a, NOT B b, C c)
 WHERE skip-till-any-match { b.x = a.x AND c.x = a.x } WITHIN 250 EVENTS"""

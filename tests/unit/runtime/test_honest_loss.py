@@ -7,10 +7,10 @@ import orjson
 import pytest
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.shed.settings import Overload
-from saffron.runtime.fused import Query
-from saffron.runtime.virtual import VirtualReplay, VirtualRun
-from saffron.runtime.virtual_pace import Rate
+from saffron.engine.shed.load.settings import Overload
+from saffron.experiments.virtual import VirtualReplay, VirtualRun
+from saffron.experiments.virtual_pace import Rate
+from saffron.runtime.replay.fused import Query
 
 TEXT = """QUERY q PATTERN SEQ(A a, B b, C c)
 WHERE skip-till-next-match { a.x < 8 } WITHIN 250 EVENTS SLIDE 25 EVENTS CONSUME a"""

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from saffron.runtime import jars
-from saffron.runtime.jars import Jar, JarError
+from saffron.runtime.local import jars
+from saffron.runtime.local.jars import Jar, JarError
 
 A = Jar(hashlib.sha256(b"a").hexdigest(), PurePosixPath("org/x/a/1/a-1.jar"))
 B = Jar(hashlib.sha256(b"b").hexdigest(), PurePosixPath("org/x/b/2/b-2.jar"))

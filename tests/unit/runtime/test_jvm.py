@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from saffron.runtime import jvm
+from saffron.runtime.local import jvm
 
 
 def fake_java(folder: Path, version: str, modules: str = "java.base@17") -> Path:

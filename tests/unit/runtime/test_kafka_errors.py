@@ -8,9 +8,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnavailableError
-from saffron.runtime.kafka_errors import passing, translate
-from saffron.runtime.kafka_patience import Patience
-from saffron.runtime.kafka_producer import _not_queued
+from saffron.runtime.log.kafka_errors import passing, translate
+from saffron.runtime.log.kafka_patience import Patience
+from saffron.runtime.log.kafka_producer import _not_queued
 
 
 @pytest.mark.parametrize(

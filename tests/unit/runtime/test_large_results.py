@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from saffron.runtime.large_results import LargeResult
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.results.large_results import LargeResult
 
 WHERE = TopicPartition("t.admitted", 3)
 ID = "0123456789abcdef" * 2

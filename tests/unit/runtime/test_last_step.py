@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from saffron.engine.containment import ADVANCING, RESTORING, together
-from saffron.runtime.last_step import LastStep
+from saffron.engine.operators.containment import ADVANCING, RESTORING, together
+from saffron.runtime.results.last_step import LastStep
 
 DIES = """
 import os, sys
 from pathlib import Path
-from saffron.runtime.last_step import LastStep
+from saffron.runtime.results.last_step import LastStep
 step = LastStep(Path(sys.argv[1]))
 step.at(int(sys.argv[2]))
 step.note(sys.argv[3], 4, sys.argv[4])

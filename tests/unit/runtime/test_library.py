@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from saffron.engine import jit
+from saffron.engine.kernels import jit
 from saffron.errors import SaffronError
-from saffron.runtime import library
+from saffron.runtime.kernels import library
 
 
 def test_processes_share_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

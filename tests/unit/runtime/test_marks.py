@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block, Control
+from saffron.engine.operators.containment import Failure
 from saffron.errors import SaffronError
-from saffron.runtime.chain_plan import Place
-from saffron.runtime.input_state import InputState
+from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed
-from saffron.runtime.marks import Mark, Marks
+from saffron.runtime.results.chain_plan import Place
+from saffron.runtime.results.marks import Mark, Marks
 from tests.unit.runtime.fakes import columns
 
 
@@ -89,7 +89,7 @@ def test_so_many_that_fail_at_once_are_no_fault_of_theirs() -> None:
 
 
 def test_results_of_a_query_that_is_gone_do_not_count() -> None:
-    from saffron.runtime.chain_plan import index_behind
+    from saffron.runtime.results.chain_plan import index_behind
 
     class Results:
         names = ("a", "c")

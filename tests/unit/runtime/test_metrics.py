@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from saffron.runtime.histogram import BOUNDS_MS, Buckets
-from saffron.runtime.metric_names import COMPLEX_EVENTS, DETECTION_LATENCY, METRICS, PARTIAL_MATCHES
-from saffron.runtime.metrics import Metrics
+from saffron.runtime.telemetry.histogram import BOUNDS_MS, Buckets
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, DETECTION_LATENCY, METRICS, PARTIAL_MATCHES
+from saffron.runtime.telemetry.metrics import Metrics
 
 
 def scraped(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

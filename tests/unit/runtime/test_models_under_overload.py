@@ -11,15 +11,15 @@ import pytest
 from numpy.typing import NDArray
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.models.model import TransitionModel
 from saffron.engine.models.reader import records
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
-from saffron.engine.shed.settings import Overload
-from saffron.language.shedding import NONE
-from saffron.runtime.fused import Query
-from saffron.runtime.virtual import VirtualReplay, VirtualRun
-from saffron.runtime.virtual_models import Records
-from saffron.runtime.virtual_pace import Rate
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.engine.shed.load.settings import Overload
+from saffron.experiments.virtual import VirtualReplay, VirtualRun
+from saffron.experiments.virtual_models import Records
+from saffron.experiments.virtual_pace import Rate
+from saffron.language.cost.shedding import NONE
+from saffron.runtime.replay.fused import Query
 
 TEXT = """QUERY q PATTERN SEQ(A a, B b, C c)
 WHERE skip-till-next-match { a.x = b.x AND b.x = c.x } WITHIN 120 EVENTS"""

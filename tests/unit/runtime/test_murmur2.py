@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.runtime.event_keys import keys_of
-from saffron.runtime.murmur2 import murmur2, partition_of
+from saffron.runtime.log.murmur2 import murmur2, partition_of
+from saffron.runtime.streams.event_keys import keys_of
 
 VECTORS = {
     b"21": -973932308,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from saffron.engine import aggregates
-from saffron.engine.standing import compile_text
+from saffron.engine.operators import aggregates
+from saffron.engine.operators.standing import compile_text
 from saffron.errors import QueryError, SettingsError
-from saffron.runtime.own_modules import import_modules
+from saffron.runtime.process.own_modules import import_modules
 
 TEXT = "PATTERN A+ a[] WHERE doubled(a[].x) > 4 WITHIN 1 s"
 MODULE = """

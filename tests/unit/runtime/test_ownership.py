@@ -6,12 +6,12 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.errors import LogError
-from saffron.runtime.block_reader import BlockReader
+from saffron.runtime.hops.block_reader import BlockReader
+from saffron.runtime.hops.ownership import Ownership, Standing
+from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.ownership import Ownership, Standing
-from saffron.runtime.tags import BlockTag, ClaimTag
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.runtime.fakes import columns, decode, encode
 
 WHERE = TopicPartition("windows", 0)

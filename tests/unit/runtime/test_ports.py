@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saffron.errors import SaffronError
-from saffron.runtime import ports
+from saffron.runtime.local import ports
 
 
 def test_ports_differ_and_are_free() -> None:

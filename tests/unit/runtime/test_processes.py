@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from saffron.runtime import processes
-from saffron.runtime.processes import ProcessId
+from saffron.runtime.local import processes
+from saffron.runtime.local.processes import ProcessId
 
 SLEEPER = [sys.executable, "-c", "import signal; signal.pause()"]
 STUBBORN = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saffron.runtime.log import Record
-from saffron.runtime.progress import HEADER, Written, written_in
+from saffron.runtime.results.progress import HEADER, Written, written_in
 
 
 def record(*headers: tuple[str, bytes]) -> Record:

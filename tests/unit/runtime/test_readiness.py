@@ -9,17 +9,17 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.records.status import QueryStatus
+from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.readiness import Readiness
-from saffron.runtime.result_chain import ResultChain
-from saffron.runtime.statuses import Statuses
-from saffron.runtime.topics import Topics, topic_specs
-from saffron.runtime.warm import Request, Warmed
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.results.readiness import Readiness
+from saffron.runtime.results.result_chain import ResultChain
+from saffron.runtime.streams.statuses import Statuses
+from saffron.schema.schema import Kind, Schema
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"

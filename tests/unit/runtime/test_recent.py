@@ -13,12 +13,12 @@ from saffron.engine.events.raw import batch_of_values
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.stream import StreamRecord
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.recent import Question, why_now
+from saffron.runtime.hops.tags import BlockTag
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.replay.recent import Question, why_now
 from saffron.runtime.result_formats.forms import codec, dataschema
-from saffron.runtime.tags import BlockTag
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 QUERY = "PATTERN SEQ(A a, B b) WHERE b.x > a.x WITHIN 1 second CONFIDENCE >= 0.1"

@@ -13,14 +13,14 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.block_reader import BlockReader
-from saffron.runtime.chain_plan import ChainPlan, Limits
-from saffron.runtime.inner_hop import Hop, InnerHop
-from saffron.runtime.last_hop import LastHop
+from saffron.runtime.hops.block_reader import BlockReader
+from saffron.runtime.hops.inner_hop import Hop, InnerHop
+from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.result_chain import ResultChain
+from saffron.runtime.results.chain_plan import ChainPlan, Limits
+from saffron.runtime.results.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing, decode, encode
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World

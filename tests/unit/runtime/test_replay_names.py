@@ -8,8 +8,8 @@ import pytest
 
 from saffron.engine.events.raw import batch_of_lines
 from saffron.errors import InputError, QueryError
-from saffron.runtime.fused import Query
-from saffron.runtime.replay import Replay
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.replay import Replay
 
 EVENTS = [b'{"type":"A","ts":1,"x":1}', b'{"type":"B","ts":2,"x":2}']
 

@@ -14,20 +14,20 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
-from saffron.engine.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
 from saffron.engine.events.block import Block
-from saffron.engine.operator import History, ResultOperator, State
+from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
+from saffron.engine.operators.operator import History, ResultOperator, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
-from saffron.runtime.background import Background, at_once
-from saffron.runtime.chain_plan import ChainPlan, CommitTime, Kept, Limits, Place
-from saffron.runtime.input_state import LOST, Incident, InputState
-from saffron.runtime.last_step import LastStep
+from saffron.runtime.hops.input_state import LOST, Incident, InputState
+from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import Killed, MemoryLog
-from saffron.runtime.result_chain import ResultChain
-from saffron.runtime.snapshots import Snapshot, Snapshots
-from saffron.runtime.tags import BlockTag, ClaimTag
+from saffron.runtime.process.background import Background, at_once
+from saffron.runtime.results.chain_plan import ChainPlan, CommitTime, Kept, Limits, Place
+from saffron.runtime.results.last_step import LastStep
+from saffron.runtime.results.result_chain import ResultChain
+from saffron.runtime.results.snapshots import Snapshot, Snapshots
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import Killed, MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns, decode, encode
 from tests.unit.runtime.some_time import Later
 

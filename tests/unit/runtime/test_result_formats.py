@@ -12,16 +12,16 @@ import orjson
 import pytest
 
 from saffron.errors import SettingsError
-from saffron.runtime.background import at_once
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health
 from saffron.runtime.log import Record
+from saffron.runtime.process.background import at_once
+from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.avro import AvroRecords
 from saffron.runtime.result_formats.forms import codec, schema_text
 from saffron.runtime.result_formats.proto_file import read_proto
 from saffron.runtime.result_formats.protobuf import ProtobufMessages
 from saffron.runtime.result_formats.reading import result_id, result_json
 from saffron.runtime.result_formats.writing import ResultForm, Written, require_writable
+from saffron.runtime.telemetry.health import Health
 from tests.unit.windowing.fake_registry import FakeRegistry, running
 
 TREND: dict[str, Any] = {

@@ -6,9 +6,9 @@ import pytest
 
 from saffron.errors import DeniedError, LogError
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.rights import require_joinable, require_readable
+from saffron.runtime.log.rights import require_joinable, require_readable
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 
 
 @pytest.fixture

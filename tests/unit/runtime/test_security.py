@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from saffron.cli.launch import prepare
+from saffron.cli.system.launch import prepare
 from saffron.errors import SettingsError
-from saffron.runtime import kafka_settings
-from saffron.runtime.config import Settings
-from saffron.runtime.security import Security, security_of
+from saffron.runtime.log import kafka_settings
+from saffron.runtime.log.security import Security, security_of
+from saffron.runtime.process.config import Settings
 
 NAMED = Security("sasl_ssl", "/ca.crt", "saffron-matcher", 'a "b\\')
 
@@ -49,13 +49,13 @@ def test_every_client_of_the_settings_has_it() -> None:
 
 def test_no_client_is_made_past_the_settings() -> None:
     """Where the brokers are is told to a client in `kafka_settings`, and for the embedded broker."""
-    package = Path(kafka_settings.__file__).parents[1]
+    package = Path(kafka_settings.__file__).parents[2]
     found = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if '"bootstrap.servers":' in path.read_text("utf-8")
     }
-    assert found == {"runtime/kafka_settings.py", "runtime/broker.py"}
+    assert found == {"runtime/log/kafka_settings.py", "runtime/local/broker.py"}
 
 
 def test_the_embedded_broker_is_not_started_for_clients_that_want_tls(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from saffron.engine.operator import State
-from saffron.runtime.snapshots import Snapshot, Snapshots
+from saffron.engine.operators.operator import State
+from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
 
 def snapshot(position: int) -> Snapshot:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from saffron.errors import SaffronError, UnavailableError
-from saffron.runtime import processes, service_process
-from saffron.runtime.config import load
-from saffron.runtime.processes import ProcessId
-from saffron.runtime.service_process import ServiceProcess
-from saffron.runtime.state import ServiceState, SystemState, connect, read_state, write_state
-from saffron.runtime.supervisor import Supervisor, Wish, claim, end_leftovers, erase
+from saffron.runtime.local import processes, service_process
+from saffron.runtime.local.processes import ProcessId
+from saffron.runtime.local.service_process import ServiceProcess
+from saffron.runtime.local.state import ServiceState, SystemState, connect, read_state, write_state
+from saffron.runtime.local.supervisor import Supervisor, Wish, claim, end_leftovers, erase
+from saffron.runtime.process.config import load
 
 GONE = ProcessId(os.getpid(), "earlier")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.runtime.tally import Tally
+from saffron.runtime.results.tally import Tally
 from tests.unit.runtime.fakes import FakeResults
 
 RESULTS = FakeResults([("a", 0), ("a", 1), ("b", 0)])

@@ -6,8 +6,8 @@ import pytest
 
 from saffron.errors import SettingsError
 from saffron.records.status import QueryStatus
-from saffron.runtime import topics as module
-from saffron.runtime.topics import Topics, schema_folder, stream_topics, topic_files, topic_specs
+from saffron.runtime.log import topics as module
+from saffron.runtime.log.topics import Topics, schema_folder, stream_topics, topic_files, topic_specs
 
 
 def test_specs_take_partitions_from_the_stream_or_have_one() -> None:
@@ -61,11 +61,11 @@ def test_the_installed_package_carries_the_files(tmp_path: Path, monkeypatch: py
     installed = tmp_path / "site-packages" / "saffron"
     (installed / "_schemas").mkdir(parents=True)
     (installed / "_schemas" / "events.yaml").touch()
-    monkeypatch.setattr(module, "__file__", str(installed / "runtime" / "topics.py"))
+    monkeypatch.setattr(module, "__file__", str(installed / "runtime" / "log" / "topics.py"))
     assert schema_folder() == installed / "_schemas"
 
 
 def test_a_broken_installation_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "saffron" / "runtime" / "topics.py"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "saffron" / "runtime" / "log" / "topics.py"))
     with pytest.raises(SettingsError, match="install saffron again"):
         schema_folder()

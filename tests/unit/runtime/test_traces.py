@@ -10,11 +10,11 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.windows import WindowingOperator
 from saffron.records.query import QueryRecord
-from saffron.runtime.traces import trace_headers, traces_of
+from saffron.runtime.log.traces import trace_headers, traces_of
+from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
 PARENT = b"00-0af7651916cd43dd8448eb211c80319c-%016x-01"
 SCHEMA = Schema({"x": Kind.INT}, {"A": ("x",), "B": ("x",), "C": ("x",)}, dict.fromkeys("ABC", frozenset()))

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.models.model import TransitionModel, decode
 from saffron.engine.models.reader import records
-from saffron.engine.shed.settings import Overload
+from saffron.engine.models.transitions.model import TransitionModel, decode
+from saffron.engine.shed.load.settings import Overload
 from saffron.errors import InputError
-from saffron.runtime.fused import Engines, Query
-from saffron.runtime.virtual import VirtualReplay, VirtualRun
-from saffron.runtime.virtual_cost import FittedCost, Work, fit
-from saffron.runtime.virtual_loop import Loop
-from saffron.runtime.virtual_pace import Rate, cuts, recut
-from saffron.runtime.virtual_truth import recall_error
+from saffron.experiments.virtual import VirtualReplay, VirtualRun
+from saffron.experiments.virtual_cost import FittedCost, Work, fit
+from saffron.experiments.virtual_loop import Loop
+from saffron.experiments.virtual_pace import Rate, cuts, recut
+from saffron.experiments.virtual_truth import recall_error
+from saffron.runtime.replay.fused import Engines, Query
 from tests.unit.engine.shed.blocks import block, query
 
 ABC = """QUERY abc PATTERN SEQ(A a, B b, C c)

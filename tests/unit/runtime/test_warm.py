@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.operator import MatchOperator
-from saffron.runtime.warm import Request, Warming
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.runtime.kernels.warm import Request, Warming
+from saffron.schema.schema import Kind, Schema
 
-OPERATOR = "saffron.engine.match.operator:MatchOperator"
+OPERATOR = "saffron.engine.match.match_operator:MatchOperator"
 KINDS = {"n": Kind.INT, "f": Kind.FLOAT, "b": Kind.BOOL, "s": Kind.STRING}
 SCHEMA = schema_to_record(Schema(KINDS, {"A": ("n", "f"), "B": ("b", "s")}, {"A": frozenset(), "B": frozenset()}))
 

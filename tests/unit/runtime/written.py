@@ -10,10 +10,10 @@ import orjson
 from saffron.engine.events.codec import encode_block
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.operator import WindowingOperator
-from saffron.runtime.large_results import LargeResult
+from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.tags import BlockTag
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.results.large_results import LargeResult
 
 
 def write_block(log: Log, topics: Topics, partition: int, lines: Sequence[bytes]) -> None:

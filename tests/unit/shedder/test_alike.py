@@ -14,15 +14,15 @@ from jsonschema import Draft202012Validator
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.engine.shed.settings import Overload
-from saffron.runtime.fused import Query
+from saffron.experiments.virtual import VirtualReplay, VirtualRun
+from saffron.experiments.virtual_loop import Loop
+from saffron.experiments.virtual_pace import Rate
+from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Record
-from saffron.runtime.tags import BlockTag
-from saffron.runtime.topics import schema_folder
-from saffron.runtime.virtual import VirtualReplay, VirtualRun
-from saffron.runtime.virtual_loop import Loop
-from saffron.runtime.virtual_pace import Rate
+from saffron.runtime.log.topics import schema_folder
+from saffron.runtime.replay.fused import Query
 from saffron.shedder.hop import ShedderHop
 from tests.unit.runtime.test_virtual import ABC, stream
 

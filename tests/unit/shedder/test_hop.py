@@ -9,10 +9,10 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import RemadeError
-from saffron.runtime.inner_hop import Input
-from saffron.runtime.input_state import LOST, Incident
+from saffron.runtime.hops.inner_hop import Input
+from saffron.runtime.hops.input_state import LOST, Incident
+from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Record, TopicState
-from saffron.runtime.tags import BlockTag
 from saffron.shedder.hop import MOST_BLOCKS, ShedderHop
 from tests.unit.runtime.fakes import columns, decode, encode
 

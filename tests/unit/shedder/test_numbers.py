@@ -10,13 +10,13 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.inner_hop import InnerHop
+from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.metric_names import ESTIMATED_FALSE, ESTIMATED_LOSS, ESTIMATED_MATCHES
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.topics import schema_folder
+from saffron.runtime.log.topics import schema_folder
+from saffron.runtime.telemetry.metric_names import ESTIMATED_FALSE, ESTIMATED_LOSS, ESTIMATED_MATCHES
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.shedder.figures import ShedderNumbers
 from saffron.shedder.hop import ShedderHop
-from saffron.shedder.numbers import ShedderNumbers
 from tests.unit.engine.shed.blocks import block, query
 from tests.unit.runtime.fakes import decode
 

@@ -9,8 +9,8 @@ import orjson
 import pytest
 from experiments.run import TRAIN, Load, asked, paced, replayed, stated
 
-from saffron.language.shedding import NONE
-from saffron.runtime.virtual_pace import Rate
+from saffron.experiments.virtual_pace import Rate
+from saffron.language.cost.shedding import NONE
 
 TEXT = """PATTERN SEQ(A a, B b, C c) WHERE skip-till-next-match { a.x = b.x AND b.x = c.x } WITHIN 100 EVENTS"""
 EVENTS = 6_000

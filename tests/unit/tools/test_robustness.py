@@ -14,7 +14,7 @@ from experiments.run import Load, Outcome, Runs
 from experiments.unseen import logins, machines
 from experiments.virtual import Done, Task
 
-from saffron.runtime.virtual_pace import Rate
+from saffron.experiments.virtual_pace import Rate
 
 EVENTS = 3_000
 MARGIN = 0.1

@@ -15,16 +15,16 @@ import pytest
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.tables import column_values
 from saffron.errors import SettingsError
-from saffron.runtime.background import at_once
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health
+from saffron.runtime.hops.tags import BlockTag, read_tag
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.registry import Registry, over_http
-from saffron.runtime.tags import BlockTag, read_tag
-from saffron.runtime.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.runtime.process.background import at_once
+from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.registry import Registry, over_http
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
 from tests.unit.engine.events.test_framed import FIRST, MS, SECOND, WHEN, avro, framed
 from tests.unit.windowing.fake_registry import FakeRegistry, running

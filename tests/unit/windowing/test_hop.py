@@ -11,19 +11,19 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.infer import INFER_EVENTS
+from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.table import Unreadable
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.schema_versions import announce
-from saffron.runtime.statuses import Statuses
-from saffron.runtime.topics import Topics, topic_specs
-from saffron.windowing.desk import Desk
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.streams.schema_versions import announce
+from saffron.runtime.streams.statuses import Statuses
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
+from saffron.windowing.follower import Desk
 from saffron.windowing.hop import Outlets, Pace, WindowingHop
 
 TOPICS = Topics("t.")

@@ -12,21 +12,21 @@ import pytest
 
 from saffron.engine.events.codec import decode_block
 from saffron.errors import AbortableError
-from saffron.runtime.block_reader import BlockReader
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health
+from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metric_names import (
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metric_names import (
     ROUTE_LAG,
     ROUTE_WATERMARK,
     ROUTED_EVENTS,
     ROUTES_WAITING,
     TRANSACTION_ABORTS,
 )
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.murmur2 import partition_of
-from saffron.runtime.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, World

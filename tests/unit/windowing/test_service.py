@@ -10,15 +10,15 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.runtime.config import Settings
-from saffron.runtime.health import Health
+from saffron.runtime.hops.tags import BlockTag, read_tag
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.metric_names import DEAD_LETTERS
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.tags import BlockTag, read_tag
-from saffron.runtime.topics import Topics, stream_topics, topic_specs
+from saffron.runtime.log.topics import Topics, stream_topics, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
 
 TOPICS = Topics("t.")

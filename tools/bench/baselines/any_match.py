@@ -12,7 +12,7 @@ import numpy as np
 from bench.baselines.mixing import of_start_closure_and_end
 from bench.baselines.stock import NODES
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 MOST = NODES >> 1
 """Runs that may live at a time."""

@@ -11,7 +11,7 @@ import numpy as np
 from bench.baselines.mixing import of_closure_and_end
 from bench.baselines.stock import NODES, takes_event
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 _LIVE = 1 << 12  # runs of one key at a time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import int64, uint64
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 END = 0xFFFFFFFF  # closes a component
 

@@ -12,7 +12,7 @@ import numpy as np
 from bench.baselines.mixing import END, empty, finished, mix
 from bench.baselines.stock import takes_event
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 NODES = 1 << 22
 _RUNS = 1 << 16  # of one key at a time

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from bench.baselines.mixing import of_closure_and_end
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 NODES = 1 << 22
 """Stored events; the oldest are overwritten, long after their window."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import float64, int64
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 
 @kernel(float64(float64[::1]))

@@ -1,0 +1,1 @@
+"""`saffron doctor`: what is wrong, where, and the fix."""

@@ -3,7 +3,7 @@
 Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
 "$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), "$trace" (where there is any: then the
 metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded. Numbers of kind NUMBER are
-16 bytes, two float64 (see `engine.events.numbers`). Nulls are Arrow nulls, and
+16 bytes, two float64 (see `schema.numbers`). Nulls are Arrow nulls, and
 under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
 the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
 (schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import DTYPES, Column, Columns, is_null
-from saffron.engine.events.schema import NULL_CODE, Kind
 from saffron.errors import LogError
+from saffron.schema.schema import NULL_CODE, Kind
 
 VERSION = 1
 _KEY = b"saffron"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind
+from saffron.schema.schema import NULL_CODE, NULL_INT, Kind
 
 DTYPES: Mapping[Kind, type[np.generic]] = {
     Kind.INT: np.int64,

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.events.schema import Distribution, Kind, Schema, widened
 from saffron.errors import SchemaError
+from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

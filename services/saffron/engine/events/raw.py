@@ -25,7 +25,7 @@ class RawBatch:
     `offsets`: int64 [n], ascending: the records' offsets in the partition, or their positions in the input of a replay.
     `times`: int64 [n] or None: the messages' own times in ms (negative: the message has none). None in a replay.
     `traces`: [n] trace context that each message's headers carry, or None; None where no message has any.
-    `originals`: the same records as they came, where those here are a translation (`engine.events.framed`).
+    `originals`: the same records as they came, where those here are a translation (`engine.events.formats.framed`).
     `absent`: offsets of records whose message had no value.
     `refused`: offset of a record that could not be made JSON -> why; its bytes here mean nothing.
     """

@@ -1,4 +1,4 @@
-"""What float64 leaves of the numbers of a column: the second parts of their pairs (`engine.events.numbers`)."""
+"""What float64 leaves of the numbers of a column: the second parts of their pairs (`schema.numbers`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.numbers import EXACT
+from saffron.schema.numbers import EXACT
 
 _UPPER = 2.0**32
 

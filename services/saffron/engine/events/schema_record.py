@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from saffron.engine.events.schema import Distribution, Kind, Schema
 from saffron.errors import LogError
+from saffron.schema.schema import Distribution, Kind, Schema
 
 
 def schema_to_record(schema: Schema) -> dict[str, Any]:

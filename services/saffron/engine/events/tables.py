@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
-from saffron.engine.events.numbers import LIMIT, plain, value_of_pair
 from saffron.engine.events.rests import rests_of
-from saffron.engine.events.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.schema.numbers import LIMIT, plain, value_of_pair
+from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema
 
 Bits = NDArray[np.uint64]
 

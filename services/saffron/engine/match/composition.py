@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from saffron.engine.composition import in_order
-from saffron.engine.containment import ADVANCING, Step
 from saffron.engine.events.block import Block
-from saffron.engine.match.derived import Made, merged
-from saffron.engine.match.kinds import settled
+from saffron.engine.match.core.stream import Range
 from saffron.engine.match.observe import spent
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.results_as_events import Before, made_of
-from saffron.engine.match.standing import Standing
-from saffron.engine.match.stream import Range
-from saffron.engine.stopwatch import Stopwatch
+from saffron.engine.match.queries.kinds import settled
+from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.queries.results_as_events import Before, made_of
+from saffron.engine.match.runs.derived import Made, merged
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.operators.composition import in_order
+from saffron.engine.operators.containment import ADVANCING, Step
+from saffron.engine.operators.stopwatch import Stopwatch
 
 Opened = Callable[[str], Sequence[int]]
 """Name of a query -> positions at which its windows open."""

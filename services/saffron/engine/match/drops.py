@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine.match.core.rows import SEQ
+from saffron.engine.match.core.sampled import is_sampled
+from saffron.engine.match.core.stream import Range
 from saffron.engine.match.keep import keep_best, utilities
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Matches, Written
-from saffron.engine.match.rows import SEQ
-from saffron.engine.match.sampled import is_sampled
+from saffron.engine.match.output.render import Matches, Written
+from saffron.engine.match.output.timed_out import TimedOutRuns
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.candidates import candidates
-from saffron.engine.match.shedding.followed import Followed
 from saffron.engine.match.shedding.orders import Order, Worth
-from saffron.engine.match.shedding.spared import Spared
-from saffron.engine.match.stream import Range
-from saffron.engine.match.timed_out import TimedOutRuns
-from saffron.engine.results import Part
-from saffron.engine.stopwatch import Stopwatch
+from saffron.engine.match.shedding.retained import Spared
+from saffron.engine.match.shedding.tracked import Followed
+from saffron.engine.operators.results import Part
+from saffron.engine.operators.stopwatch import Stopwatch
 
 FOLLOWED = 0.02
 """Share of partial matches, by their first events, of which those that stand in for all are noted first; what orders

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.query import QueryRuns
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.candidates import Candidates, candidates
-from saffron.engine.match.shedding.followed import alike, are_followed
 from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.removal import remove
-from saffron.engine.match.shedding.spared import Spared, chances, drawn
+from saffron.engine.match.shedding.retained import Spared, chances, drawn
+from saffron.engine.match.shedding.tracked import alike, are_followed
 from saffron.engine.match.shedding.worst import least
-from saffron.engine.models.ages import ages
+from saffron.engine.models.transitions.ages import ages
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from saffron.engine.match.core.kernel_layout import BEGAN, LEFT, LIVED, MET, MOVED, place
+from saffron.engine.match.core.kernel_layout import DIED as DEATHS
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.flat.walking import flat_states
 from saffron.engine.match.general.watch import DIED, FORKED, Cells
-from saffron.engine.match.kinds import Runs
-from saffron.engine.match.layout import BEGAN, LEFT, LIVED, MET, MOVED, place
-from saffron.engine.match.layout import DIED as DEATHS
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.standing import Standing
-from saffron.engine.match.stream import Range
-from saffron.engine.match.walking import flat_states
+from saffron.engine.match.queries.kinds import Runs
+from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.runs.query_runs import QueryRuns
 
 
 def states_of(runs: Runs | None) -> int | None:

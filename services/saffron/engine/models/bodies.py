@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.models.feature_counts import FeatureCounts, Half
-from saffron.engine.models.list_sample import ListSample
-from saffron.engine.models.transition_costs import TransitionCosts
+from saffron.engine.models.features.feature_counts import FeatureCounts, Half
+from saffron.engine.models.features.list_sample import ListSample
+from saffron.engine.models.transitions.transition_costs import TransitionCosts
 
 
 def costs_body(costs: TransitionCosts) -> dict[str, Any]:

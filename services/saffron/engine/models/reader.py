@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from saffron.engine.models.event_model import EVENTS, EventModel
-from saffron.engine.models.event_record import EventParts, records_of
-from saffron.engine.models.model import LatencyModel, TransitionModel, decode
+from saffron.engine.models.events.event_record import EventParts, records_of
+from saffron.engine.models.features.event_model import EVENTS, EventModel
+from saffron.engine.models.transitions.model import LatencyModel, TransitionModel, decode
 
 AnyModel = TransitionModel | LatencyModel | EventModel
 

@@ -21,6 +21,6 @@ is that shell:
         out = operator.apply(block, now_ms=..., offset=..., appended_ms=..., in_flight=credits.in_flight(now_ms))
         credits.forwarded(out.next_seq)
 
-`out` carries counter and input position; the shell stamps its own claim and writes it. `operator.input` and
-`operator.counter` say where to go on. Without a bound `arrived` does nothing, and `may_go` is always true.
+`out` carries counter and input position; the shell stamps its own claim and writes it. `operators.operator.input` and
+`operators.operator.counter` say where to go on. Without a bound `arrived` does nothing, and `may_go` is always true.
 """

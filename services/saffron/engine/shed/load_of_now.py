@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saffron.engine.shed.view import View
+from saffron.engine.shed.drops.view import View
 
 _COUNTED = ("nanoseconds", "found", "loss", "loss_ratio", "sampled", "false", "compared", "trials", "traced")
 """By query, of what has been since it began."""

@@ -14,14 +14,14 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import concat_columns, slice_columns
-from saffron.engine.models.choosing import choose_features, covers
-from saffron.engine.models.envelope import Version
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.features import FeatureError, FeatureSpec, Pane
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.plans import Plans, wanted_in
-from saffron.engine.shed.view import View
+from saffron.engine.models.features.choosing import choose_features, covers
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.features.features import FeatureError, FeatureSpec, Pane
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.plans import Plans, wanted_in
+from saffron.engine.shed.drops.view import View
 from saffron.errors import SaffronError
+from saffron.records.envelope import Version
 
 SAMPLE_EVENTS = 4096
 """Events that features are chosen from."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from saffron.engine.models.envelope import ModelError, Version
-from saffron.engine.models.event_model import EVENTS, EventModel
-from saffron.engine.models.model import TRANSITIONS, LatencyModel, TransitionModel
+from saffron.engine.models.features.event_model import EVENTS, EventModel
 from saffron.engine.models.reader import AnyModel, ModelReader
-from saffron.engine.shed.view import View
+from saffron.engine.models.transitions.model import TRANSITIONS, LatencyModel, TransitionModel
+from saffron.engine.shed.drops.view import View
+from saffron.records.envelope import ModelError, Version
 
 
 @dataclass

@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.features import FeatureSpec, Pane
-from saffron.engine.models.model import TransitionModel
-from saffron.engine.shed.belief import Belief
-from saffron.engine.shed.detector import Detector, Estimate
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.event_losses import Extent
-from saffron.engine.shed.forced import NO_UTILITY, Forced
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.features.features import FeatureSpec, Pane
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.shed.belief.belief import Belief
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.forced import NO_UTILITY, Forced
+from saffron.engine.shed.drops.plans import Plans
+from saffron.engine.shed.drops.view import View
+from saffron.engine.shed.load.detector import Detector, Estimate
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load_of_now import load_of_now
-from saffron.engine.shed.losses import Losses
+from saffron.engine.shed.losses.event_losses import Extent
+from saffron.engine.shed.losses.losses import Losses
+from saffron.engine.shed.losses.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
-from saffron.engine.shed.plans import Plans
-from saffron.engine.shed.settings import Overload
-from saffron.engine.shed.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
-from saffron.engine.shed.view import View
 
 
 class ShedderOperator:

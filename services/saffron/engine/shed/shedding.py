@@ -11,25 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.models.model import TransitionModel
-from saffron.engine.shed.allocation import Candidate, allocate
-from saffron.engine.shed.arrivals import Arrivals
-from saffron.engine.shed.belief import SHARE, beyond
-from saffron.engine.shed.beliefs import Beliefs, Believed
-from saffron.engine.shed.chance import exempt
-from saffron.engine.shed.decision import PASS, Decider, Decision, Situation
-from saffron.engine.shed.detector import READER, Detector
-from saffron.engine.shed.evenly import UNKNOWN
-from saffron.engine.shed.event_drops import EVENTS_A_MATCH, LEARNED, EventDrops
-from saffron.engine.shed.loss_curve import LossCurve
-from saffron.engine.shed.losses import Correction
-from saffron.engine.shed.lossless import ENOUGH, LosslessShares
-from saffron.engine.shed.outage import DROP, KEEP, Outage
-from saffron.engine.shed.settings import Overload
-from saffron.engine.shed.splits import Droppable, Splits
-from saffron.engine.shed.traits import Traits
-from saffron.engine.shed.utility_tables import UtilityTables
-from saffron.language.shedding import NONE
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.shed.belief.belief import SHARE, beyond
+from saffron.engine.shed.belief.beliefs import Beliefs, Believed
+from saffron.engine.shed.drops.allocation import Candidate, allocate
+from saffron.engine.shed.drops.chance import exempt
+from saffron.engine.shed.drops.evenly import UNKNOWN
+from saffron.engine.shed.drops.event_drops import EVENTS_A_MATCH, LEARNED, EventDrops
+from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.engine.shed.drops.lossless import ENOUGH, LosslessShares
+from saffron.engine.shed.drops.splits import Droppable, Splits
+from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.drops.utility_tables import UtilityTables
+from saffron.engine.shed.load.arrivals import Arrivals
+from saffron.engine.shed.load.decision import PASS, Decider, Decision, Situation
+from saffron.engine.shed.load.detector import READER, Detector
+from saffron.engine.shed.load.outage import DROP, KEEP, Outage
+from saffron.engine.shed.load.settings import Overload
+from saffron.engine.shed.losses.losses import Correction
+from saffron.language.cost.shedding import NONE
 
 Bits = NDArray[np.uint64]
 _SPAN = 65_536

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from saffron.engine.trends.layout import O_LOW, O_POSITION, O_SEQ, O_TIME, Ints
-from saffron.engine.trends.reader import Reader
-from saffron.engine.trends.returns import Rows
+from saffron.engine.trends.core.layout import O_LOW, O_POSITION, O_SEQ, O_TIME, Ints
+from saffron.engine.trends.queries.reader import Reader
+from saffron.engine.trends.values.returns import Rows
 from saffron.engine.trends.writer import Writer
 
 

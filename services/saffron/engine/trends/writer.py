@@ -1,6 +1,6 @@
 """Results of a trend query as JSON, a column at a time.
 
-A result's id is a hash (`engine.identity`) of query (normalised text), partition, window, the event that opened the
+A result's id is a hash (`operators.identity`) of query (normalised text), partition, window, the event that opened the
 window (else -1), and the group's values.
 """
 
@@ -13,12 +13,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.identity import digits, identify, seeds
-from saffron.engine.pieces import Pieces, cut
-from saffron.engine.strings import Strings
-from saffron.engine.trends.layout import O_LOW, O_SEQ, O_WORDS, Ints
-from saffron.engine.trends.reader import Reader
-from saffron.engine.trends.returns import Rows
+from saffron.engine.events.json_pieces import Pieces, cut
+from saffron.engine.events.strings import Strings
+from saffron.engine.operators.identity import digits, identify, seeds
+from saffron.engine.trends.core.layout import O_LOW, O_SEQ, O_WORDS, Ints
+from saffron.engine.trends.queries.reader import Reader
+from saffron.engine.trends.values.returns import Rows
 
 
 class Writer:

@@ -10,6 +10,6 @@ makers       the queries whose results another one reads (INTO), and the events 
 story        what became of each event: decisions grouped, of one match or of all;  words: as a table;  as_dict: as JSON
 telling      the story of a key or of a match, out of the blocks of a stream
 
-It shares with the engine the places of a pattern (`language.positions`), and nothing else of how runs are kept:
+It shares with the engine the places of a pattern (`patterns.positions`), and nothing else of how runs are kept:
 plain Python over tuples, checked against the definition. It is for one key at a time.
 """

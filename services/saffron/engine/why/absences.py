@@ -10,8 +10,8 @@ from saffron.engine.match.general.checks import Asked
 from saffron.engine.why import bindings as taken
 from saffron.engine.why.bindings import Bindings, Bound, Event
 from saffron.engine.why.values import settled, value
-from saffron.language.plan import Absent, Choice, InOrder, Loop, MatchPlan, Shape, Together
-from saffron.language.positions import components_of
+from saffron.language.patterns.positions import components_of
+from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, MatchPlan, Shape, Together
 
 
 @dataclass(frozen=True)

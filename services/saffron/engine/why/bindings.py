@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from saffron.engine.events.schema import Distribution
-from saffron.language.plan import Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
+from saffron.language.plan.plan import Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
+from saffron.schema.schema import Distribution
 
 Event = Mapping[str, Any]
 """`seq`, `ts`, `type` and attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`, if it has one."""

@@ -1,4 +1,4 @@
-"""Confidence of a match or prefix over imprecise time, from its own events (X2, X6; `engine.uncertain` defines it).
+"""Confidence of a match or prefix over imprecise time, from its own events (X2, X6; `match.uncertain` defines it).
 
 Plain arrays: the weight of a prefix by the instant of its last event. An event in an order gives each of its instants
 the weight of all earlier ones; events without an order (`loose`) happen all after the prefix, the last of them at the
@@ -15,9 +15,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.schema import Distribution
 from saffron.engine.why.bindings import Span
 from saffron.errors import InputError
+from saffron.schema.schema import Distribution
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from saffron.engine.match.general.checks import Asked
 from saffron.engine.why import bindings as taken
 from saffron.engine.why.bindings import Bindings, Bound, loops_around
 from saffron.engine.why.values import Lists, settled, shown, value
-from saffron.language.plan import Binary, Const, MatchPlan
-from saffron.language.positions import Position, is_past
+from saffron.language.patterns.positions import Position, is_past
+from saffron.language.plan.plan import Binary, Const, MatchPlan
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from saffron.engine.why.conditions import Conditions, Refusal
 from saffron.engine.why.decisions import MOST_RUNS, Decision, Found, What
 from saffron.engine.windows.bounds import common_windows, run_deadline
 from saffron.errors import InputError
-from saffron.language.plan import MatchPlan, Strategy
-from saffron.language.positions import Edge, Positions
+from saffron.language.patterns.positions import Edge, Positions
+from saffron.language.plan.plan import MatchPlan, Strategy
 
 
 @dataclass(frozen=True)

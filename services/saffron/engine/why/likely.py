@@ -1,7 +1,7 @@
 """Match plans over imprecise time, event by event in plain Python: what each event makes possible, and how likely.
 
 Matches are sought in the order of the pattern among the events of one key that came so far, the new one among them
-(`engine.uncertain` says what a match is, and when it is found). A prefix whose confidence is below the threshold ends.
+(`match.uncertain` says what a match is, and when it is found). A prefix whose confidence is below the threshold ends.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from saffron.engine.uncertain.program import is_ordered
+from saffron.engine.match.uncertain.program import is_ordered
 from saffron.engine.why.bindings import SPAN, Bindings, Bound, Event, Span, of
 from saffron.engine.why.chance import chance
 from saffron.engine.why.conditions import Conditions
 from saffron.engine.why.decisions import MOST_RUNS, Decision, What
 from saffron.errors import InputError
-from saffron.language.plan import MatchPlan
-from saffron.language.positions import Edge, Positions, Stance
+from saffron.language.patterns.positions import Edge, Positions, Stance
+from saffron.language.plan.plan import MatchPlan
 
 Window = tuple[int, int] | None
 

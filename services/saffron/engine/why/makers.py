@@ -8,18 +8,18 @@ from typing import Any
 
 import orjson
 
-from saffron.engine.composition import made_by, makers_of, read_by, with_types
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.numbers import fits, number_of
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.derived import Made
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.results import Results
-from saffron.engine.standing import Compiler
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.derived import Made
+from saffron.engine.operators.composition import made_by, makers_of, read_by, with_types
+from saffron.engine.operators.results import Results
+from saffron.engine.operators.standing import Compiler
 from saffron.engine.why.bindings import MADE, Event, Origin
-from saffron.language.plan import MatchPlan, Plan
-from saffron.language.shedding import NONE
+from saffron.language.cost.shedding import NONE
+from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.schema.numbers import fits, number_of
+from saffron.schema.schema import Kind, Schema
 
 _ID = len(b'{"id":"')
 _WORD = 16  # hex digits of 64 bits

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from saffron.engine.match.automaton import leaves
+from saffron.engine.match.core.automaton import leaves
 from saffron.engine.why.bindings import OWN, Bindings, Bound, Event, of
 from saffron.engine.why.conditions import Refusal
 from saffron.engine.why.decisions import Decision, Found, What
 from saffron.engine.why.interpreter import Interpreter
 from saffron.engine.why.likely import LikelyInterpreter, way_to
-from saffron.language.formulas import window_line
-from saffron.language.plan import Aggregate, Attribute, MatchPlan, Output
+from saffron.language.plan.formulas import window_line
+from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Output
 
 MOST_VALUES = 4
 """Attributes shown where no condition says which of them matter."""

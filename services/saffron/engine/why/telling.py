@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.numbers import number_of_text
-from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.events.tables import column_values
-from saffron.engine.uncertain.program import is_uncertain
+from saffron.engine.match.uncertain.program import is_uncertain
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers
 from saffron.engine.why.story import Step, Story, is_event, story_of_key, story_of_likely_match, story_of_match
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
-from saffron.language.hints import suggestion
-from saffron.language.plan import MatchPlan, Plan
+from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.syntax.hints import suggestion
+from saffron.schema.numbers import number_of_text
+from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
 TOLD = 40
 """Events told of a key: its last ones."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saffron.engine.aggregates import BUILT_IN, require
-from saffron.engine.events.numbers import shown as shown_number
-from saffron.engine.match.returns import aggregate, evaluator
+from saffron.engine.match.output.returns import aggregate, evaluator
+from saffron.engine.operators.aggregates import BUILT_IN, require
 from saffron.engine.why.bindings import Bound
-from saffron.language.formulas import formula
-from saffron.language.plan import (
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
@@ -23,6 +22,7 @@ from saffron.language.plan import (
     Unary,
     Which,
 )
+from saffron.schema.numbers import shown as shown_number
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.decode import Decoded
+from saffron.engine.events.decoding.decode import Decoded
 
 _LOWEST = -(2**63)
 

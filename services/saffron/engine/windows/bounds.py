@@ -6,7 +6,7 @@ numbered by k; those over sequence numbers have k >= 0 (language.md, "WITHIN"). 
 
 from __future__ import annotations
 
-from saffron.engine.jit import jitable
+from saffron.engine.kernels.jit import jitable
 
 NO_WATERMARK = -(2**62)
 """The watermark before the first event."""

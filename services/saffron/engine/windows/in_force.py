@@ -9,8 +9,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.windows.bounds import opened_deadline
 from saffron.engine.windows.known_since import KnownSince
-from saffron.language.plan import Window
-from saffron.language.shedding import AUTO
+from saffron.language.cost.shedding import AUTO
+from saffron.language.plan.plan import Window
 
 Openings = list[tuple[int, int]]
 """(seq, ts) of the events whose windows may still be open."""

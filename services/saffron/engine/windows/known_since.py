@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.carets import quoted
-from saffron.engine.composition import types_of
-from saffron.engine.events.schema import Schema
-from saffron.language.plan import Plan
+from saffron.engine.operators.composition import types_of
+from saffron.language.plan.plan import Plan
+from saffron.schema.schema import Schema
 
 
 @dataclass(frozen=True)

@@ -24,27 +24,27 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.decode import Decoded, Decoder
-from saffron.engine.events.exact import DAY, Reason
-from saffron.engine.events.growth import given_anew, needed
-from saffron.engine.events.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.decoding.decode import Decoded, Decoder
+from saffron.engine.events.decoding.exact import DAY, Reason
+from saffron.engine.events.decoding.growth import given_anew, needed
+from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import empty_columns, slice_columns, string_column, take_columns
-from saffron.engine.standing import Compiler, compile_text
+from saffron.engine.operators.standing import Compiler, compile_text
 from saffron.engine.windows.arrival import Resumption, judge
 from saffron.engine.windows.bounds import NEVER, NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, HoldBack
 from saffron.engine.windows.marks import Mark, Marks
 from saffron.engine.windows.outbox import Outbox
+from saffron.engine.windows.registered import Change, Notice, Standing
 from saffron.engine.windows.sources import Sources
-from saffron.engine.windows.standing import Change, Notice, Standing
 from saffron.errors import SchemaError
-from saffron.language.plan import Plan
+from saffron.language.plan.plan import Plan
 from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.schema.schema import Schema
 
 CHECKPOINT_EVERY = 1_000_000
 _LATE = "late"

@@ -10,11 +10,11 @@ import numpy as np
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.tables import bytes_at_most, empty_columns, prune_columns, slice_columns
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, joined, lowest_from
 from saffron.engine.windows.in_force import InForce
+from saffron.schema.schema import Schema
 
 _BLOCK_BYTES = 8 << 20
 """A block's events are cut to fit: half of what a message may have, for controls and what the shedder writes in."""

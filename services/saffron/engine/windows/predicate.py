@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns, is_null
-from saffron.engine.events.schema import Kind
 from saffron.engine.events.tables import converted
 from saffron.errors import SchemaError
-from saffron.language.pairs import exact, rest_of_name
-from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, Unary
+from saffron.language.plan.pairs import exact, rest_of_name
+from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
+from saffron.schema.schema import Kind
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

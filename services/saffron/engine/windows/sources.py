@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from saffron.engine.events.decode import WatermarkRecord
+from saffron.engine.events.decoding.decode import WatermarkRecord
 from saffron.engine.windows.bounds import NO_WATERMARK
 
 

@@ -10,10 +10,10 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.reading import LOOKED_AT
-from saffron.runtime.ends import read_to_end
+from saffron.runtime.hops.tags import valid_blocks
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.tags import valid_blocks
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.ends import read_to_end
+from saffron.runtime.log.topics import Topics
 
 _BLOCKS = (16, LOOKED_AT)
 """How far back the newest block is looked for: claims may stand behind it, and the first look costs little."""

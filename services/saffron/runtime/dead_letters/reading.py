@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from saffron.errors import InputError, UnavailableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.letters import Letter, gather
-from saffron.runtime.ends import each_to_end
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.topics import Topics
+from saffron.runtime.log.ends import each_to_end
+from saffron.runtime.log.topics import Topics
 
 LOOKED_AT = 10_000
 """Messages of each partition that a list is made of: its newest ones."""

@@ -17,18 +17,18 @@ import numpy as np
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.background import at_once
 from saffron.runtime.dead_letters.foresight import foresee, newest_watermark
 from saffron.runtime.dead_letters.letters import BEGUN, DONE, SENT_AGAIN, Letter
 from saffron.runtime.dead_letters.mending import Mending, event_of, mend
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import encoded
-from saffron.runtime.event_keys import keys_of
-from saffron.runtime.health import Health
+from saffron.runtime.hops.tags import Headers
 from saffron.runtime.log import Record
-from saffron.runtime.murmur2 import partition_of
-from saffron.runtime.stream_formats import Formats
-from saffron.runtime.tags import Headers
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.process.background import at_once
+from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.telemetry.health import Health
 
 ORIGIN = "dead-letter"
 """Header of a message that was sent again: the id of its dead letter."""

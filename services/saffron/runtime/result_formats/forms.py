@@ -15,9 +15,9 @@ import orjson
 
 from saffron.distribution import install
 from saffron.errors import SettingsError
-from saffron.runtime.config import AVRO, PROTOBUF
+from saffron.runtime.log.topics import schema_folder
+from saffron.runtime.process.config import AVRO, PROTOBUF
 from saffron.runtime.result_formats.shapes import SHAPES, Fields
-from saffron.runtime.topics import schema_folder
 
 VERSION = 1
 """Of the fixed schemas. A change of one is a new version, and readers must still know the old one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.engine.events.framed import HEAD
+from saffron.engine.events.formats.framed import HEAD
 from saffron.runtime.log import Record
 from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, dataschema
 from saffron.runtime.result_formats.shapes import SHAPES

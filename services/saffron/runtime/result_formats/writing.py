@@ -7,13 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from saffron.engine.events.framed import frame_head
+from saffron.engine.events.formats.framed import frame_head
 from saffron.errors import LogError, SettingsError
-from saffron.runtime.background import Background
-from saffron.runtime.config import JSON, Settings
-from saffron.runtime.health import Health
-from saffron.runtime.registry import Awaited, WriterSchema, posting, register
+from saffron.runtime.process.background import Background
+from saffron.runtime.process.config import JSON, Settings
 from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, dataschema, schema_text
+from saffron.runtime.streams.registry import Awaited, WriterSchema, posting, register
+from saffron.runtime.telemetry.health import Health
 
 _LOG = logging.getLogger(__name__)
 _AGAIN_MS = 1_000

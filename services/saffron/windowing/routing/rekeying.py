@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from saffron.engine.events.decode import Decoder
+from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.schema import Schema
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.runtime.event_keys import keys_of
-from saffron.runtime.murmur2 import partition_of
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.streams.event_keys import keys_of
+from saffron.schema.schema import Schema
 
 _ANY = Schema({}, {}, {}, times={"": "uniform"})
 """Of the events only their times are read, exact ones or intervals."""

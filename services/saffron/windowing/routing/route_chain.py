@@ -21,12 +21,12 @@ import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.runtime.background import Background
-from saffron.runtime.doubt import Doubt
-from saffron.runtime.input_state import InputBook
+from saffron.runtime.hops.input_state import InputBook
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
-from saffron.runtime.progress import Written
-from saffron.runtime.stream_formats import Translation
+from saffron.runtime.process.background import Background
+from saffron.runtime.results.progress import Written
+from saffron.runtime.results.unknown_outcome import Doubt
+from saffron.runtime.streams.stream_formats import Translation
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.take_over import Reached, find_start
 
@@ -77,7 +77,7 @@ class Routed:
 
 
 class RouteChain:
-    """See the module. A `Chain` of `runtime.last_hop`."""
+    """See the module. A `Chain` of `runtime.hops.last_hop`."""
 
     def __init__(self, log: Log, consumer: Consumer, plan: RoutePlan) -> None:
         self._log = log

@@ -7,16 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from saffron.records.stream import StreamRecord
-from saffron.runtime.background import Background
-from saffron.runtime.config import Settings
-from saffron.runtime.digest import Every
-from saffron.runtime.input_report import InputRow
-from saffron.runtime.last_hop import LastHop
+from saffron.runtime.hops.input_report import InputRow
+from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Consumer, Log, TopicPartition
-from saffron.runtime.metrics import Metrics
-from saffron.runtime.stream_formats import Formats
-from saffron.windowing.desk import Desk
-from saffron.windowing.routing.numbers import RoutingNumbers
+from saffron.runtime.process.background import Background
+from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.telemetry.digest import Every
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.windowing.follower import Desk
+from saffron.windowing.routing.figures import RoutingNumbers
 from saffron.windowing.routing.route_chain import Bounds, RouteChain, RoutePlan
 
 _LOG = logging.getLogger(__name__)

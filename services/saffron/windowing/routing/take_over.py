@@ -1,7 +1,7 @@
 """Where the route of one source partition goes on: its committed position, or what it has last said in its target.
 
 A position of the group without our metadata was set by Kafka's own tools, and is not believed: the last `$watermark` of
-each transaction names the place that was reached with it (`runtime.progress`).
+each transaction names the place that was reached with it (`runtime.results.progress`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import orjson
 
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import LogError
-from saffron.runtime.input_state import LOST, REMADE, InputBook, InputState
+from saffron.runtime.hops.input_state import LOST, REMADE, InputBook, InputState
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
-from saffron.runtime.progress import last_written, written_in
+from saffron.runtime.results.progress import last_written, written_in
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from saffron.engine.match import operator
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Written
-from saffron.engine.trends import operator as trends
-from saffron.engine.trends.query import TrendQuery
-from saffron.engine.trends.reader import Reader
+from saffron.engine.match import match_operator as operator
+from saffron.engine.match.output.render import Written
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.trends import trend_operator as trends
+from saffron.engine.trends.queries.reader import Reader
+from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.engine.trends.results import Trends
-from saffron.language.plan import TrendPlan
+from saffron.language.plan.plan import TrendPlan
 
 
 class Broken(Exception):

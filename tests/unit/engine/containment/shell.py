@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from saffron.engine.containment import Failure
 from saffron.engine.events.block import Block
-from saffron.engine.operator import State
-from saffron.engine.queries import QueryOperator
+from saffron.engine.operators.containment import Failure
+from saffron.engine.operators.operator import State
+from saffron.engine.operators.queries import QueryOperator
 
 Operator = QueryOperator[Any, Any]
 SLICE = 3

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from saffron.engine.containment import RESTORING
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.containment import RESTORING
+from saffron.engine.trends.trend_operator import TrendOperator
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
 from tests.unit.engine.containment.shell import Operator, Shell
 from tests.unit.engine.match import cases

@@ -15,9 +15,9 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import decode_block, encode_block, peek_header
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Kind
 from saffron.engine.events.tables import column_values, concat_columns, prune_columns, slice_columns, take_columns
 from saffron.errors import LogError
+from saffron.schema.schema import NULL_INT, Kind
 
 
 def columns(n: int, first: int = 0, *, dropped: bool = False, seed: int = 0) -> Columns:

@@ -8,12 +8,12 @@ import random
 import numpy as np
 import pytest
 
-from saffron.engine.events.decode import Decoded, Decoder
-from saffron.engine.events.exact import DAY, Bad, Event, Mark, decode_exactly
-from saffron.engine.events.numbers import number_of_text, shown
+from saffron.engine.events.decoding.decode import Decoded, Decoder
+from saffron.engine.events.decoding.exact import DAY, Bad, Event, Mark, decode_exactly
 from saffron.engine.events.raw import RawBatch, batch_of_lines, batch_of_values
-from saffron.engine.events.schema import Kind, Schema, widened
 from saffron.engine.events.tables import column_values
+from saffron.schema.numbers import number_of_text, shown
+from saffron.schema.schema import Kind, Schema, widened
 
 INFERRED = Schema(
     kinds={

@@ -14,14 +14,14 @@ import fastavro
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
 
-from saffron.engine.events.avro import avro_reader
-from saffron.engine.events.decode import Decoded, Decoder
-from saffron.engine.events.framed import NoReader, Reader, schema_ids, translated, unframed
-from saffron.engine.events.protobuf import protobuf_reader
+from saffron.engine.events.decoding.decode import Decoded, Decoder
+from saffron.engine.events.formats.avro import avro_reader
+from saffron.engine.events.formats.framed import NoReader, Reader, schema_ids, translated, unframed
+from saffron.engine.events.formats.protobuf import protobuf_reader
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import column_values
 from saffron.engine.windows import WindowingOperator
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema(
     {"symbol": Kind.STRING, "price": Kind.FLOAT, "size": Kind.INT},

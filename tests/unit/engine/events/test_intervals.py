@@ -11,16 +11,16 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.decode import Decoder
-from saffron.engine.events.exact import Bad, Event, decode_exactly
-from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.decoding.decode import Decoder
+from saffron.engine.events.decoding.exact import Bad, Event, decode_exactly
+from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.json_schema import from_json_schema, to_json_schema
-from saffron.engine.events.ndjson import decode_ndjson
 from saffron.engine.events.raw import batch_of_values
-from saffron.engine.events.schema import Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.errors import SchemaError
+from saffron.schema.schema import Schema
 
 
 def described(ts: dict[str, Any]) -> dict[str, Any]:

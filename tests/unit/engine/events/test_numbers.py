@@ -10,14 +10,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from saffron.engine.arithmetic import rest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.decode import Decoder
-from saffron.engine.events.exact import Event, decode_exactly
-from saffron.engine.events.infer import infer_schema
-from saffron.engine.events.numbers import (
+from saffron.engine.events.decoding.decode import Decoder
+from saffron.engine.events.decoding.exact import Event, decode_exactly
+from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.events.rests import rests_of
+from saffron.engine.events.tables import column_values, converted
+from saffron.engine.kernels.arithmetic import rest
+from saffron.schema.numbers import (
     kind_of_number,
     number_of,
     number_of_text,
@@ -25,10 +28,7 @@ from saffron.engine.events.numbers import (
     plain,
     value_of_pair,
 )
-from saffron.engine.events.raw import batch_of_values
-from saffron.engine.events.rests import rests_of
-from saffron.engine.events.schema import NULL_INT, Kind, Schema, widened
-from saffron.engine.events.tables import column_values, converted
+from saffron.schema.schema import NULL_INT, Kind, Schema, widened
 from tests.unit.engine.events.number_texts import number_text
 
 NUMBERS = (Kind.INT, Kind.LONG, Kind.FLOAT, Kind.NUMBER)

@@ -10,7 +10,7 @@ SERVICES = Path(__file__).parents[4] / "services"
 
 
 def test_schemas_load_neither_numba_nor_arrow() -> None:
-    code = "import sys, saffron.engine.events.schema; print(sorted({'numba', 'pyarrow'} & set(sys.modules)))"
+    code = "import sys, saffron.schema.schema; print(sorted({'numba', 'pyarrow'} & set(sys.modules)))"
     run = [sys.executable, "-c", code]
     found = subprocess.run(run, env={"PYTHONPATH": str(SERVICES)}, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

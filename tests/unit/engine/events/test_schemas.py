@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.infer import infer_schema
+from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.json_schema import from_json_schema, to_json_schema
-from saffron.engine.events.ndjson import decode_ndjson
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.errors import InputError, LogError, SchemaError
+from saffron.schema.schema import Kind, Schema
 
 
 def typed(name: Any, properties: dict[str, Any], **rest: Any) -> dict[str, Any]:

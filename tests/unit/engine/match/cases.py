@@ -13,10 +13,9 @@ import orjson
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.operator import MatchOperator
-from saffron.language.plan import (
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
@@ -37,6 +36,7 @@ from saffron.language.plan import (
     Which,
     Window,
 )
+from saffron.schema.schema import NULL_INT, Kind, Schema
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.events import Event as Bound
 from tests.reference.match.events import events_of

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from tests.reference.match.answers import answers, composed
 from tests.reference.match.events import events_of
 from tests.reference.match.question import question

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.composition import made_by, with_types
 from saffron.engine.events.block import Control
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.shedding import sample
+from saffron.engine.operators.composition import made_by, with_types
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.absence import is_trailing
 from tests.reference.match.answers import answers, composed

@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.match.arithmetic import real_at
-from saffron.engine.match.automaton import build
-from saffron.engine.match.classify import bit_tests, classify_source
+from saffron.engine.events.strings import Pinned, Strings
+from saffron.engine.match.core.arithmetic import real_at
+from saffron.engine.match.core.automaton import build
+from saffron.engine.match.core.classify import bit_tests, classify_source
+from saffron.engine.match.core.kernel_layout import Names
+from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general
-from saffron.engine.match.general.source import GeneralSource
-from saffron.engine.match.layout import Names
-from saffron.engine.match.source import StepSource
-from saffron.engine.strings import Pinned, Strings
+from saffron.engine.match.general.step_source import GeneralSource
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 KINDS = {"v": Kind.FLOAT, "n": Kind.INT, "s": Kind.STRING}
 SCHEMA = Schema(KINDS, dict.fromkeys("ABC", tuple(KINDS)), {})

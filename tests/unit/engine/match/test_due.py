@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match import due
+from saffron.engine.match.core import due
+from saffron.engine.match.core.merged import FOLLOWER_COLUMNS, FOLLOWER_GROUP, FOLLOWER_ROWS
+from saffron.engine.match.core.pools import Pool
+from saffron.engine.match.core.runs import DEADLINE, DUE, LENGTH, OLDEST, STALE, START, append, reserve
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.merging import merge, text
-from saffron.engine.match.merging.layout import FOLLOWER_COLUMNS, FOLLOWER_GROUP, FOLLOWER_ROWS
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.pools import Pool
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.runs import DEADLINE, DUE, LENGTH, OLDEST, STALE, START, append, reserve
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.near import close
 

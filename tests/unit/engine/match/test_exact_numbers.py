@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from tests.reference.match.answers import answers
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import comparison

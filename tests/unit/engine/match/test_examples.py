@@ -11,9 +11,9 @@ import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.match.cases import query_control
 
 Events = Sequence[tuple[str, int, Mapping[str, float]]]

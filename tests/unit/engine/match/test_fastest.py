@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.match.compressed.runs import GraphRuns
-from saffron.engine.match.fastest import fastest
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.scan.runs import ScanRuns
-from saffron.engine.strings import Strings
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.queries.fastest import fastest
+from saffron.engine.match.runs.graph import GraphRuns
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.scan import ScanRuns
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema(
     {"v": Kind.INT, "k": Kind.INT},

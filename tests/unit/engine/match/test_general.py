@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.schema import Schema
-from saffron.engine.match import operator
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.program import compile_program
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.runs import LENGTH
-from saffron.engine.strings import Strings
+from saffron.engine.events.strings import Strings
+from saffron.engine.match import match_operator as operator
+from saffron.engine.match.core.runs import LENGTH
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.program import compile_program
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan, Output
+from saffron.language.plan.plan import MatchPlan, Output
+from saffron.schema.schema import Schema
 from tests.reference.match import generate
 from tests.reference.match.absence import is_trailing
 from tests.reference.match.answers import answers, returned

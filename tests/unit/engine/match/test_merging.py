@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.match.core.runs import LENGTH
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.merging import merge, text
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.runs import LENGTH
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.merging import merging
-from saffron.language.plan import MatchPlan, Output, Strategy, Window
+from saffron.language.plan.merging import merging
+from saffron.language.plan.plan import MatchPlan, Output, Strategy, Window
 from tests.unit.engine.match import cases
 
 STRATEGIES = (Strategy.NEXT, Strategy.NEXT, Strategy.PARTITION, Strategy.STRICT)

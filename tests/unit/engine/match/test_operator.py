@@ -12,12 +12,12 @@ import orjson
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
-from saffron.language.plan import Attribute as Ref
-from saffron.language.plan import Component, MatchPlan, ReturnItem, Strategy, Which, Window
+from saffron.language.plan.plan import Attribute as Ref
+from saffron.language.plan.plan import Component, MatchPlan, ReturnItem, Strategy, Which, Window
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.match import cases
 
 PAIR = MatchPlan(

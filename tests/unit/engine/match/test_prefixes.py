@@ -7,14 +7,14 @@ import random
 import numpy as np
 import pytest
 
-from saffron.engine.match.prefixes import written
-from saffron.engine.match.program import compile_program
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SEQ
-from saffron.engine.match.sequences import bound, sequences
-from saffron.engine.match.stream import Range
-from saffron.engine.strings import Strings
-from saffron.language.plan import Strategy
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.core.rows import SEQ
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.output.prefixes import written
+from saffron.engine.match.output.sequences import bound, sequences
+from saffron.engine.match.runs.program import compile_program
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.language.plan.plan import Strategy
 from tests.unit.engine.match import cases
 
 

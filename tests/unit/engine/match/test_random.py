@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saffron.language.plan import MatchPlan, Strategy
+from saffron.language.plan.plan import MatchPlan, Strategy
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.near import close
 

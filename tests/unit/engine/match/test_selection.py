@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.match import collapsed
-from saffron.engine.match.listing import listed, whole
+from saffron.engine.match.output import collapsed
+from saffron.engine.match.output.listing import listed, whole
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan, Output
-from saffron.language.shedding import is_collapsed
+from saffron.language.cost.shedding import is_collapsed
+from saffron.language.plan.plan import MatchPlan, Output
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.events import events_of

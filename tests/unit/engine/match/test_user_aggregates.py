@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from saffron.engine import aggregates
-from saffron.engine.aggregates import BUILT_IN
-from saffron.engine.match.automaton import leaves
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.core.automaton import leaves
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators import aggregates
+from saffron.engine.operators.aggregates import BUILT_IN
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import Aggregate, MatchPlan
+from saffron.language.plan.plan import Aggregate, MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.absence import is_trailing
 from tests.reference.match.answers import answers

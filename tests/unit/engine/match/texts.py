@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.language.formulas import formula
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import MatchPlan
 
 
 def text_of(plan: MatchPlan) -> str:

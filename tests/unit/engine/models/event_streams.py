@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.engine.models.event_conditions import OPERATORS, Comparison, Computed, Number
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import Binned, FeatureSpec, Pane, Value
+from saffron.engine.models.features.event_conditions import OPERATORS, Comparison, Computed, Number
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.features.feature_keys import FeatureKeys
+from saffron.engine.models.features.features import Binned, FeatureSpec, Pane, Value
+from saffron.schema.schema import NULL_INT, Kind
 
 SYMBOLS = ("IBM", "MSFT", "KO")
 SPEC = FeatureSpec(known=(("A",), ("B",), ("C",)), pane=Pane(3), attributes=(Binned("price", (1.0, 2.5)),))

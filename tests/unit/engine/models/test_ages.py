@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.models import ages as module
-from saffron.engine.models.ages import A_BIN, AGES, FOLDS, LEFT_BINS, MOST_STATES, SHARES, ages, lifts
-from saffron.engine.models.envelope import ModelError, seal, unseal
-from saffron.engine.models.model import TransitionModel, decode
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.transitions import ages as module
+from saffron.engine.models.transitions.ages import A_BIN, AGES, FOLDS, LEFT_BINS, MOST_STATES, SHARES, ages, lifts
+from saffron.engine.models.transitions.model import TransitionModel, decode
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.records.envelope import ModelError, seal, unseal
 from tests.reference import ages as reference
 
 FLAT = np.full((LEFT_BINS, 3), 0.25)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from saffron.engine.models import list_sample
 from saffron.engine.models.bodies import costs_body, costs_of, features_body, features_of
-from saffron.engine.models.event_record import records_of
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.transition_costs import TransitionCosts
+from saffron.engine.models.events.event_record import records_of
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features import list_sample
+from saffron.engine.models.transitions.transition_costs import TransitionCosts
 from tests.unit.engine.models.event_streams import SPEC, observed
 
 

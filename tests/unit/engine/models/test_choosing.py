@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.models.choosing import EVENTS_PER_KEY, choose_features
-from saffron.engine.models.event_conditions import Comparison, Computed
-from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import Binned, FeatureSpec, Pane
+from saffron.engine.models.features.choosing import EVENTS_PER_KEY, choose_features
+from saffron.engine.models.features.event_conditions import Comparison, Computed
+from saffron.engine.models.features.feature_keys import FeatureKeys
+from saffron.engine.models.features.features import Binned, FeatureSpec, Pane
 from saffron.language import compile_query
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.models.event_streams import as_columns, random_events
 
 KINDS = {"symbol": Kind.STRING, "id": Kind.INT, "price": Kind.FLOAT, "prev": Kind.FLOAT, "up": Kind.BOOL}

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from saffron.engine.models.contributions import contributions
-from saffron.engine.models.event_model import Table
-from saffron.engine.models.feature_counts import FeatureCounts, Half
+from saffron.engine.models.features.contributions import contributions
+from saffron.engine.models.features.event_model import Table
+from saffron.engine.models.features.feature_counts import FeatureCounts, Half
 from tests.unit.engine.models.event_streams import SPEC
 
 VECTORS = {10 * kind + pane: (kind, pane, 0, 0, 0, 0) for kind in range(3) for pane in range(4)}

@@ -7,11 +7,11 @@ import random
 import numpy as np
 import pytest
 
-from saffron.engine.models.curve import STEPS, Curve, curve_of
-from saffron.engine.models.feature_counts import WEIGHT, Half
-from saffron.engine.models.kind_rates import kind_rates, rates_at
-from saffron.engine.models.list_sample import Lists
-from saffron.engine.models.position_curve import position_curve, position_table
+from saffron.engine.models.events.position_curve import position_curve, position_table
+from saffron.engine.models.features.curve import STEPS, Curve, curve_of
+from saffron.engine.models.features.feature_counts import WEIGHT, Half
+from saffron.engine.models.features.kind_rates import kind_rates, rates_at
+from saffron.engine.models.features.list_sample import Lists
 from tests.reference import thresholds as twin
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saffron.engine.models.drift import (
+from saffron.engine.models.transitions.drift import (
     Clumps,
     distribution_drift,
     expectation_drift,

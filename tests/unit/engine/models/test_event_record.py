@@ -13,14 +13,14 @@ import orjson
 import pytest
 import yaml
 
-from saffron.engine.models.envelope import ModelError, seal, unseal
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.event_record import records_of
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel
+from saffron.engine.models.events.event_record import records_of
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.reader import ModelReader, records
-from saffron.runtime.topics import schema_folder
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.models.transitions.model import LatencyModel
+from saffron.records.envelope import ModelError, seal, unseal
+from saffron.runtime.log.topics import schema_folder
 from tests.unit.engine.models.event_streams import SPEC, observed
 
 Records = list[tuple[bytes, bytes]]

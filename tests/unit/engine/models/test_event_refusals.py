@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from saffron.engine.models.event_refusals import with_refusals
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.events.event_refusals import with_refusals
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts
 from tests.unit.engine.models.event_streams import SPEC
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.models.event_times import LEAST, times_saved
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.events.event_times import LEAST, times_saved
+from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts
 
 CONTENTS = {1: 10, 2: 10, 3: 30, 4: 40}
 

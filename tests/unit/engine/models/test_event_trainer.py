@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.models.event_shedding import EventShedding
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.feature_keys import FeatureKeys
+from saffron.engine.models.events.event_shedding import EventShedding
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.features.feature_keys import FeatureKeys
 from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
 
 

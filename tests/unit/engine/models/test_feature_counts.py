@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.models import feature_counts, list_sample
-from saffron.engine.models.feature_counts import WEIGHT, FeatureCounts
+from saffron.engine.models.features import feature_counts, list_sample
+from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts
 
 
 def row(seed: int = 0, **changes: Any) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import orjson
 import pytest
 
 from saffron.engine.events.columns import Column
-from saffron.engine.events.schema import NULL_INT, Kind
-from saffron.engine.models.event_conditions import Comparison, Computed
-from saffron.engine.models.feature_columns import KindCodes
-from saffron.engine.models.feature_keys import MOST_KEYS, FeatureKeys, content_keys
-from saffron.engine.models.features import Binned, FeatureError, FeatureSpec, Pane
+from saffron.engine.models.features.event_conditions import Comparison, Computed
+from saffron.engine.models.features.feature_columns import KindCodes
+from saffron.engine.models.features.feature_keys import MOST_KEYS, FeatureKeys, content_keys
+from saffron.engine.models.features.features import Binned, FeatureError, FeatureSpec, Pane
+from saffron.schema.schema import NULL_INT, Kind
 from tests.reference import features as twin
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.models.event_streams import as_columns, random_events, random_spec
@@ -71,7 +71,7 @@ def test_many_keys_make_room_and_too_many_begin_anew(monkeypatch: pytest.MonkeyP
     events = random_events(rng, 3000)
     whole = FeatureKeys(spec).apply(as_columns(events))
     assert len(whole.distinct) > 1000
-    monkeypatch.setattr("saffron.engine.models.feature_keys.MOST_KEYS", 50)
+    monkeypatch.setattr("saffron.engine.models.features.feature_keys.MOST_KEYS", 50)
     small = FeatureKeys(spec)
     found = [small.apply(as_columns(events[at : at + 100])) for at in range(0, 3000, 100)]
     assert np.concatenate([one.keys for one in found]).tolist() == whole.keys.tolist()

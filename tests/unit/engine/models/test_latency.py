@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saffron.engine.models.latency import SHAPES, LatencyFunction, LatencySamples, bin_of, fit
+from saffron.engine.models.transitions.latency import SHAPES, LatencyFunction, LatencySamples, bin_of, fit
 
 
 def sums_of(shape: str, offset: float, slope: float, numbers: list[int]) -> list[list[int]]:

@@ -10,11 +10,11 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from saffron.engine.models.event_model import Table
-from saffron.engine.models.event_shedding import EventShedding
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_keys import FeatureKeys, content_keys
-from saffron.engine.models.forest import (
+from saffron.engine.models.events.event_shedding import EventShedding
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.event_model import Table
+from saffron.engine.models.features.feature_keys import FeatureKeys, content_keys
+from saffron.engine.models.features.forest import (
     LEAST_EVENTS,
     MOST_DEPTH,
     TREES,
@@ -23,7 +23,7 @@ from saffron.engine.models.forest import (
     train_tree,
     trees_of_samples,
 )
-from saffron.engine.models.key_table import key_table
+from saffron.engine.models.features.key_table import key_table
 from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
 
 

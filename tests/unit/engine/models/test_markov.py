@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.models import markov
+from saffron.engine.models.transitions import markov
 from tests.reference import markov as twin
 
 # seq(A; B; C) over uniform types: each state moves on with 1/3 (P3, the example of pSPICE).

@@ -12,11 +12,11 @@ import orjson
 import pytest
 import yaml
 
-from saffron.engine.models.envelope import ModelError, seal, unseal
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel, Model, TransitionModel, decode
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
-from saffron.runtime.topics import schema_folder
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.models.transitions.model import LatencyModel, Model, TransitionModel, decode
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.records.envelope import ModelError, seal, unseal
+from saffron.runtime.log.topics import schema_folder
 
 OFFSETS = {"saffron.observations.transitions": {"0": 17, "3": 4}}
 

@@ -9,10 +9,10 @@ import orjson
 import pytest
 import yaml
 
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.latency import LatencySamples
-from saffron.engine.models.observations import DIED, feature_messages, latency_message, transition_messages
-from saffron.runtime.topics import schema_folder
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.transitions.latency import LatencySamples
+from saffron.engine.models.transitions.observations import DIED, feature_messages, latency_message, transition_messages
+from saffron.runtime.log.topics import schema_folder
 
 
 def row(source: int, target: int, count: int, **more: Any) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saffron.engine.models.model import TransitionModel
-from saffron.engine.models.observations import FORKED
-from saffron.engine.models.partial_match import partial_match_models
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.models.transitions.observations import FORKED
+from saffron.engine.models.transitions.partial_match import partial_match_models
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
 
 PAPER = {(0, 0): 2, (0, 1): 1, (1, 1): 2, (1, 2): 1, (2, 2): 2, (2, 3): 1}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.models.trainer import (
+from saffron.engine.models.transitions.trainer import (
     LONGEST_WINDOW,
     MOST_BINS,
     TransitionCounts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saffron.engine.models.transition_costs import TransitionCosts
+from saffron.engine.models.transitions.transition_costs import TransitionCosts
 
 TRUE = {(0, 0): 40.0, (0, 1): 300.0, (1, 1): 5.0, (1, 2): 900.0, (1, -1): 0.0}
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from saffron.engine.models.curve import Curve
-from saffron.engine.models.validation import validated
+from saffron.engine.models.events.validation import validated
+from saffron.engine.models.features.curve import Curve
 
 SHARE = np.linspace(0.0, 1.0, 11)
 

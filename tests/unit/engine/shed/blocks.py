@@ -8,10 +8,10 @@ import numpy as np
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel, TransitionModel
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.schema.schema import Kind
 
 
 def columns(first: int, count: int) -> Columns:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from saffron.engine.shed.allocation import Candidate
-from saffron.engine.shed.loss_curve import SHARES, LossCurve
+from saffron.engine.shed.drops.allocation import Candidate
+from saffron.engine.shed.drops.loss_curve import SHARES, LossCurve
 
 
 def candidate(power: float, worth: float = 1.0, *, cost: float = 1.0, free: float = 0.0) -> Candidate:

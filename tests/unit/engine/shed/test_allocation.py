@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.shed.allocation import allocate
+from saffron.engine.shed.drops.allocation import allocate
 from tests.reference.shedding import cheapest
 from tests.unit.engine.shed.candidates import candidate
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.shed.arrivals import Arrivals
+from saffron.engine.shed.load.arrivals import Arrivals
 
 
 @given(st.lists(st.tuples(st.integers(1, 100), st.integers(0, 40)), min_size=2, max_size=50))

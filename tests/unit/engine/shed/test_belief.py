@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.models.trials import LEAST_MATCHES, Trials, gain
-from saffron.engine.shed.belief import Belief, Counted
-from saffron.engine.shed.beliefs import Beliefs
-from saffron.engine.shed.event_trials import EventTrials
+from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials, gain
+from saffron.engine.shed.belief.belief import Belief, Counted
+from saffron.engine.shed.belief.beliefs import Beliefs
+from saffron.engine.shed.belief.event_trials import EventTrials
 from tests.reference import belief as reference
 
 GAINS = st.floats(-2, 1).filter(lambda one: abs(one) > 1e-3)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.shed.chance import chance, exempt
+from saffron.engine.shed.drops.chance import chance, exempt
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(0, 10**9))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.load.settings import Overload
 from tests.unit.engine.shed.plant import Load, Plant
 
 BOUND = 1000.0

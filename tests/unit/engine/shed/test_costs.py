@@ -7,17 +7,17 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns, masked
-from saffron.engine.events.schema import Kind
-from saffron.engine.shed.allocation import Candidate
-from saffron.engine.shed.detector import Detector
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.loss_curve import SHARES, LossCurve
-from saffron.engine.shed.pace import Pace
-from saffron.engine.shed.partial_curve import PartialCurve
-from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.drops.allocation import Candidate
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.loss_curve import SHARES, LossCurve
+from saffron.engine.shed.drops.partial_curve import PartialCurve
+from saffron.engine.shed.drops.splits import Droppable, best_split
+from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.load.detector import Detector
+from saffron.engine.shed.load.pace import Pace
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
-from saffron.engine.shed.splits import Droppable, best_split
-from saffron.engine.shed.traits import Traits
+from saffron.schema.schema import Kind
 
 DEAR_NS, CHEAP_NS = 90_000, 10_000
 """An event costs so much in two queries; 2,000 partial matches are alive, nearly all of the cheap one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.shed.credits import Credits
+from saffron.engine.shed.load.credits import Credits
 
 
 def test_the_slowest_reader_with_queries_rules() -> None:

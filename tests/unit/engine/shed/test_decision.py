@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.shed.decision import Decider, Decision, Situation
-from saffron.engine.shed.settings import Overload
-from saffron.engine.shed.speed import Speed
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.shed.load.decision import Decider, Decision, Situation
+from saffron.engine.shed.load.settings import Overload
+from saffron.engine.shed.load.speed import Speed
 
 BOUND = 1000.0
 BASE, EACH = 0.1, 0.01

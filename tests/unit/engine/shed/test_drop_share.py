@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.shed.drop_share import drop_share
+from saffron.engine.shed.load.drop_share import drop_share
 
 
 @given(

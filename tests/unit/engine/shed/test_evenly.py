@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.shed.evenly import UNKNOWN, Even, beginnings, even_of
+from saffron.engine.shed.drops.evenly import UNKNOWN, Even, beginnings, even_of
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"x": Kind.FLOAT}, dict.fromkeys("ABCD", ("x",)), {}, given=True)
 SHARES = st.floats(0.0, 1.0)

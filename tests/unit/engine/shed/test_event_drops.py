@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import slice_columns, take_columns
-from saffron.engine.models.event_model import EventModel
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import FeatureSpec
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel
-from saffron.engine.shed.detector import Detector
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.settings import Overload
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.features.feature_keys import FeatureKeys
+from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.models.transitions.model import LatencyModel
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.load.detector import Detector
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
-from saffron.engine.shed.traits import Traits
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 SPEC = FeatureSpec(known=(("A",), ("B",), ("X",)), frequency_edges=())
 BY_EVENTS = ("gspice-h", "bl", "e-bl", "auto")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.engine.shed.event_losses import EventLosses, Extent
+from saffron.engine.shed.losses.event_losses import EventLosses, Extent
 from tests.reference.event_losses import Block, share_lost
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import saffron
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.models.choosing import choose_features
-from saffron.engine.models.feature_keys import FeatureKeys
-from saffron.engine.models.features import FeatureSpec
-from saffron.engine.shed.fitting import can_skip, unfit
+from saffron.engine.models.features.choosing import choose_features
+from saffron.engine.models.features.feature_keys import FeatureKeys
+from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.shed.drops.fitting import can_skip, unfit
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.models.event_streams import as_columns, random_events, random_spec
 
 Event = dict[str, Any]

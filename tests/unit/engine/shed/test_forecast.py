@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from saffron.engine.events.block import Block
-from saffron.engine.models.latency import LatencyFunction
-from saffron.engine.models.model import LatencyModel
-from saffron.engine.shed.detector import Detector
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.forecast import Forecast
-from saffron.engine.shed.settings import Overload
+from saffron.engine.models.transitions.latency import LatencyFunction
+from saffron.engine.models.transitions.model import LatencyModel
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.load.detector import Detector
+from saffron.engine.shed.load.forecast import Forecast
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
-from saffron.engine.shed.traits import Traits
 from tests.unit.engine.shed.blocks import columns
 
 BOUND = 1000.0

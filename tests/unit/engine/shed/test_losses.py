@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.shed.expected import Expected
-from saffron.engine.shed.losses import Correction, Losses
+from saffron.engine.shed.losses.expected import Expected
+from saffron.engine.shed.losses.losses import Correction, Losses
 
 
 def heard(found: int, promised_lost: int, *, true: float, missed: float, firsts: float, covered: float = 1.0) -> float:

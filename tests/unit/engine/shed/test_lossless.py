@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.shed.allocation import Candidate, allocate
-from saffron.engine.shed.loss_curve import LossCurve
-from saffron.engine.shed.lossless import LOST, LosslessShares
+from saffron.engine.shed.drops.allocation import Candidate, allocate
+from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.engine.shed.drops.lossless import LOST, LosslessShares
 from tests.unit.engine.shed.candidates import candidate
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.models.choosing import PANE
-from saffron.engine.models.event_trainer import train_events
-from saffron.engine.models.feature_counts import FeatureCounts
-from saffron.engine.models.features import FeatureSpec, Pane
+from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.choosing import PANE
+from saffron.engine.models.features.feature_counts import FeatureCounts
+from saffron.engine.models.features.features import FeatureSpec, Pane
 from saffron.engine.models.reader import records
 from saffron.engine.shed.observing import SAMPLE_EVENTS
 from saffron.engine.shed.operator import ShedderOperator
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.shed.blocks import columns, kinds
 
 TEXT = "PATTERN SEQ(A a, B b) WHERE a.x > 3 AND b.x < a.x WITHIN 100 EVENTS"

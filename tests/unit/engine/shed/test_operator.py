@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.models.model import TransitionModel
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
+from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.engine.shed.settings import Overload
 from saffron.engine.windows.in_force import InForce
 from saffron.errors import InputError
-from saffron.runtime.topics import schema_folder
+from saffron.runtime.log.topics import schema_folder
 from tests.unit.engine.shed.blocks import (
     block,
     body,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.engine.shed.outage import DROP, KEEP, NORMAL, Outage
-from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.load.outage import DROP, KEEP, NORMAL, Outage
+from saffron.engine.shed.load.settings import Overload
 
 
 def test_an_outage_is_over_once_its_backlog_is_dropped() -> None:

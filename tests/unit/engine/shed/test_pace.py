@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.shed.detector import Detector
-from saffron.engine.shed.event_drops import EventDrops
-from saffron.engine.shed.pace import Pace
-from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.load.detector import Detector
+from saffron.engine.shed.load.pace import Pace
+from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Shedding
 
 

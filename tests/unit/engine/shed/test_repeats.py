@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import slice_columns
-from saffron.engine.shed.repeats import Repeats
+from saffron.engine.shed.drops.repeats import Repeats
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"id": Kind.INT}, {"A": ("id",), "B": ("id",)}, {}, given=True)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Control
-from saffron.engine.shed.losses import Correction
+from saffron.engine.shed.load.settings import Overload
+from saffron.engine.shed.losses.losses import Correction
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.engine.shed.settings import Overload
 from tests.unit.engine.shed.blocks import block, query
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.shed.settings import Overload
+from saffron.engine.shed.load.settings import Overload
 from saffron.errors import InputError
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saffron.engine.shed.allocation import Candidate, allocate
-from saffron.engine.shed.loss_curve import SHARES, LossCurve
-from saffron.engine.shed.partial_curve import PartialCurve
-from saffron.engine.shed.splits import Droppable, Splits, best_split
+from saffron.engine.shed.drops.allocation import Candidate, allocate
+from saffron.engine.shed.drops.loss_curve import SHARES, LossCurve
+from saffron.engine.shed.drops.partial_curve import PartialCurve
+from saffron.engine.shed.drops.splits import Droppable, Splits, best_split
 from tests.unit.engine.shed.candidates import candidate
 
 

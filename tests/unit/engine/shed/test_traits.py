@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.shed.traits import Traits, traits_of
+from saffron.engine.shed.drops.traits import Traits, traits_of
 
 MATCH = "PATTERN SEQ(A a, B b) WITHIN 1 hour WEIGHT 3"
 TREND = "RETURN COUNT(*) PATTERN A+ WITHIN 1 hour"

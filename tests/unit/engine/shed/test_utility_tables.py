@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saffron.engine.models.ages import A_BIN, AGES, LEFT_BINS
-from saffron.engine.models.ages import SHARES as PARTS
-from saffron.engine.models.markov import lookup, remaining_time_table
-from saffron.engine.models.partial_match import partial_match_models
-from saffron.engine.models.trainer import TransitionCounts, train_transitions
-from saffron.engine.shed.partial_curve import partial_curve
-from saffron.engine.shed.utility_tables import UtilityTables
+from saffron.engine.models.transitions.ages import A_BIN, AGES, LEFT_BINS
+from saffron.engine.models.transitions.ages import SHARES as PARTS
+from saffron.engine.models.transitions.markov import lookup, remaining_time_table
+from saffron.engine.models.transitions.partial_match import partial_match_models
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
+from saffron.engine.shed.drops.partial_curve import partial_curve
+from saffron.engine.shed.drops.utility_tables import UtilityTables
 from tests.reference.shedding import partial_lost
 
 

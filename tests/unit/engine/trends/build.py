@@ -9,8 +9,8 @@ import numpy as np
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.schema.schema import NULL_INT, Kind, Schema
 
 KINDS = {"k": Kind.STRING, "g": Kind.INT, "x": Kind.FLOAT, "n": Kind.INT, "f": Kind.BOOL, "h": Kind.FLOAT}
 SCHEMA = Schema(KINDS, {name: tuple(KINDS) for name in "ABCDE"}, {name: frozenset() for name in "ABCDE"})

@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import TrendPlan
+from saffron.language.plan.plan import TrendPlan
+from saffron.schema.schema import Kind, Schema
 from tests.reference.match.events import events_of
 from tests.reference.trends import generate
 from tests.reference.trends.asked import Asked, ask

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from tests.reference.match.events import Event, events_of

@@ -8,9 +8,9 @@ from fractions import Fraction
 import orjson
 import pytest
 
-from saffron.engine.trends import numbers
-from saffron.engine.trends.operator import TrendOperator
-from saffron.engine.trends.wide import written
+from saffron.engine.trends.core import numbers
+from saffron.engine.trends.core.wide import written
+from saffron.engine.trends.trend_operator import TrendOperator
 from tests.unit.engine.trends.build import block_of, query_control, schema_control
 
 

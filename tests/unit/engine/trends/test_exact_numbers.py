@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from saffron.engine.events.columns import Column
-from saffron.engine.events.numbers import pair_of
-from saffron.engine.events.schema import Kind
-from saffron.engine.trends.operator import TrendOperator
-from saffron.engine.trends.order import Order
+from saffron.engine.trends.core.order import Order
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.schema.numbers import pair_of
+from saffron.schema.schema import Kind
 from tests.reference.trends.results import answers
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import OPERATORS, comparison, number

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.trends import ordered, ordered_code
-from saffron.engine.trends.graphs import graphs_of
-from saffron.engine.trends.ordered import BEFORE, BLOCK, BLOCKS, FEW, FOUND, GIVEN, KEY, LAST, LISTS, USED
+from saffron.engine.trends.core.graphs import graphs_of
+from saffron.engine.trends.ordered import code as ordered_code
+from saffron.engine.trends.ordered import ordered
+from saffron.engine.trends.ordered.ordered import BEFORE, BLOCK, BLOCKS, FEW, FOUND, GIVEN, KEY, LAST, LISTS, USED
 from tests.reference.trends import walk
 from tests.unit.engine.trends.language import Case, blocks, case, found_lines, near, run
 from tests.unit.engine.trends.test_ordered import free_blocks

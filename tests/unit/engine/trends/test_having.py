@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saffron.engine.strings import Strings
-from saffron.engine.trends.layout import O_WORDS
-from saffron.engine.trends.measures import measures_of
-from saffron.engine.trends.returns import Returns, Rows
+from saffron.engine.events.strings import Strings
+from saffron.engine.trends.core.layout import O_WORDS
+from saffron.engine.trends.core.measures import measures_of
+from saffron.engine.trends.values.returns import Returns, Rows
 from saffron.language import compile_query
-from saffron.language.plan import TrendPlan
+from saffron.language.plan.plan import TrendPlan
 
 CONDITIONS = [
     *(f"COUNT(*) {sign} {value}" for sign in ("<", "<=", ">", ">=", "=", "!=") for value in ("3", "-1", "2.5", "1e30")),

@@ -10,9 +10,9 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.tables import take_columns
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.trends.build import query_control, schema_control
 
 SCHEMA = Schema({"k": Kind.STRING, "x": Kind.FLOAT}, {"A": ("k", "x")}, {"A": frozenset()})

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.trends import exact, numbers
-from saffron.engine.trends.wide import decimal, nearest, split, written, written_sum
+from saffron.engine.trends.core import exact, numbers
+from saffron.engine.trends.core.wide import decimal, nearest, split, written, written_sum
 
 UNIT = Fraction(1, 2**62)
 LARGEST = 2**63 - 1

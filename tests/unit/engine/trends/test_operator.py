@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.results import Results
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.operators.results import Results
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.trends.build import KINDS, SCHEMA, block_of, query_control, schema_control
 
 COUNT_A = "RETURN COUNT(*) PATTERN A+ WITHIN 10 ms"

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine import jit
-from saffron.engine.passed import Table
-from saffron.engine.trends import ordered, ordered_code, references
-from saffron.engine.trends.ordered import (
+from saffron.engine.kernels import jit
+from saffron.engine.kernels.addresses import Table
+from saffron.engine.trends.ordered import code as ordered_code
+from saffron.engine.trends.ordered import ordered, references
+from saffron.engine.trends.ordered.ordered import (
     AFTER,
     BEFORE,
     BLOCK,

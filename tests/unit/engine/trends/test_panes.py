@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from saffron.language import compile_query, shared_panes
-from saffron.language.plan import TrendPlan
+from saffron.language import compile_query
+from saffron.language.plan.plan import TrendPlan
+from saffron.language.trends import shared_panes
 from tests.reference.trends import generate, walk
 from tests.reference.trends.asked import ask
 from tests.reference.trends.results import answers

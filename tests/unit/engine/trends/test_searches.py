@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from saffron.engine.trends import conditions
-from saffron.engine.trends.graphs import graphs_of
-from saffron.engine.trends.layout import LIST, SOURCE, STRATEGY, SUM, TREE
-from saffron.engine.trends.layout import PARTITION as BY_PARTITION
-from saffron.engine.trends.measures import measures_of
-from saffron.engine.trends.wiring import wiring_of
+from saffron.engine.trends.codegen import conditions
+from saffron.engine.trends.core.graphs import graphs_of
+from saffron.engine.trends.core.layout import LIST, SOURCE, STRATEGY, SUM, TREE
+from saffron.engine.trends.core.layout import PARTITION as BY_PARTITION
+from saffron.engine.trends.core.measures import measures_of
+from saffron.engine.trends.store.wiring import wiring_of
 from saffron.language import compile_query, explain_json
-from saffron.language.edge_index import Search
-from saffron.language.plan import TrendPlan
+from saffron.language.plan.plan import TrendPlan
+from saffron.language.trends.edge_index import Search
 from tests.unit.engine.trends.language import Case, case
 
 WIDE = "WITHIN 1 h RETURN COUNT(*)"

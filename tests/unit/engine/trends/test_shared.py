@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.schema import Schema
-from saffron.engine.standing import compile_text
-from saffron.engine.trends.operator import TrendOperator
-from saffron.engine.trends.shared import MOST_MEASURES
+from saffron.engine.operators.standing import compile_text
+from saffron.engine.trends.queries.shared import MOST_MEASURES
+from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import Plan
+from saffron.language.plan.plan import Plan
+from saffron.schema.schema import Schema
 from tests.reference.match.events import events_of
 from tests.reference.trends.windows import windows
 from tests.unit.engine.trends.build import block_of, query_control, schema_control

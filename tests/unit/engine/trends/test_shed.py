@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.events.block import Block
-from saffron.engine.trends.graphs import graphs_of
-from saffron.engine.trends.shed import Shed
-from saffron.language.plan import OpenOn, Strategy, Window
+from saffron.engine.trends.core.graphs import graphs_of
+from saffron.engine.trends.queries.shed import Shed
+from saffron.language.plan.plan import OpenOn, Strategy, Window
 from tests.unit.engine.trends.language import Case, blocks, case, run
 
 NOBODY = "Z"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.events.schema import Kind, Schema
-from saffron.engine.pieces import Pieces, cut
-from saffron.engine.trends.layout import O_WORDS
-from saffron.engine.trends.measures import Measures, measures_of
-from saffron.engine.trends.returns import Returns, Rows
+from saffron.engine.events.json_pieces import Pieces, cut
+from saffron.engine.trends.core.layout import O_WORDS
+from saffron.engine.trends.core.measures import Measures, measures_of
+from saffron.engine.trends.values.returns import Returns, Rows
 from saffron.language import compile_query
-from saffron.language.plan import TrendPlan
+from saffron.language.plan.plan import TrendPlan
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"n": Kind.INT, "x": Kind.FLOAT}, {"A": ("n", "x")}, {"A": frozenset()})
 COUNTS = st.integers(0, 9) | st.integers(0, 2**62) | st.integers(2**53 - 3, 2**53 + 3)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.trends import source
-from saffron.engine.trends.folding import Known
-from saffron.engine.trends.query import TrendQuery
-from saffron.engine.trends.specialise import Specialiser
+from saffron.engine.trends.codegen import source
+from saffron.engine.trends.codegen.folding import Known
+from saffron.engine.trends.codegen.specialise import Specialiser
+from saffron.engine.trends.queries.trend_query import TrendQuery
 from tests.unit.engine.trends.language import Case, blocks, case, run
 
 SEEDS = range(70_000, 70_040)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.engine.trends.operator import TrendOperator
+from saffron.engine.trends.trend_operator import TrendOperator
 from tests.unit.engine.trends.build import block_of, query_control, schema_control
 from tests.unit.engine.trends.examples import COUNTS, FIGURE_6, FIGURE_12, stream
 

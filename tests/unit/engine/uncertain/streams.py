@@ -12,14 +12,14 @@ import numpy as np
 import orjson
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.schema import NULL_INT, Distribution, Kind, Schema
-from saffron.engine.match.stream import Range
-from saffron.engine.strings import Strings
-from saffron.engine.uncertain.program import compile_uncertain
-from saffron.engine.uncertain.render import LikelyMatches
-from saffron.engine.uncertain.runs import UncertainRuns
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.uncertain.program import compile_uncertain
+from saffron.engine.match.uncertain.render import LikelyMatches
+from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import NULL_INT, Distribution, Kind, Schema
 from tests.reference.match.question import question
 from tests.reference.match.worlds import Vague, likely_matches
 

@@ -8,7 +8,7 @@ from math import comb
 
 import pytest
 
-from saffron.engine.events.schema import Distribution
+from saffron.schema.schema import Distribution
 from tests.reference.match.worlds import Vague
 from tests.unit.engine.uncertain.streams import Answer, answers, chances, columns_of, event, results, runs_of
 

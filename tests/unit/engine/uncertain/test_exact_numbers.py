@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import orjson
 import pytest
 
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from tests.reference.match.worlds import Vague
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import Event, comparison

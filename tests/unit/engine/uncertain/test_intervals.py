@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from saffron.engine.events.schema import Distribution
+from saffron.schema.schema import Distribution
 from tests.reference.uncertain import confidence
 from tests.unit.engine.uncertain.streams import answers, columns_of, event, results, runs_of
 

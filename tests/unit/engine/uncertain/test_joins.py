@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.uncertain.snapshot import restore, save
+from saffron.engine.match.uncertain.snapshot import restore, save
 from tests.reference.match.worlds import Vague
 from tests.unit.engine.uncertain.streams import (
     answers,

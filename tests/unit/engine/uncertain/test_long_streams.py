@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from saffron.engine.events.columns import Columns
-from saffron.engine.uncertain.runs import UncertainRuns
-from saffron.engine.uncertain.snapshot import restore, save
+from saffron.engine.match.uncertain.runs import UncertainRuns
+from saffron.engine.match.uncertain.snapshot import restore, save
 from tests.reference.match.worlds import Vague
 from tests.unit.engine.uncertain.streams import answers, block, columns_of, event, expected, results, runs_of
 

@@ -13,7 +13,7 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_values
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.windows import WindowingOperator
 from saffron.records.query import QueryRecord
 

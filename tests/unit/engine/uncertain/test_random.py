@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from saffron.engine.events.schema import Distribution
-from saffron.engine.uncertain.snapshot import restore, save
+from saffron.engine.match.uncertain.snapshot import restore, save
+from saffron.schema.schema import Distribution
 from tests.unit.engine.uncertain.streams import (
     Answer,
     answers,

@@ -8,10 +8,10 @@ from collections import Counter
 import orjson
 import pytest
 
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.standing import compile_text
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.standing import compile_text
 from saffron.engine.why.telling import Told, key_of, tell_key, tell_match
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.match.test_exact_numbers import made_query
 

@@ -13,7 +13,7 @@ from saffron.engine.why.bindings import parts
 from saffron.engine.why.interpreter import Interpreter, reads_others
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.events import events_of
 from tests.reference.match.matches import all_matches

@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import pytest
 
-from saffron.engine.events.schema import MAX_INSTANTS, Distribution
 from saffron.engine.why import likely
 from saffron.engine.why.bindings import SPAN, Event, Span, of
 from saffron.engine.why.chance import chance
 from saffron.engine.why.likely import LikelyInterpreter, way_to
 from saffron.errors import InputError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import MAX_INSTANTS, Distribution
 from tests.reference.match.worlds import Vague
 from tests.reference.uncertain import confidence
 from tests.unit.engine.uncertain.streams import Answer, chances, expected, random_events, random_query, schema_of

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.decisions import What
 from saffron.engine.why.story import Step, Story, story_of_key, story_of_match
 from saffron.engine.why.words import lines
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"x": Kind.INT, "k": Kind.STRING}, dict.fromkeys("ABCD", ("x", "k")), {})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.query import QueryRecord
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"x": Kind.INT, "s": Kind.STRING}, {"A": ("x", "s"), "B": ("x", "s")}, {})
 MAKER = "PATTERN SEQ(A a, B b) WITHIN 5 s RETURN b.x - a.x AS gain, b.s INTO Rise"

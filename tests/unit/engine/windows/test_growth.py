@@ -11,15 +11,15 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
-from saffron.engine.events.growth import MAX_ATTRIBUTES, grown, joined, knows
+from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES, grown, joined, knows
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.events.tables import column_values
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
 Event = dict[str, Any]
 

@@ -12,12 +12,12 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import encode_block
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"x": Kind.INT, "s": Kind.STRING}, {"A": ("x", "s"), "B": ("x",)}, {"A": frozenset(), "B": frozenset()})
 TEXT = "PATTERN SEQ(A a, B b) WITHIN 1 hour"

@@ -12,9 +12,9 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.raw import batch_of_values
-from saffron.engine.events.schema import END_OF_TIME, Kind, Schema
 from saffron.engine.windows import WindowingOperator
 from saffron.records.stream import StreamRecord
+from saffron.schema.schema import END_OF_TIME, Kind, Schema
 from tests.reference.windowing import ReferenceWindowing
 
 SCHEMA = Schema({"id": Kind.INT, "name": Kind.STRING}, {"A": ("id", "name")}, {"A": frozenset()})

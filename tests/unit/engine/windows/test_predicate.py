@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.ndjson import decode_ndjson
-from saffron.engine.events.schema import Kind, Schema
+from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.tables import column_values
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SchemaError
-from saffron.language.plan import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
+from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema(
     {"n": Kind.INT, "x": Kind.FLOAT, "s": Kind.STRING, "t": Kind.STRING, "up": Kind.BOOL},

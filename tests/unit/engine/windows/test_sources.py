@@ -12,8 +12,8 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema import Kind, Schema
 from saffron.engine.windows import WindowingOperator
+from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"id": Kind.INT}, {"A": ("id",)}, {"A": frozenset()})
 

@@ -15,10 +15,10 @@ from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
 from saffron.runtime.dead_letters.sending import ORIGIN, NotAgain, Sender, Sending, sources
 from saffron.runtime.log import Record, TopicPartition
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import Killed, MemoryLog
-from saffron.runtime.murmur2 import partition_of
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import Killed, MemoryLog
 from tests.unit.runtime.written import write_block, write_letter, write_result_letter
 
 TOPICS = Topics("p.")

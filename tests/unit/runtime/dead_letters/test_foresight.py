@@ -15,15 +15,15 @@ from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import UnavailableError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.background import at_once
 from saffron.runtime.dead_letters.mending import Mending
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.sending import NotAgain, Sender, sources
-from saffron.runtime.health import Health
-from saffron.runtime.memory_broker import MemoryBroker
-from saffron.runtime.memory_log import MemoryLog
-from saffron.runtime.stream_formats import Formats
-from saffron.runtime.topics import Topics, topic_specs
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.process.background import at_once
+from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.telemetry.health import Health
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.engine.events.test_framed import FIRST, MS, WHEN, avro, framed
 from tests.unit.runtime.written import write_block, write_letter
 from tests.unit.windowing.fake_registry import FakeRegistry, running

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import leaves
-from saffron.language.pairs import OF_EXTREME
-from saffron.language.plan import Aggregate, Attribute, Condition, Edge, Length, MatchPlan, Scope, Which
+from saffron.engine.match.core.automaton import leaves
+from saffron.language.plan.pairs import OF_EXTREME
+from saffron.language.plan.plan import Aggregate, Attribute, Condition, Edge, Length, MatchPlan, Scope, Which
+from saffron.schema.schema import Kind
 
 Leaf = Attribute | Aggregate | Length
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.windows import Windows
+from saffron.engine.match.core.windows import Windows
 
 Ints = NDArray[np.int64]
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.jit import Function, load
-from saffron.engine.match import arithmetic
+from saffron.engine.kernels.jit import Function, load
 from saffron.engine.match.compressed import groups, useful
+from saffron.engine.match.compressed.graph_source import DONE, MORE_EDGES, MORE_NODES, MORE_ROOM, GraphSource
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.compressed.source import DONE, MORE_EDGES, MORE_NODES, MORE_ROOM, GraphSource
-from saffron.engine.match.layout import Names
-from saffron.language.plan import MatchPlan
+from saffron.engine.match.core import arithmetic
+from saffron.engine.match.core.kernel_layout import Names
+from saffron.language.plan.plan import MatchPlan
 
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]
@@ -51,7 +51,7 @@ class Past:
 
     `clock`: instants, by which windows go (int64). `masks`: what each event can be (`layout.begin_bit`, `take_bit`).
     `links`: the number of the row before of the same key, below `tail` for none. `columns`: attributes by name, for
-    those that the builder's `names` has. `constants`, `ranks`: of its strings (`engine.strings`).
+    those that the builder's `names` has. `constants`, `ranks`: of its strings (`engine.events.strings`).
     """
 
     tail: int

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from saffron.engine.match.automaton import leaves
 from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, is_end, question
-from saffron.language.plan import Aggregate, Attribute, Binary, Condition, Expr, MatchPlan, Scope, Unary, Which
+from saffron.engine.match.core.automaton import leaves
+from saffron.language.plan.plan import Aggregate, Attribute, Binary, Condition, Expr, MatchPlan, Scope, Unary, Which
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

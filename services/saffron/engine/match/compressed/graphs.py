@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.compressed import enumeration, paths
 from saffron.engine.match.compressed.counting import counted
-from saffron.engine.match.nodes import Nodes
+from saffron.engine.match.core.nodes import Nodes
 
 Ints = NDArray[np.int64]
 

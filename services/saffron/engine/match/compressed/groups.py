@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.jit import jitable
+from saffron.engine.kernels.jit import jitable
 
 CONTEXTS, PAIRS, GROUPS = range(3)  # places of `tally`
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import boolean, float64, int32, int64, uint8, uint32, void
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 _GRAPHS = (int64[::1], boolean[::1], int64[::1], int32[::1])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Automaton, leaves
 from saffron.engine.match.compressed.asked import Event, Held, Leaf, Question, Slot, Step
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.expressions import Term, Writer
-from saffron.engine.match.layout import Names, null_text
-from saffron.language.pairs import OF_EXTREME, rest_name
-from saffron.language.plan import Aggregate, Attribute, Length, MatchPlan
+from saffron.engine.match.core.automaton import Automaton, leaves
+from saffron.engine.match.core.expressions import Term, Writer
+from saffron.engine.match.core.kernel_layout import Names, null_text
+from saffron.language.plan.pairs import OF_EXTREME, rest_name
+from saffron.language.plan.plan import Aggregate, Attribute, Length, MatchPlan
+from saffron.schema.schema import Kind
 
 
 @dataclass(frozen=True)

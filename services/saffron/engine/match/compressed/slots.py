@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from saffron.engine.match.automaton import Automaton
 from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, question, read
 from saffron.engine.match.compressed.extremes import Extreme, extreme
-from saffron.language.plan import Aggregate, Binary, Const, Expr, Length, MatchPlan
+from saffron.engine.match.core.automaton import Automaton
+from saffron.language.plan.plan import Aggregate, Binary, Const, Expr, Length, MatchPlan
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _LARGE = 2**31

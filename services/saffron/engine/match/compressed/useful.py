@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.jit import jitable
+from saffron.engine.kernels.jit import jitable
 
 
 @jitable

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Feature, State
+from saffron.engine.match.core.automaton import Feature, State
+from saffron.engine.match.core.kernel_layout import Names, lane_array
+from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.general.automaton import LEADING, LED, GeneralAutomaton, mark, met
 from saffron.engine.match.general.checks import Asked, joint
 from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.layout import Names, lane_array
-from saffron.engine.match.lines import Lines
-from saffron.language.plan import Absence
+from saffron.language.plan.plan import Absence
+from saffron.schema.schema import Kind
 
 
 @dataclass(frozen=True)

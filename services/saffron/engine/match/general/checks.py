@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from saffron.engine.match.automaton import leaves
-from saffron.language.plan import Absence, Aggregate, Attribute, Check, Expr, Length, Scope, Which
+from saffron.engine.match.core.automaton import leaves
+from saffron.language.plan.plan import Absence, Aggregate, Attribute, Check, Expr, Length, Scope, Which
 
 Components = frozenset[int]
 

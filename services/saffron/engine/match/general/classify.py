@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saffron.engine.match.classify import OPENS, opening_test
+from saffron.engine.match.core.classify import OPENS, opening_test
 from saffron.engine.match.general.automaton import GeneralAutomaton
-from saffron.language.plan import Expr, MatchPlan
+from saffron.language.plan.plan import Expr, MatchPlan
 
 
 def component_masks(plan: MatchPlan) -> Mapping[str, int]:

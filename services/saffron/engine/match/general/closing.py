@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.engine.match.general.automaton import ORDINAL, REPORTED, GeneralAutomaton
 from saffron.engine.match.general.expiry import ALONE, OPENED, SLIDING
-from saffron.engine.match.runs import FIRST_FEATURE
 
 Closing = tuple[int, int, int, int, int, int]
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.engine.match.general.absent import AbsentSource
-from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
-from saffron.engine.match.general.checks import Asked, due_at_end
-from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.table import START_STATE, WANTS, Ending
-from saffron.engine.match.general.watched import ENDED, KINDS, UNDONE
-from saffron.engine.match.layout import (
+from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
     AT_ONCE,
     CHAIN,
@@ -20,6 +14,12 @@ from saffron.engine.match.layout import (
     PART,
     SERIAL,
 )
+from saffron.engine.match.general.absent import AbsentSource
+from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
+from saffron.engine.match.general.checks import Asked, due_at_end
+from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.transition_table import START_STATE, WANTS, Ending
+from saffron.engine.match.general.watched import ENDED, KINDS, UNDONE
 
 GONE = -1
 """The state of a lane that is free again, until the runs behind it have moved up."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.layout import DEADLINE_OF, FOUND_ROWS, LEAD, STATE_BITS
+from saffron.engine.match.core.kernel_layout import DEADLINE_OF, FOUND_ROWS, LEAD, STATE_BITS
 
 Ints = NDArray[np.int64]
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.jit import jitable
-from saffron.engine.match.general.pending import STATE_ROW, report
-from saffron.engine.match.layout import (
+from saffron.engine.kernels.jit import jitable
+from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
     CHAIN,
     DEADLINE_OF,
@@ -23,7 +22,8 @@ from saffron.engine.match.layout import (
     SERIAL,
     STATE_BITS,
 )
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move
+from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move
+from saffron.engine.match.general.pending import STATE_ROW, report
 
 ALONE, SLIDING, OPENED = range(3)
 """WITHIN alone, with SLIDE, with OPEN ON."""

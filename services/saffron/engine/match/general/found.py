@@ -10,9 +10,9 @@ import numpy as np
 from numba import int64, uint8, uint32, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
-from saffron.engine.match.layout import LOW, SERIAL
-from saffron.engine.match.nodes import Nodes
+from saffron.engine.kernels.jit import kernel
+from saffron.engine.match.core.kernel_layout import LOW, SERIAL
+from saffron.engine.match.core.nodes import Nodes
 
 Ints = NDArray[np.int64]
 

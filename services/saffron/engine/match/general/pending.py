@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.jit import jitable
-from saffron.engine.match.layout import CHAIN, DEADLINE_OF, FIRST_ROW, LAST_ROW, LEAD, LOW, MARK_OF, PART, SERIAL
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, START, expire
+from saffron.engine.kernels.jit import jitable
+from saffron.engine.match.core.kernel_layout import (
+    CHAIN,
+    DEADLINE_OF,
+    FIRST_ROW,
+    LAST_ROW,
+    LEAD,
+    LOW,
+    MARK_OF,
+    PART,
+    SERIAL,
+)
+from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, START, expire
 
 STATE_ROW = FIRST_FEATURE
 PENDING_ROW = FIRST_FEATURE + 1

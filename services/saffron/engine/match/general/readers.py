@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from saffron.engine.aggregates import BUILT_IN
-from saffron.engine.events.schema import Kind
-from saffron.engine.match.automaton import Feature, State, What, aggregate_features
-from saffron.engine.match.expressions import Term, Writer
+from saffron.engine.match.core.automaton import Feature, State, What, aggregate_features
+from saffron.engine.match.core.expressions import Term, Writer
+from saffron.engine.match.core.kernel_layout import Names, lane_array
+from saffron.engine.match.core.user_functions import final_name
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held, so_far
 from saffron.engine.match.general.checks import Asked
-from saffron.engine.match.general.table import CLEARS
-from saffron.engine.match.general.user_functions import final_name
-from saffron.engine.match.layout import Names, lane_array
-from saffron.language.plan import Aggregate, Attribute, Length, Scope, Which
+from saffron.engine.match.general.transition_table import CLEARS
+from saffron.engine.operators.aggregates import BUILT_IN
+from saffron.language.plan.plan import Aggregate, Attribute, Length, Scope, Which
+from saffron.schema.schema import Kind
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import numpy as np
 from numba import float64, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
+from saffron.engine.match.core.nodes import Nodes
+from saffron.engine.match.core.pools import Pool
+from saffron.engine.match.core.runs import LENGTH, OLDEST
 from saffron.engine.match.general.closing import Closing
 from saffron.engine.match.general.expiry import close_all
 from saffron.engine.match.general.pending import close
-from saffron.engine.match.nodes import Nodes
-from saffron.engine.match.pools import Pool
-from saffron.engine.match.runs import LENGTH, OLDEST
 
 
 def sweep(pool: Pool, now: int, pending: int, found: NDArray[np.int64], matches: int) -> int:

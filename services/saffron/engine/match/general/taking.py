@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.engine.events.schema import Kind
+from saffron.engine.match.core.held import kinds_held
+from saffron.engine.match.core.kernel_layout import null_text
 from saffron.engine.match.general.automaton import (
     BOUND,
     FRESH,
@@ -19,7 +20,7 @@ from saffron.engine.match.general.automaton import (
 from saffron.engine.match.general.checks import due
 from saffron.engine.match.general.ending import EndingSource
 from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.table import (
+from saffron.engine.match.general.transition_table import (
     BIT,
     CLEARS,
     COMPONENT,
@@ -37,12 +38,11 @@ from saffron.engine.match.general.table import (
     STOP_TARGET,
     STRICT,
 )
-from saffron.engine.match.general.table import Kind as EdgeKind
+from saffron.engine.match.general.transition_table import Kind as EdgeKind
 from saffron.engine.match.general.updates import write_updates
 from saffron.engine.match.general.watched import KINDS, LEFT, TOOK
-from saffron.engine.match.held import kinds_held
-from saffron.engine.match.layout import null_text
-from saffron.language.plan import Strategy
+from saffron.language.plan.plan import Strategy
+from saffron.schema.schema import Kind
 
 
 class TakingSource(EndingSource):

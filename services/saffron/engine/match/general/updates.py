@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.engine.aggregates import require
-from saffron.engine.match.automaton import Feature, What
+from saffron.engine.match.core.automaton import Feature, What
+from saffron.engine.match.core.kernel_layout import null_text, updated
+from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.user_functions import step_name
 from saffron.engine.match.general.automaton import BOUND
 from saffron.engine.match.general.readers import LaneReader
-from saffron.engine.match.general.user_functions import step_name
-from saffron.engine.match.layout import null_text, updated
-from saffron.engine.match.lines import Lines
+from saffron.engine.operators.aggregates import require
 
 
 def neutral(feature: Feature) -> str:

@@ -13,9 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.match.core.pools import Pool
+from saffron.engine.match.core.runs import DEADLINE
+from saffron.engine.match.core.sampled import is_sampled
 from saffron.engine.match.general.passing import Passing
 from saffron.engine.match.general.pending import STATE_ROW
-from saffron.engine.match.general.table import ENDING, FIRST, FIRST_TARGET, HELD, PASSED, STOP, STOP_TARGET
+from saffron.engine.match.general.transition_table import ENDING, FIRST, FIRST_TARGET, HELD, PASSED, STOP, STOP_TARGET
 from saffron.engine.match.general.watched import (
     DEADLINE_AT,
     ENDED,
@@ -30,9 +33,6 @@ from saffron.engine.match.general.watched import (
     UNDONE,
     WHAT,
 )
-from saffron.engine.match.pools import Pool
-from saffron.engine.match.runs import DEADLINE
-from saffron.engine.match.sampled import is_sampled
 
 Ints = NDArray[np.int64]
 Cells = dict[tuple[int, int], int]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numba import int64, uint8, uint32
 
-from saffron.engine.jit import jitable, separate
-from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, MARK, OWN
-from saffron.engine.match.runs import BASE, BEGIN, LENGTH
+from saffron.engine.kernels.jit import jitable, separate
+from saffron.engine.match.core.merged import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, MARK, OWN
+from saffron.engine.match.core.runs import BASE, BEGIN, LENGTH
 
 
 @jitable

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numba import boolean, float64, int64, uint8, uint32
 
-from saffron.engine.jit import jitable, separate
-from saffron.engine.match.due import remember, strike
-from saffron.engine.match.merging.chain import draw, whole
-from saffron.engine.match.merging.layout import (
+from saffron.engine.kernels.jit import jitable, separate
+from saffron.engine.match.core.due import remember, strike
+from saffron.engine.match.core.merged import (
     ALL,
     FOLLOWER_GROUP,
     FOLLOWER_MARK,
@@ -26,7 +25,8 @@ from saffron.engine.match.merging.layout import (
     ROWS,
     WAIT,
 )
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, DUE, FIRST_FEATURE, LENGTH, OLDEST, STALE, START, move
+from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, DUE, FIRST_FEATURE, LENGTH, OLDEST, STALE, START, move
+from saffron.engine.match.merging.chain import draw, whole
 
 _GONE = -1
 _SCALE = 4096.0

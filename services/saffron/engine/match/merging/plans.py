@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.language.merging import merging
-from saffron.language.plan import MatchPlan, Output
+from saffron.language.plan.merging import merging
+from saffron.language.plan.plan import MatchPlan, Output
 
 
 def mergeable(plan: MatchPlan) -> int | None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from saffron.engine.match.automaton import Automaton, State
-from saffron.engine.match.layout import DIED, GROW_NODES, GROW_POOL, MARK_OF, NODE_TAIL, OWN_OF, begin_bit, place
-from saffron.engine.match.lines import Lines
-from saffron.engine.match.merging.layout import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, LEAST, LED, LED_UNTIL, ROWS, WAIT
+from saffron.engine.match.core.automaton import Automaton, State
+from saffron.engine.match.core.kernel_layout import (
+    DIED,
+    GROW_NODES,
+    GROW_POOL,
+    MARK_OF,
+    NODE_TAIL,
+    OWN_OF,
+    begin_bit,
+    place,
+)
+from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.merged import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, LEAST, LED, LED_UNTIL, ROWS, WAIT
+from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.engine.match.merging.plans import deferring
-from saffron.engine.match.runs import FIRST_FEATURE
 
 _CHAIN = "node, counters[{}], node_row, node_before, node_part"
 

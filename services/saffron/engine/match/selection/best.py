@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from saffron.engine.match.entries import Entries
-from saffron.engine.match.layout import FIRST_ROW, LAST_ROW
+from saffron.engine.match.core.kernel_layout import FIRST_ROW, LAST_ROW
+from saffron.engine.match.selection.entries import Entries
 from saffron.engine.match.selection.stored import Stored
 
 

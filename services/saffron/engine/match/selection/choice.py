@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.entries import Entries, joined
 from saffron.engine.match.selection.apart import Apart
 from saffron.engine.match.selection.best import best
+from saffron.engine.match.selection.entries import Entries, joined
 from saffron.engine.match.selection.marks import Marks
 from saffron.engine.match.selection.stored import Stored
 from saffron.engine.match.selection.taken import Taken
 from saffron.engine.match.selection.waiting import Waiting
-from saffron.language.plan import MatchPlan, Output
+from saffron.language.plan.plan import MatchPlan, Output
 
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]

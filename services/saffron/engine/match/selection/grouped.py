@@ -8,10 +8,10 @@ import numpy as np
 from numba import int64, uint32, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 from saffron.engine.match.compressed.graphs import Graphs
-from saffron.engine.match.entries import Entries
-from saffron.engine.match.layout import CHAIN, LAST_ROW, PART
+from saffron.engine.match.core.kernel_layout import CHAIN, LAST_ROW, PART
+from saffron.engine.match.selection.entries import Entries
 from saffron.engine.match.selection.merged import merged
 from saffron.engine.match.selection.stored import Stored
 

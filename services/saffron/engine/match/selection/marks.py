@@ -6,7 +6,7 @@ import numpy as np
 from numba import boolean, int64, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 
 Ints = NDArray[np.int64]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import boolean, int64, uint8, uint64, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
 from saffron.engine.match.compressed.graphs import Graphs
 
 Ints = NDArray[np.int64]

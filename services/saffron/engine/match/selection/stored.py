@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match import chains
-from saffron.engine.match.entries import Entries, unpacked
+from saffron.engine.match.core import chains
+from saffron.engine.match.core.kernel_layout import FIRST_ROW, LAST_ROW
+from saffron.engine.match.core.nodes import Nodes
+from saffron.engine.match.core.rows import SLOT, UNTIL, Rows
 from saffron.engine.match.general.found import settle
-from saffron.engine.match.layout import FIRST_ROW, LAST_ROW
-from saffron.engine.match.nodes import Nodes
-from saffron.engine.match.rows import SLOT, UNTIL, Rows
+from saffron.engine.match.selection.entries import Entries, unpacked
 
 Ints = NDArray[np.int64]
 

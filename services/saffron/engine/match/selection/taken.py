@@ -8,9 +8,9 @@ import numpy as np
 from numba import boolean, int64, uint8, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
-from saffron.engine.match.entries import Entries
-from saffron.engine.match.layout import FIRST_ROW, LAST_ROW
+from saffron.engine.kernels.jit import kernel
+from saffron.engine.match.core.kernel_layout import FIRST_ROW, LAST_ROW
+from saffron.engine.match.selection.entries import Entries
 from saffron.engine.match.selection.marks import Marks, is_marked, mark
 from saffron.engine.match.selection.stored import Stored
 

@@ -12,11 +12,11 @@ import numpy as np
 from numba import int64, uint8, uint32, void
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
-from saffron.engine.match.entries import Entries, unpacked
+from saffron.engine.kernels.jit import kernel
+from saffron.engine.match.core.kernel_layout import LEAD
 from saffron.engine.match.general.expired import Expired
-from saffron.engine.match.general.table import COMPONENT, FIRST, STOP, STRICT
-from saffron.engine.match.layout import LEAD
+from saffron.engine.match.general.transition_table import COMPONENT, FIRST, STOP, STRICT
+from saffron.engine.match.selection.entries import Entries, unpacked
 from saffron.engine.match.selection.marks import Marks, is_marked, mark
 from saffron.engine.match.selection.stored import Stored
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.entries import Entries, joined, unpacked
-from saffron.engine.match.layout import FOUND_ROWS
+from saffron.engine.match.core.kernel_layout import FOUND_ROWS
+from saffron.engine.match.selection.entries import Entries, joined, unpacked
 from saffron.engine.match.selection.stored import Stored
 
 Ints = NDArray[np.int64]

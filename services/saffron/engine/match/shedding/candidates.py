@@ -8,14 +8,14 @@ import numpy as np
 from numba import int64
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
+from saffron.engine.kernels.jit import kernel
+from saffron.engine.match.core.pools import Pool
+from saffron.engine.match.core.rows import SEQ, TS
+from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, LENGTH, START
 from saffron.engine.match.general.pending import STATE_ROW
-from saffron.engine.match.pools import Pool
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SEQ, TS
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, LENGTH, START
-from saffron.engine.match.shedding.matched import have_matched
-from saffron.engine.match.shedding.spared import ANY_LAST
+from saffron.engine.match.runs.matched import have_matched
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.shedding.retained import ANY_LAST
 
 Ints = NDArray[np.int64]
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.match.core.sampled import is_sampled
+from saffron.engine.match.core.stream import Range
 from saffron.engine.match.general.watch import ONE_IN
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Written
-from saffron.engine.match.sampled import is_sampled
+from saffron.engine.match.output.render import Written
+from saffron.engine.match.output.timed_out import TimedOutRuns
+from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.seen import Seen
-from saffron.engine.match.standing import Standing
-from saffron.engine.match.stream import Range
-from saffron.engine.match.timed_out import TimedOutRuns
-from saffron.engine.results import Part
+from saffron.engine.operators.results import Part
 
 MOST_VECTORS = 1 << 18
 MOST_EVENTS = 1 << 13

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.ages import AGES
+from saffron.engine.models.transitions.ages import AGES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ class Worth:
 
     `utility`: which partial matches go first, those of the least. `loss`: how many matches each of them would have
     made, as expected. `per_ms`: events expected in a ms, for windows in time. `random`: `utility` is a hash of `seed`
-    and the run instead. `lift` [states, AGES]: factors of both by age (see `models.ages`); without rows none is known.
+    and the run instead. `lift` [states, AGES]: factors of both by age (see `ages`); without rows none is known.
     """
 
     utility: Table

@@ -6,13 +6,13 @@ import numpy as np
 from numba import boolean, float64, int64, uint32
 from numpy.typing import NDArray
 
-from saffron.engine.jit import kernel
-from saffron.engine.match.layout import LIVE, place
-from saffron.engine.match.merging.apart import unmerge
-from saffron.engine.match.merging.layout import FOLLOWER_GROUP, GROUP
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SLOT
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, DUE, LENGTH, OLDEST, STALE, START, move
+from saffron.engine.kernels.jit import kernel
+from saffron.engine.match.core.kernel_layout import LIVE, place
+from saffron.engine.match.core.merged import FOLLOWER_GROUP, GROUP
+from saffron.engine.match.core.rows import SLOT
+from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, DUE, LENGTH, OLDEST, STALE, START, move
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.unmerge import unmerge
 from saffron.engine.match.shedding.candidates import Candidates
 
 Flags = NDArray[np.bool_]

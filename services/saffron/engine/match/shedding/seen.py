@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.render import Written
-from saffron.engine.match.rows import LINKS, SEQ, TS, Rows
-from saffron.engine.match.shedding.keys import KEY
+from saffron.engine.match.core.rows import LINKS, SEQ, TS, Rows
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.output.render import Written
+from saffron.engine.match.runs.feature_keys import KEY
 from saffron.engine.match.shedding.positions import BINS, position_bins
-from saffron.engine.match.stream import Range
-from saffron.language.plan import Window
+from saffron.language.plan.plan import Window
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]

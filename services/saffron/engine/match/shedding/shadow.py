@@ -21,20 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.kinds import Runs, fired, unreported
-from saffron.engine.match.layout import FOUND
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Matches
-from saffron.engine.match.scan.runs import ScanRuns
+from saffron.engine.match.core.kernel_layout import FOUND
+from saffron.engine.match.core.stream import NO_SLOT, Range
+from saffron.engine.match.output.render import Matches
+from saffron.engine.match.queries.kinds import Runs, fired, unreported
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.scan import ScanRuns
+from saffron.engine.match.runs.snapshot import restore, save
 from saffron.engine.match.shedding import sample
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.removal import remove
+from saffron.engine.match.shedding.retained import drawn
 from saffron.engine.match.shedding.sample import Sampled
-from saffron.engine.match.shedding.spared import drawn
 from saffron.engine.match.shedding.traces import Traced
-from saffron.engine.match.snapshot import restore, save
-from saffron.engine.match.stream import NO_SLOT, Range
-from saffron.language.plan import Output
+from saffron.language.plan.plan import Output
 
 Ids = NDArray[np.uint64]
 

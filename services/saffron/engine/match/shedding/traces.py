@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.render import Matches
-from saffron.engine.match.rows import SEQ
+from saffron.engine.match.core.rows import SEQ
+from saffron.engine.match.output.render import Matches
+from saffron.engine.match.runs.query_runs import QueryRuns
 
 MOST_TRACED, MOST_OF_ONE = 32, 64
 """The events of so many matches are told, of each so many."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.trials import LEAST_MATCHES, Trials, gain
+from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials, gain
 
 Floats = NDArray[np.float64]
 

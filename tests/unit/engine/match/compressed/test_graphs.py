@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from saffron.engine.events.strings import Strings
 from saffron.engine.match.compressed import enumeration
 from saffron.engine.match.compressed.counting import counted
 from saffron.engine.match.compressed.graphs import Graph, Graphs
-from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.rows import SEQ
-from saffron.engine.match.sequences import bound
-from saffron.engine.match.stream import Range
-from saffron.engine.strings import Strings
-from saffron.language.consistency import is_collapsible
-from saffron.language.plan import MatchPlan, Strategy
+from saffron.engine.match.core.rows import SEQ
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.output.sequences import bound
+from saffron.engine.match.runs.graph import GraphRuns, compile_graphs
+from saffron.language.plan.consistency import is_collapsible
+from saffron.language.plan.plan import MatchPlan, Strategy
 from tests.unit.engine.match import cases
 
 Parts = tuple[tuple[int, ...], ...]

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from saffron.engine.events.strings import Strings
 from saffron.engine.match.compressed.asked import Held
-from saffron.engine.match.compressed.runs import GraphRuns, compile_graphs
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.strings import Strings
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.graph import GraphRuns, compile_graphs
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.compressed.test_graphs import blocks, listed, wanted
 

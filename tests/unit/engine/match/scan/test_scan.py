@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.match import operator as matching
-from saffron.engine.match.kinds import Runs
-from saffron.engine.match.program import compile_program
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.scan.runs import ScanRuns
-from saffron.engine.match.states import ends_with_first
-from saffron.language.plan import MatchPlan, Output, Strategy
+from saffron.engine.match import match_operator as matching
+from saffron.engine.match.flat.states import ends_with_first
+from saffron.engine.match.queries.kinds import Runs
+from saffron.engine.match.runs.program import compile_program
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.scan import ScanRuns
+from saffron.language.plan.plan import MatchPlan, Output, Strategy
 from tests.unit.engine.match import cases
 
 FLAT = [Strategy.STRICT, Strategy.PARTITION, Strategy.NEXT, Strategy.ANY]

@@ -14,16 +14,16 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.match import drops
 from saffron.engine.match.keep import keep_best
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.shedding import followed as module
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.shedding import tracked as module
 from saffron.engine.match.shedding.candidates import Candidates, candidates
-from saffron.engine.match.shedding.followed import are_followed
 from saffron.engine.match.shedding.orders import read_order
-from saffron.engine.models.ages import AGES, FOLDS, SHARES
-from saffron.engine.models.observations import transition_messages
+from saffron.engine.match.shedding.tracked import are_followed
+from saffron.engine.models.transitions.ages import AGES, FOLDS, SHARES
+from saffron.engine.models.transitions.observations import transition_messages
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.reference.ages import age
 from tests.unit.engine.match import cases
 

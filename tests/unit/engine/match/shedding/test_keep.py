@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from saffron.engine.events.block import Control
+from saffron.engine.match.core.kernel_layout import LIVE, place
+from saffron.engine.match.core.rows import SEQ
+from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, START
 from saffron.engine.match.keep import keep_best
-from saffron.engine.match.layout import LIVE, place
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.rows import SEQ
-from saffron.engine.match.runs import BASE, BEGIN, DEADLINE, FIRST_FEATURE, LENGTH, START
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.orders import read_order
 from saffron.engine.match.shedding.worst import least
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan, Output
+from saffron.language.plan.plan import MatchPlan, Output
 from tests.reference.drop_orders import Partial, dropped, worth
 from tests.reference.match import generate
 from tests.unit.engine.match import cases

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan, Strategy
+from saffron.language.plan.plan import MatchPlan, Strategy
 from tests.reference.match import generate
 from tests.reference.match.question import ANY
 from tests.unit.engine.match import cases

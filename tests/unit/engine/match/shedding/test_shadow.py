@@ -9,13 +9,13 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Control
-from saffron.engine.match.fastest import fastest
-from saffron.engine.match.operator import MatchOperator
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.queries.fastest import fastest
 from saffron.engine.match.shedding import sample, shadow
 from saffron.engine.match.shedding.sample import Sampled
-from saffron.engine.strings import Strings
 from saffron.language import bind
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine.match import cases
 
 

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Control
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.shedding.spared import ANY_LAST, Spared, chances, drawn
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.shedding.retained import ANY_LAST, Spared, chances, drawn
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine.match import cases
 
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.match.core.kernel_layout import AT_ONCE, CHAIN, DEADLINE_OF, FIRST_ROW, NODE
+from saffron.engine.match.core.runs import DEADLINE, START
 from saffron.engine.match.general.pending import PENDING_ROW, STATE_ROW
 from saffron.engine.match.general.watch import DIED, FORKED, Watch
-from saffron.engine.match.layout import AT_ONCE, CHAIN, DEADLINE_OF, FIRST_ROW, NODE
-from saffron.engine.match.operator import MatchOperator
-from saffron.engine.match.query import QueryRuns
-from saffron.engine.match.runs import DEADLINE, START
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.plan import MatchPlan
+from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.shedding.test_keep import plans
 

@@ -1,0 +1,22 @@
+"""Input topics: what services say became of them, and what keeps streams from going on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.cli.checks.cluster.look import Look
+from saffron.cli.finding import Finding, error, warning
+from saffron.runtime.hops.incident_words import in_words
+
+_SAID_MS = 10_000
+"""What was last said longer ago is not so any more, or its service is silent (another check says that)."""
+
+
+def check_inputs(look: Look) -> Iterator[Finding]:
+    """Topics made anew, partitions added, records lost; and streams that wait for somebody to mend them."""
+    words = [one for one in look.inputs if look.now - one.stamped < _SAID_MS]
+    for trouble, service in sorted({(trouble, one.service) for one in words for trouble in one.troubles}):
+        what, _, fix = trouble.rpartition(": ")
+        yield error("streams", what, service, fix)
+    for told in in_words(row for one in words for row in one.inputs):
+        yield warning("inputs", told.what, told.where, told.fix)

@@ -1,0 +1,37 @@
+"""Do keys lie where murmur2 puts them? A producer with another partitioner tears the events of a key apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.cli.checks.cluster.look import Look
+from saffron.cli.finding import Finding, error, ok, warning
+from saffron.runtime.log import Record
+from saffron.runtime.log.murmur2 import partition_of
+
+_FIX = "partitioner=murmur2_random in the producer (librdkafka's default is CRC32; Java's is murmur2)"
+
+
+def check_keys(look: Look) -> Iterator[Finding]:
+    """Among the newest events of each stream."""
+    for name, record in look.streams.items():
+        facts = look.topics.get(record.topic)
+        count = len(facts.partitions) if facts is not None else 0
+        records = look.events.get(name, ())
+        keyed = [one for one in records if one.key is not None]
+        keyless = len(records) - len(keyed)
+        strays = [one for one in keyed if count > 1 and partition_of(one.key or b"", count) != one.partition]
+        if strays:
+            what = f"{len(strays)} of the last {len(keyed)} keyed events are not where murmur2 puts them: "
+            what += _example(strays[0], count)
+            yield error("keys", what, record.topic, _FIX)
+        elif record.key and count > 1 and keyless > len(keyed):
+            what = f"the stream's key is {record.key!r}, but {keyless} of {len(records)} events have none"
+            yield warning("keys", what, record.topic, f"produce with the message key set to the event's {record.key}")
+        else:
+            yield ok("keys", f"{len(keyed)} keyed events lie where murmur2 puts them", record.topic)
+
+
+def _example(stray: Record, count: int) -> str:
+    key = (stray.key or b"").decode("utf-8", "replace")
+    return f"key {key!r} is in partition {stray.partition}, not {partition_of(stray.key or b'', count)}"

@@ -1,0 +1,206 @@
+"""One look at a running system: everything that the checks of it judge, gathered at once and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import orjson
+
+from saffron.cli.client import Client
+from saffron.cli.queries.standing import Standing, read_standing
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Unreadable
+from saffron.runtime.dead_letters.letters import Letter
+from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
+from saffron.runtime.local.state import SystemState
+from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log.ends import read_to_end
+from saffron.runtime.log.inspect import TopicFacts
+from saffron.runtime.log.topics import TopicFile, stream_topics, topic_files, topic_specs
+from saffron.runtime.process.config import Settings
+
+_EVENTS, _DIGESTS, _LETTERS = 500, 6000, 500
+"""How many of the newest messages of a partition are looked at."""
+_BATCH, _POLLS = 2000, 60
+READ_ALWAYS = ("queries", "query-status", "streams", "health", "models", "dead-letters")
+"""Topics that the commands read."""
+
+
+class Cluster(Protocol):
+    """What is asked of Kafka beside messages (`runtime.log.inspect.Inspector`)."""
+
+    @property
+    def brokers(self) -> int: ...
+
+    @property
+    def names(self) -> frozenset[str]: ...
+
+    def denied(self, topics: Iterable[str]) -> frozenset[str]: ...
+
+    def topics(self, names: Iterable[str]) -> dict[str, TopicFacts]: ...
+
+    def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]: ...
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A message of `health`. `stamped`: when the broker had it (ms)."""
+
+    service: str
+    stream: str | None
+    partition: int | None
+    at: int
+    interval_ms: int
+    events: int
+    lag: int | None
+    stamped: int
+    shed: Mapping[str, Any] | None = None
+    mistyped: Mapping[str, int] = field(default_factory=dict)
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class InputWord:
+    """What a service says of the topics that it reads. `stamped`: when the broker had it (ms)."""
+
+    service: str
+    stamped: int
+    inputs: tuple[Mapping[str, Any], ...]
+    troubles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """`now`: our clock (ms). `names`: all topics there are; `topics`: those of ours. `wanted`: full name -> what it is
+    to be. `events`: newest messages of each stream's topic. `open`: where a transaction is open, and since when (ms).
+    `models`: when each was published. `state`: of the system, where it runs on this machine. `unreadable`: control
+    records that nobody can read.
+    """
+
+    settings: Settings
+    now: int
+    brokers: int
+    names: frozenset[str]
+    topics: Mapping[str, TopicFacts]
+    wanted: Mapping[str, TopicFile]
+    denied: frozenset[str] = frozenset()
+    streams: Mapping[str, StreamRecord] = field(default_factory=dict)
+    queries: Mapping[str, Standing] = field(default_factory=dict)
+    events: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
+    digests: tuple[Digest, ...] = ()
+    inputs: tuple[InputWord, ...] = ()
+    letters: tuple[Letter, ...] = ()
+    models: Mapping[str, int] = field(default_factory=dict)
+    open: Mapping[TopicPartition, int] = field(default_factory=dict)
+    state: SystemState | None = None
+    unreadable: tuple[Unreadable, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """Topics that must be there and are not."""
+        return [name for name in self.wanted if name not in self.topics and name not in self.denied]
+
+    def sources(self) -> dict[tuple[str, str | None, int | None], list[Digest]]:
+        """Digests of each partition of each service, the oldest first."""
+        found: dict[tuple[str, str | None, int | None], list[Digest]] = {}
+        for one in sorted(self.digests, key=lambda one: one.at):
+            found.setdefault((one.service, one.stream, one.partition), []).append(one)
+        return found
+
+
+def look_at_topics(cluster: Cluster, settings: Settings, now: int) -> Look:
+    """What can be seen without reading a message."""
+    files = topic_files()
+    wanted = {spec.name: files[spec.name.removeprefix(settings.prefix)] for spec in topic_specs(settings.prefix, 1)}
+    denied = cluster.denied(name for name in wanted if name not in cluster.names)
+    return Look(settings, now, cluster.brokers, cluster.names, cluster.topics(wanted), wanted, denied)
+
+
+def look_further(
+    first: Look, cluster: Cluster, client: Client, state: SystemState | None, clock: Callable[[], int]
+) -> Look:
+    """The same with what the topics hold. `clock` is asked once all is read: nothing of that is of the future."""
+    streams = client.streams()
+    wanted = dict(first.wanted)
+    for record in streams.values():
+        wanted |= {record.topic: topic_files()["events"]}
+        for spec in stream_topics(client.settings.prefix, record.stem, 1):
+            wanted[spec.name] = topic_files()["windows" if spec.name.endswith("windows") else "admitted"]
+    topics = cluster.topics(wanted)
+    counts = {name: len(one.partitions) for name, one in topics.items()}
+    letters = DeadLetters(client.log, client.topics, client.settings.group("doctor"))
+    health = newest(client, client.topics.health, _DIGESTS)
+    return replace(
+        first,
+        topics=topics,
+        wanted=wanted,
+        streams=streams,
+        queries=read_standing(client),
+        models=_models(client),
+        open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
+        events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
+        letters=tuple(reversed(letters.newest(Wanted(), _LETTERS, _LETTERS).letters)),
+        digests=_digests(health),
+        inputs=_inputs(health),
+        state=state,
+        unreadable=tuple(client.unreadable()),
+        now=clock(),
+    )
+
+
+def newest(client: Client, topic: str, count: int) -> list[Record]:
+    """The newest messages of each partition; none where there is no such topic."""
+    places = [TopicPartition(topic, one) for one in range(client.log.partitions(topic) or 0)]
+    consumer = client.log.consumer(client.settings.group("doctor"), committed_only=True, client_id="doctor")
+    try:
+        ends = {place: consumer.watermarks(place) for place in places}
+        starts = {place: max(low, high - count) for place, (low, high) in ends.items() if high > low}
+        return read_to_end(consumer, starts, batch=_BATCH, polls=_POLLS) if starts else []
+    finally:
+        consumer.close()
+
+
+def _since(client: Client, where: TopicPartition, offset: int) -> int:
+    """When the first message of an open transaction came (ms)."""
+    consumer = client.log.consumer(client.settings.group("doctor"), committed_only=False, client_id="doctor")
+    try:
+        records = read_to_end(consumer, {where: offset}, batch=_BATCH, polls=_POLLS)
+        return records[0].timestamp if records else 0
+    finally:
+        consumer.close()
+
+
+def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
+    parts = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
+    found = []
+    for record in records:
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a stranger's message
+            body = orjson.loads(record.value or b"")
+            fields = {part: body[part] for part in parts}
+            lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
+            found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **lost, **fields))
+    return tuple(found)
+
+
+def _inputs(records: Iterable[Record]) -> tuple[InputWord, ...]:
+    found = []
+    for record in records:
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a digest without, or a stranger's message
+            body = orjson.loads(record.value or b"")
+            rows, troubles = tuple(body["inputs"]), tuple(map(str, body["troubles"]))
+            found.append(InputWord(str(body["service"]), record.timestamp, rows, troubles))
+    return tuple(found)
+
+
+def _models(client: Client) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for record in client.records(client.topics.models):
+        key = (record.key or b"").decode("utf-8", "replace")
+        if record.value is None:
+            found.pop(key, None)
+        else:
+            found[key] = record.timestamp
+    return found

@@ -1,0 +1,86 @@
+"""Schemas of streams: there, readable, and such that the queries over them, and their shedders, hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from saffron.cli.checks.cluster.look import Look
+from saffron.cli.finding import Finding, error, ok, warning
+from saffron.cli.queries.texts import bind_text
+from saffron.engine.events.decoding.losses import told
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.errors import QueryError, SchemaError
+from saffron.language.cost.shedding import cannot_act
+from saffron.schema.schema import Schema
+
+_INTO = re.compile(r"\bINTO\b", re.IGNORECASE)
+_BROKEN = ("schema", "unknown-schema", "bad-payload")
+
+
+def check_schemas(look: Look) -> Iterator[Finding]:
+    """Of each stream that was given one: it can be read, and the queries over the stream fit it."""
+    known: dict[str, Schema] = {}
+    for name, record in look.streams.items():
+        if record.schema is not None:
+            try:
+                known[name] = from_json_schema(record.schema)
+            except SchemaError as wrong:
+                fix = f"saffron stream set {name} --schema FILE, with one that fits docs/ingest.md"
+                yield error("schemas", f"cannot be read: {wrong}", f"stream {name}", fix)
+    texts = {name: query.record.text for name, query in look.queries.items()}
+    composed = any(_INTO.search(text) for text in texts.values())  # then more types than the schema's are known
+    for name, text in texts.items():
+        yield from _query(look, name, text, known, composed)
+    if known:
+        yield ok("schemas", f"{len(known)} of {len(look.streams)} streams have one")
+
+
+def check_broken(look: Look) -> Iterator[Finding]:
+    """Events that break their stream's schema."""
+    broken = [one for one in look.letters if one.reason in _BROKEN and look.now - one.at < 3_600_000]
+    for topic in sorted({one.topic for one in broken}):
+        of = [one for one in broken if one.topic == topic]
+        what = f"{len(of)} events of the last hour break the stream's schema; the last: {of[-1].detail}"
+        yield warning(
+            "schemas",
+            what,
+            topic,
+            f"mend the producer, or give the stream the new schema; saffron dlq show {of[-1].id}",
+        )
+
+
+def check_losses(look: Look) -> Iterator[Finding]:
+    """Values that windowing has not kept: of another kind than their attribute, or of attributes beyond the schema."""
+    for (service, stream, partition), digests in sorted(look.sources().items(), key=str):
+        newest = digests[-1]
+        if service == "windowing":
+            for sentence in told(newest.mistyped, newest.left_out):
+                place = f"stream {stream}, partition {partition}"
+                yield warning("schemas", sentence, place, f"saffron stream set {stream} --schema FILE")
+
+
+def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed: bool) -> Iterator[Finding]:
+    try:
+        plan = bind_text(text, None, name).plan
+    except QueryError as wrong:
+        yield error(
+            "queries", f"cannot be read: {wrong.message}", f"query {name}", f"saffron query replace {name} FILE"
+        )
+        return
+    stream = plan.stream
+    imprecise = stream in known and bool(known[stream].times)
+    if why := cannot_act(
+        plan, look.queries[name].record.shed, imprecise=imprecise
+    ):  # no command of today adds such a query
+        fix = f"saffron query replace {name} FILE --shed auto"
+        yield warning("queries", f"nothing is shed of it: {why}", f"query {name}", fix)
+    if stream not in look.streams:
+        fix = f"saffron stream add {stream}, or saffron query remove {name}"
+        yield error("schemas", f"query {name} is over stream {stream!r}, which is not there", f"query {name}", fix)
+    elif stream in known and not composed:
+        try:
+            bind_text(text, known[stream], name)
+        except QueryError as wrong:
+            fix = f"saffron query replace {name} FILE, or saffron stream set {stream} --schema FILE"
+            yield error("schemas", f"query {name} does not fit it: {wrong.message}", f"stream {stream}", fix)

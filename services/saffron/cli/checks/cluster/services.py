@@ -1,0 +1,62 @@
+"""Services: started, ready, heard of on `health` and going on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.cli.checks.cluster.look import Digest, Look
+from saffron.cli.finding import Finding, error, ok, warning
+
+_SILENT_MS, _INTERVALS = 10_000, 3
+_STUCK_MS = 20_000
+_PATH = ("windowing", "shedder", "matcher", "greta")
+"""What an event passes."""
+
+
+def check_processes(look: Look) -> Iterator[Finding]:
+    """Of this machine's system: what its supervisor says."""
+    for one in look.state.services if look.state is not None else ():
+        again = f", started again {one.restarts} times" if one.restarts else ""
+        if one.state == "ready":
+            yield ok("services", f"ready{again}", one.name)
+        else:
+            yield error("services", f"{one.state}: {one.waiting}{again}", one.name, f"its log says why: {one.log}")
+
+
+def check_heartbeats(look: Look) -> Iterator[Finding]:
+    """Each service says once a second how it is; the model builder with each batch."""
+    heard: dict[str, Digest] = {}
+    for one in sorted(look.digests, key=lambda one: one.stamped):
+        heard[one.service] = one
+    ours = [one.name for one in look.state.services] if look.state is not None else list(_PATH)
+    for name in (one for one in _PATH if one in ours and one not in heard):
+        yield error("heartbeat", "never heard of", name, f"start it: saffron run {name} (saffron up starts all)")
+    for name, last in heard.items():
+        age = max(0, look.now - last.stamped)
+        if age > max(_SILENT_MS, _INTERVALS * last.interval_ms):
+            fix = f"is its process there? Start it again: saffron run {name}; its log says why it ended"
+            yield error("heartbeat", f"silent for {age / 1000:.0f} s", name, fix)
+        else:
+            yield ok("heartbeat", f"heard {age / 1000:.0f} s ago", name)
+
+
+def check_progress(look: Look) -> Iterator[Finding]:
+    """Lag without progress: messages wait in a partition, and none was taken for long, though its owner speaks."""
+    waiting = []
+    for (service, stream, partition), found in look.sources().items():
+        last = found[-1]
+        if look.now - last.stamped > _SILENT_MS or not last.lag:
+            continue
+        waiting.append(last.lag)
+        stood = [one for one in found if one.at > last.at - _STUCK_MS]
+        span = stood[-1].at - stood[0].at + stood[0].interval_ms
+        where = f"{service}/{stream}/{partition}"
+        if span >= _STUCK_MS and all(one.lag and not one.events for one in stood):
+            what = f"{last.lag:,} messages wait, none was taken for {span / 1000:.0f} s"
+            fix = f"saffron status says what {service} waits for; kill -USR1 of it writes where it stands to its log"
+            yield error("lag", what, where, fix)
+        elif span >= _STUCK_MS and all(one.lag for one in stood) and last.lag > 2 * (stood[0].lag or 0):
+            what = f"{last.lag:,} messages wait, twice as many as {span / 1000:.0f} s ago"
+            yield warning("lag", what, where, f"add a member (saffron run {service}), or SAFFRON_OVERLOAD=shed")
+    if look.digests:
+        yield ok("lag", f"{sum(waiting):,} messages wait, and are being taken" if waiting else "nothing waits")

@@ -1,0 +1,44 @@
+"""Snapshots: young enough that a restart is short. They are looked at where this machine can see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from saffron.cli.checks.cluster.look import Look
+from saffron.cli.finding import Finding, error, ok
+from saffron.runtime.log.topics import Topics
+
+_INTERVALS, _LEAST_MS = 6, 60_000
+_SNAPPED = ("matcher", "greta")
+
+
+def check_snapshots(look: Look) -> Iterator[Finding]:
+    """Of each partition in which events came all the while."""
+    root = look.settings.snapshots
+    topics = Topics(look.settings.prefix)
+    oldest = max(_LEAST_MS, _INTERVALS * look.settings.snapshot_ms)
+    good = 0
+    for (service, stream, partition), found in look.sources().items():
+        if service not in _SNAPPED or stream is None or not (root / service).is_dir():
+            continue
+        busy = [one for one in found if one.events]
+        if not busy or look.now - busy[0].at < oldest:
+            continue
+        stem = look.streams[stream].stem if stream in look.streams else stream
+        folder = root / service / topics.admitted_of(stem) / str(partition)
+        newest = _newest(folder)
+        if newest is None or busy[-1].at - newest > oldest:
+            told = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"
+            what = f"{told}, though events came: a restart reads so much again"
+            fix = f"the log of {service} says why it writes none; may it write there, and is there room?"
+            yield error("snapshots", what, str(folder), fix)
+        else:
+            good += 1
+    if good:
+        yield ok("snapshots", f"{good} partitions have young ones", str(root))
+
+
+def _newest(folder: Path) -> int | None:
+    times = [int(path.stat().st_mtime * 1000) for path in folder.glob("*.snapshot")]
+    return max(times, default=None)

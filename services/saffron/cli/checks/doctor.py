@@ -1,0 +1,88 @@
+"""`saffron doctor`: what is wrong, where, and the fix."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.checks.machine import settings as given_settings
+from saffron.cli.checks.of_cluster import cluster_findings
+from saffron.cli.checks.of_machine import machine_findings
+from saffron.cli.finding import ERROR, OK, WARNING, Finding, error, warning
+from saffron.cli.queries.texts import know_aggregates
+from saffron.errors import SaffronError, UnavailableError
+from saffron.runtime.local.state import connect, read_state, running
+from saffron.runtime.process.config import Loaded
+
+
+@options.of_system
+def doctor(*, system: options.System, json: options.AsJson = False) -> None:
+    """Check the machine, settings, Kafka, topics, services, clocks, schemas and more; name each cause, place and fix.
+
+    A warning works, or will not for long; status 1 if there is an error. Nothing is changed.
+
+    Examples:
+
+        saffron doctor
+
+        saffron doctor --brokers kafka:9092 --prefix prod. --json
+    """
+    findings = []
+    for one in _findings(system):
+        findings.append(one)
+        console.progress(f"looked at {one.check}")
+    console.done()
+    if json:
+        console.print_json([one.row() for one in findings])
+    else:
+        _print(findings)
+    if any(one.state == ERROR for one in findings):
+        raise typer.Exit(1)
+
+
+def _findings(system: options.System) -> Iterator[Finding]:
+    flags = {"data": system.data, "bootstrap": system.brokers, "prefix": system.prefix}
+    loaded, found = given_settings.read(flags, os.environ)
+    yield from found
+    if loaded is None:
+        return
+    state = read_state(loaded.settings.data)
+    yield from machine_findings(loaded.settings, runs=state is not None and state.alive)
+    yield from _system(loaded)
+
+
+def _system(loaded: Loaded) -> Iterator[Finding]:
+    try:
+        settings = connect(loaded)
+    except UnavailableError as nothing:
+        what, _, fix = str(nothing).partition(": ")
+        yield warning("system", what, f"data {loaded.settings.data}", fix)
+        return
+    try:
+        know_aggregates()
+        yield from cluster_findings(settings, running(settings), _now)
+    except SaffronError as failure:
+        yield error("broker", str(failure), settings.bootstrap, "saffron status shows whether it runs; then again")
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def _print(findings: Iterable[Finding]) -> None:
+    """What is well in one line each, and what is not with its fix; the count at the end."""
+    marks = {OK: "ok     ", WARNING: "warning", ERROR: "ERROR  "}
+    counts = {WARNING: 0, ERROR: 0}
+    for one in findings:
+        mark = marks[one.state] if one.state == OK else console.bold(marks[one.state])
+        where = f" ({one.where})" if one.where else ""
+        print(f"{mark}  {one.check}: {one.what}{where}")
+        if one.fix:
+            print(f"         fix: {one.fix}")
+        if one.state in counts:
+            counts[one.state] += 1
+    print(f"{counts[ERROR]} errors, {counts[WARNING]} warnings")

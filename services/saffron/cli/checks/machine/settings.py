@@ -1,0 +1,47 @@
+"""Settings: names that are none, values that do not fit, variables that are almost ours."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saffron.cli.finding import Finding, error, warning
+from saffron.errors import SettingsError
+from saffron.runtime.log.security import security_of
+from saffron.runtime.process.config import Loaded, load, unknown
+
+_OURS = "SAFFRON"
+_ALIKE = 0.85
+
+
+def read(flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Loaded | None, list[Finding]]:
+    """The settings as far as they can be read, and what is wrong with them."""
+    findings = list(_almost(environ))
+    try:
+        wrong = list(unknown(environ))
+    except SettingsError as refused:  # the file itself
+        return None, [*findings, _refused(refused)]
+    findings += [error("settings", one.what, one.where, one.fix) for one in wrong]
+    left_out = {one.name for one in wrong}
+    try:
+        loaded = load(flags, {name: value for name, value in environ.items() if name not in left_out}, left_out)
+        security_of(loaded.settings)
+    except SettingsError as refused:
+        return None, [*findings, _refused(refused)]
+    return loaded, findings
+
+
+def _refused(refused: SettingsError) -> Finding:
+    what, _, fix = str(refused).rpartition(": ")
+    return error("settings", what or str(refused), "settings", fix or "saffron config show --origin lists them all")
+
+
+def _almost(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """SAFRON_PREFIX says nothing to anybody."""
+    for name in sorted(environ):
+        first, _, rest = name.partition("_")
+        if rest and first != _OURS and difflib.SequenceMatcher(None, first, _OURS).ratio() >= _ALIKE:
+            yield warning(
+                "settings", f"{name} is no variable of ours", f"variable {name}", f"did you mean {_OURS}_{rest}?"
+            )

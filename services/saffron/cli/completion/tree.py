@@ -1,0 +1,62 @@
+"""All commands with their options and arguments, and what each takes: what the shells' completion is written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from saffron.cli.completion.completion import SHELLS
+from saffron.cli.experiment import listed
+from saffron.language.cost.shedding import SHEDDERS
+from saffron.runtime.local.state import SERVICES
+
+FILES = "files"
+_TAKES = {"shed": "shedders", "stream": "streams", "without": "services", "service": "services"}
+"""Parameter -> the kind of its values. All others that have a value take files."""
+_NAMES = {"query": "queries", "stream": "streams", "experiment": "experiments"}
+"""Command (or group) -> the kind of its argument `name`."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """`path`: "query add". `words`: subcommands. `options`: to the kind of what they take, None for nothing.
+    `takes`: the kind of its arguments."""
+
+    path: str
+    words: tuple[str, ...] = ()
+    options: dict[str, str | None] = field(default_factory=dict)
+    takes: str | None = None
+
+
+def commands(root: Any) -> list[Command]:
+    """The whole tree below a Typer group, itself first. All commands are imported."""
+    return list(_walk(root, ""))
+
+
+def known_names() -> dict[str, tuple[str, ...]]:
+    """By kind, the names that do not change while a version is installed."""
+    return {"shedders": SHEDDERS, "services": SERVICES, "experiments": listed(), "shells": SHELLS}
+
+
+def _walk(command: Any, path: str) -> list[Command]:
+    names = command.list_commands(None) if hasattr(command, "list_commands") else []
+    options: dict[str, str | None] = {"--help": None}
+    takes = None
+    for one in command.params:
+        if one.param_type_name == "option":
+            kind = None if one.is_flag else _TAKES.get(one.name, FILES)
+            options |= dict.fromkeys((*one.opts, *one.secondary_opts), kind)
+        elif takes is None:
+            takes = _argument(one.name, path)
+    found = [Command(path, tuple(names), options, takes)]
+    for name in names:
+        found += _walk(command.get_command(None, name), f"{path} {name}".strip())
+    return found
+
+
+def _argument(name: str, path: str) -> str:
+    if path == "completion":
+        return "shells"
+    if name == "name" and path != "stream add":
+        return _NAMES.get(path.partition(" ")[0], FILES)
+    return _TAKES.get(name, FILES)

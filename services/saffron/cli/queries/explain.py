@@ -1,0 +1,53 @@
+"""`saffron explain`: the plan of a query, before anything runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import orjson
+import typer
+
+from saffron.cli import console
+from saffron.cli.queries.texts import bind_text, read_schema, read_texts
+from saffron.engine.operators.composition import bind_together
+from saffron.language import explain_json, explain_svg, explain_text
+from saffron.language.cost.shedding import AUTO, refusal
+from saffron.language.trends.sharing import sharing
+
+
+def explain(
+    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")] = None,
+    text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
+    format: Annotated[Literal["text", "json", "svg"], typer.Option(help="How to print the plan.")] = "text",
+    schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
+    shed: Annotated[str, typer.Option(metavar="NAME", help="Its shedder, on which its partial matches depend.")] = AUTO,
+) -> None:
+    """Print the plan: automaton, outline or template, conditions, strategy, window, key, complexity and why.
+
+    Of several aggregate queries, also which of them share a graph, and why others do not.
+
+    Examples:
+
+        saffron explain -q rally.saf
+
+        saffron explain -e 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour' --format svg > plan.svg
+    """
+    if wrong := refusal(shed):
+        raise typer.BadParameter(wrong, param_hint="--shed")
+    known = read_schema(schema) if schema else None
+    texts = [(one.name, one.text) for one in read_texts(query or [], text or [])]
+    together = list(bind_together(texts, known, bind_text))
+    for bound in together:
+        plan = bound.plan
+        for warning in bound.warnings:
+            console.say(warning)
+        shares = sharing(plan, [other.plan for other in together if other is not bound])
+        if format == "json":
+            shown = explain_json(plan, shed) | ({"shares": shares} if shares else {})
+            sys.stdout.write(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode() + "\n")
+        elif format == "text":
+            sys.stdout.write(explain_text(plan, shed) + (f"\nshares\n  {shares}\n" if shares else "") + "\n")
+        else:
+            sys.stdout.write(explain_svg(plan) + "\n")

@@ -1,0 +1,377 @@
+"""`saffron query`: the standing queries of the running system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as replace_fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.client import connection
+from saffron.cli.queries.query_changes import (
+    QueryRefused,
+    existing,
+    finish,
+    in_makers_order,
+    put,
+    require_addable,
+    wait_until,
+)
+from saffron.cli.queries.standing import read_standing, read_versions, removed, wait_for
+from saffron.cli.queries.texts import QueryText, bind_text, know_aggregates, read_schema, read_texts
+from saffron.control.checks import Checked
+from saffron.engine.operators.composition import bind_together
+from saffron.errors import UnavailableError
+from saffron.language import Bound, explain_text
+from saffron.language.cost.shedding import AUTO, SHEDDERS, refusal
+from saffron.records.query import ADD, QueryRecord
+from saffron.runtime.process.config import Settings
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Files with one query each.")]
+Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
+Name = Annotated[str, typer.Argument(help="The query's name.")]
+Start = Annotated[
+    Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
+]
+Shed = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"What may be shed under load, by which shedder: {', '.join(SHEDDERS)}. "
+        f"New queries: {AUTO}; replaced ones: what they had.",
+    ),
+]
+Versions = Annotated[
+    bool, typer.Option("--versions", help="All versions, as far as the topic still has them; the newest first.")
+]
+Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
+
+
+@app.callback()
+def query() -> None:
+    """Standing queries: check, add, list, show, why, pause, resume, replace, remove."""
+
+
+@app.command()
+@options.of_system
+def add(
+    files: Files = None,
+    text: Text = None,
+    start: Start = "now",
+    shed: Shed = None,
+    *,
+    system: options.System,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Add queries; returns when every partition has taken them up.
+
+    All are checked before the first is added. A query's name is what it says itself (`QUERY name`), else its file's.
+
+    Examples:
+
+        saffron query add rally.saf downtrends.saf
+
+        saffron query add -e 'QUERY rises PATTERN SEQ(Stock a, Stock b) WHERE b.price > a.price WITHIN 1 minute'
+
+        saffron query add rally.saf --from earliest
+
+        saffron query add alarms.saf --shed none
+    """
+    texts, shedder = read_texts(files or [], text or []), _shedder(shed) or AUTO
+    with connection(system.connected()) as client:
+        standing = read_standing(client)
+        texts = in_makers_order(texts)
+        beside = {name: one.record.text for name, one in standing.items()} | {one.name: one.text for one in texts}
+        names = [require_addable(client, one, shedder, beside).name for one in texts]
+        for name in names:
+            if name in standing or names.count(name) > 1:
+                raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
+        records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
+        added = [put(client, record) for record in records]
+        wait_until(client, added, "active", timeout, json)
+
+
+@app.command()
+@options.of_system
+def check(
+    files: Files = None,
+    text: Text = None,
+    schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; no system is looked at.")] = None,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Check queries without adding them: as `query add` would, by the streams of the running system.
+
+    With --schema by that file instead, and where nothing runs by the grammar alone. Status 2 for a wrong query, with
+    the place and the fix.
+
+    Examples:
+
+        saffron query check rally.saf
+
+        saffron query check rally.saf --schema stock.schema.json
+    """
+    texts = read_texts(files or [], text or [])
+    by = None if schema else _running(system)
+    found: list[Bound] | list[Checked]
+    if by is None:
+        known = read_schema(schema) if schema else None
+        found = bind_together([(one.name, one.text) for one in texts], known, bind_text)
+    else:
+        found = _addable(by, texts)
+    for one in () if json else found:
+        for warning in one.warnings:
+            console.say(warning)
+        console.say(f"{one.plan.name}: right")
+    if by is None and schema is None:
+        console.say(
+            "nothing runs here, so streams, attributes and kinds were not checked; --schema FILE checks the latter two"
+        )
+    if json:
+        parts = [(one.plan, one.warnings) for one in found]
+        console.print_json([
+            {"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(warnings)}
+            for plan, warnings in parts
+        ])  # fmt: skip
+
+
+@app.command("list")
+@options.of_system
+def list_queries(versions: Versions = False, *, system: options.System, json: options.AsJson = False) -> None:
+    """List the standing queries with their states.
+
+    Examples:
+
+        saffron query list --json
+
+        saffron query list --versions
+    """
+    with connection(system.connected()) as client:
+        if versions:
+            known = read_versions(client)
+            _print_versions([one for name in known.names() for one in known.versions(name)], json)
+            return
+        standing = read_standing(client)
+    views = [standing[name].view() for name in sorted(standing)]
+    if json:
+        console.print_json(views)
+        return
+    rows = [(one["name"], one["version"], one["state"], one["from"], one["shed"], _reason(one)) for one in views]
+    console.print_table(("name", "version", "state", "from", "shed", "reason"), rows)
+
+
+@app.command()
+@options.of_system
+def show(name: Name, versions: Versions = False, *, system: options.System, json: options.AsJson = False) -> None:
+    """Show one query: its text, its plan, and what each service says of it.
+
+    Examples:
+
+        saffron query show rally
+
+        saffron query show rally --versions
+    """
+    with connection(system.connected()) as client:
+        if versions:
+            existing(read_standing(client), name)
+            _print_versions(read_versions(client).versions(name), json, texts=True)
+            return
+        view = existing(read_standing(client), name).view()
+    if json:
+        console.print_json(view)
+        return
+    know_aggregates()
+    head = f"{name} (version {view['version']}, shed: {view['shed']}): {view['state']} {_reason(view)}"
+    print(f"{head}\n\n{view['text'].strip()}\n")
+    print(explain_text(bind_text(view["text"], None, name).plan, view["shed"]))
+    rows = [(one["service"], one["partition"], one["state"], one["position"]) for one in view["services"]]
+    console.print_table(("service", "partition", "state", "position"), rows)
+
+
+@app.command()
+@options.of_system
+def why(
+    name: Name,
+    asked: Annotated[
+        str, typer.Argument(metavar="KEY|ID", help="A key as ATTR=VALUE (or '*'), or the beginning of a result's id.")
+    ],
+    events: Annotated[
+        int | None, typer.Option(min=1, help="How many of the key's newest events to tell of; 40 if not given.")
+    ] = None,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Tell why a match came, or why not: what became of each event, and which condition refused it.
+
+    It looks at the newest events that the matcher was given; `saffron replay --why` looks at files.
+
+    Examples:
+
+        saffron query why rally symbol=IBM
+
+        saffron query why rally 9f2c41d7
+    """
+    # Here, for they bring kernels along, which no other command of this file needs.
+    from saffron.engine.why.as_dict import to_dict
+    from saffron.engine.why.telling import TOLD
+    from saffron.engine.why.words import lines
+    from saffron.runtime.replay.recent import Question, why_now
+
+    know_aggregates()
+    with connection(system.connected()) as client:
+        standing = read_standing(client)
+        text = existing(standing, name).record.text
+        stream = bind_text(text, None, name).plan.stream
+        beside = {other: one.record.text for other, one in standing.items()}
+        record = client.streams().get(stream)
+        if record is None:
+            raise QueryRefused(f"there is no stream {stream!r} (any more), which query {name!r} is over")
+        question = Question(name, text, record, asked, events or TOLD, beside)
+        answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
+    if json:
+        console.print_json(to_dict(answer.story))
+        return
+    print("\n".join(lines(answer.story)))
+    console.say(f"told from the newest {answer.events:,} events of partition {answer.partition}")
+
+
+@app.command()
+@options.of_system
+def pause(name: Name, *, system: options.System, timeout: Timeout = 60.0, json: options.AsJson = False) -> None:
+    """Pause a query: events that come meanwhile are not matched.
+
+    Examples:
+
+        saffron query pause rally
+    """
+    _change(system.connected(), name, "pause", "paused", timeout, json)
+
+
+@app.command()
+@options.of_system
+def resume(name: Name, *, system: options.System, timeout: Timeout = 60.0, json: options.AsJson = False) -> None:
+    """Resume a paused query.
+
+    Examples:
+
+        saffron query resume rally
+    """
+    _change(system.connected(), name, "resume", "active", timeout, json)
+
+
+@app.command()
+@options.of_system
+def replace(
+    name: Name,
+    file: Annotated[Path | None, typer.Argument(help="File with the new text.")] = None,
+    text: Text = None,
+    start: Start = "now",
+    shed: Shed = None,
+    *,
+    system: options.System,
+    timeout: Timeout = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Replace a query's text: the old one ends and the new one begins at the same position of the stream.
+
+    Examples:
+
+        saffron query replace rally rally-v2.saf
+    """
+    texts, shedder = read_texts([file] if file else [], text or []), _shedder(shed)
+    if len(texts) != 1:
+        raise typer.BadParameter("give one new text: a FILE or one -e")
+    with connection(system.connected()) as client:
+        standing = read_standing(client)
+        before = existing(standing, name)
+        beside = {other: one.record.text for other, one in standing.items()}
+        shedder = shedder or before.record.shed
+        named = require_addable(client, QueryText(name, texts[0].text), shedder, beside).name
+        if named != name:
+            raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
+        record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
+        wait_until(client, [record], "active", timeout, json)
+
+
+@app.command()
+@options.of_system
+def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json: options.AsJson = False) -> None:
+    """Remove a query; its results stay where they are.
+
+    Examples:
+
+        saffron query remove rally
+    """
+    with connection(system.connected()) as client:
+        record = existing(read_standing(client), name).record
+        client.put(client.topics.queries, name, None)
+        console.step(f"waiting until every partition has dropped {name}")
+        found = wait_for(client, [record], removed, timeout)
+        finish(found, "removed", [one for one in found if not removed(one)], timeout, json)
+
+
+# ---------------------------------------------------------------- shared
+
+
+def _running(system: options.System) -> Settings | None:
+    """Settings of the running system; None: none is named, and none runs here."""
+    try:
+        return system.connected()
+    except UnavailableError:
+        if system != options.System():
+            raise
+    return None
+
+
+def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
+    """The queries as `add` would take them, or put them in place of those of their names."""
+    with connection(settings) as client:
+        ordered = in_makers_order(texts)
+        beside = {name: one.record.text for name, one in read_standing(client).items()}
+        beside |= {one.name: one.text for one in ordered}
+        return [require_addable(client, one, AUTO, beside) for one in ordered]
+
+
+def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
+    with connection(settings) as client:
+        one = existing(read_standing(client), name)
+        record = put(client, replace_fields(one.record, op=op))
+        wait_until(client, [record], wanted, timeout, json)
+
+
+def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts: bool = False) -> None:
+    if json:
+        console.print_json(versions)
+        return
+    columns = ("name", "version", "change", "state", "at (UTC)", "in force from (partition: position)")
+    rows = [
+        (one["name"], one["version"], one["op"], one["state"], console.moment(one["changed_at"]), _places(one))
+        for one in versions
+    ]
+    console.print_table(columns, rows)
+    for one in versions if texts else ():
+        if one["op"] == "add":
+            print(f"\nversion {one['version']}:\n{one['text'].strip()}")
+
+
+def _places(version: Mapping[str, Any]) -> str:
+    return ", ".join(f"{one['partition']}: {one['position']}" for one in version["positions"]) or "-"
+
+
+def _shedder(given: str | None) -> str | None:
+    """A name that was given, checked."""
+    if given is not None and (why := refusal(given)):
+        raise typer.BadParameter(why, param_hint="--shed")
+    return given
+
+
+def _reason(view: dict[str, Any]) -> str:
+    return (view["reason"] or "").splitlines()[0] if view["reason"] else ""

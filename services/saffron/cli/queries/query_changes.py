@@ -1,0 +1,89 @@
+"""What the commands of `saffron query` do to the standing queries: checked, written, waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from saffron.cli import console
+from saffron.cli.client import Client
+from saffron.cli.queries.standing import Standing, next_version, wait_for
+from saffron.cli.queries.texts import QueryText, bind_text
+from saffron.control.checks import Checked, Refused, check_partitions
+from saffron.control.checks import check as checked
+from saffron.engine.operators.composition import makers_first
+from saffron.errors import SaffronError
+from saffron.language.cost.shedding import AUTO
+from saffron.records.query import QueryRecord
+
+
+class QueryRefused(SaffronError):
+    """A query that is right but cannot be added as asked, or that a service has rejected, or failed at."""
+
+
+def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
+    """Under the names that they will have: queries after those whose results they read."""
+    named = {bind_text(one.text, None, one.name).plan.name: one.text for one in texts}
+    if len(named) < len(texts):
+        raise QueryRefused(f"two of the queries have the same name; the names are {', '.join(named)}")
+    order = makers_first(lambda text, schema, name: bind_text(text, schema, name).plan, named)
+    return [QueryText(name, named[name]) for name in order]
+
+
+def require_addable(
+    client: Client, one: QueryText, shedder: str = AUTO, beside: Mapping[str, str] = MappingProxyType({})
+) -> Checked:
+    """A query as it would be added; QueryError or QueryRefused: it cannot be. `beside`: texts of the others by name."""
+    try:
+        streams = client.known_streams()
+        found = checked(one.text, one.name, streams, beside)
+        check_partitions(found.plan, streams.all()[found.plan.stream], client.log.partitions)
+        found.require_shedder(shedder)
+    except Refused as refused:
+        raise QueryRefused(f"{one.name}: {refused}") from refused
+    return found
+
+
+def existing(standing: Mapping[str, Standing], name: str) -> Standing:
+    """A standing query by name; QueryRefused where there is none."""
+    if name not in standing:
+        there = f"there are {', '.join(sorted(standing))}" if standing else "there is none"
+        raise QueryRefused(f"there is no query {name!r}; {there}")
+    return standing[name]
+
+
+def put(client: Client, record: QueryRecord) -> QueryRecord:
+    """Write a record as the query's next version; what was written."""
+    written = replace(record, version=next_version(client, record.name))
+    client.put(client.topics.queries, record.name, written.encode())
+    return written
+
+
+def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout: float, json: bool) -> None:
+    """Follow what the services say of these records until all are in the state that is wanted, and report."""
+    names = ", ".join(row.name for row in rows)
+    console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
+    found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected", "failed"), timeout)
+    finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
+
+
+def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], timeout: float, json: bool) -> None:
+    """Report what became of each; QueryRefused where one is not in the state that is wanted."""
+    console.done()
+    if json:
+        states = [(one.record, one.state if one in failed else wanted, one.reason) for one in found]
+        parts = ("name", "version", "state", "reason")
+        console.print_json([dict(zip(parts, (r.name, r.version, *said), strict=True)) for r, *said in states])
+    for one in found:
+        name, reason = one.record.name, f": {one.reason}" if one.reason else ""
+        if one not in failed:
+            console.say(f"{name}: {wanted}{reason}")
+        elif one.state == "rejected":
+            console.say(f"{name} was rejected{reason}")
+        elif one.state == "failed":
+            console.say(f"{name} has failed{reason}")
+        else:
+            console.say(f"{name} is not {wanted} after {timeout:g} s but {one.state}{reason}")
+    if failed:
+        raise QueryRefused(f"{len(failed)} of {len(found)} not {wanted}; `saffron doctor` says what is wrong")

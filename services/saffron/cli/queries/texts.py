@@ -1,0 +1,62 @@
+"""Query files and schema files, as the commands take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import typer
+
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.operators.aggregates import registered
+from saffron.errors import InputError, SchemaError
+from saffron.language import Bound, bind
+from saffron.runtime.process import config
+from saffron.runtime.process.own_modules import import_modules
+from saffron.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """A query as given: `name` is the file's stem, unless the text names itself (QUERY name)."""
+
+    name: str
+    text: str
+
+
+def know_aggregates() -> None:
+    """The aggregates of the settings become known."""
+    import_modules(config.load().settings.aggregates)
+
+
+def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
+    """Queries from files and from `-e`; a usage error if there is none. Aggregates of the settings become known."""
+    know_aggregates()
+    queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
+    queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
+    if not queries:
+        raise typer.BadParameter("no query: name a file with -q, or give the text with -e")
+    return queries
+
+
+def bind_text(text: str, schema: Schema | None, name: str) -> Bound:
+    """Bind a query's text; without a schema names are not checked."""
+    return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
+
+
+def read_schema(path: Path) -> Schema:
+    """A stream's JSON Schema from a file."""
+    try:
+        document = orjson.loads(_read(path))
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{path} is not JSON: {error}") from error
+    return from_json_schema(document)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""Commands that run without services: replay, backfill."""

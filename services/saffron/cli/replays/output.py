@@ -1,0 +1,157 @@
+"""What `saffron replay` writes: results as lines, as a table or as counts, and dead letters."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
+
+import orjson
+
+from saffron.cli import console
+from saffron.errors import InputError
+
+if TYPE_CHECKING:
+    from saffron.cli.replays.places import Places
+    from saffron.engine.windows.operator import DeadLetter
+    from saffron.runtime.replay.fused import Merged
+
+
+_DAY = 86_400_000
+"""A window that begins nearer to 1970 than this is one of made-up times, or of positions: no date is printed."""
+
+
+class Sink(Protocol):
+    """Where results go."""
+
+    def take(self, merged: Merged) -> None: ...
+
+    def close(self, names: Sequence[str]) -> None: ...
+
+
+class Counts:
+    """`--count`: one object per query, in the order in which the queries were given."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def take(self, merged: Merged) -> None:
+        self._counts.update(merged.counts())
+
+    def close(self, names: Sequence[str]) -> None:
+        for name in names:
+            console.print_json({"query": name, "results": self._counts[name]})
+
+
+class Lines:
+    """JSON lines, the time of detection added."""
+
+    def take(self, merged: Merged) -> None:
+        if not len(merged):
+            return
+        tail = b',"detected_at":%d}\n' % (time.time_ns() // 1_000_000)
+        for results in merged.json():
+            sys.stdout.buffer.write(b"".join([part for result in results for part in (result[:-1], tail)]))
+        sys.stdout.buffer.flush()
+
+    def close(self, names: Sequence[str]) -> None:
+        pass
+
+
+class Table:
+    """One readable line a result, for people."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+
+    def take(self, merged: Merged) -> None:
+        for results in merged.json(256):
+            for result in results:
+                if self._shown % 40 == 0:
+                    print(console.bold(f"{'query':<16} {'when (UTC)':<36} {'key':<20} what"))
+                self._shown += 1
+                print(_line(orjson.loads(result)))
+
+    def close(self, names: Sequence[str]) -> None:
+        console.say(f"{self._shown:,} results")
+
+
+class DeadLetterFile:
+    """`--dead-letters FILE` and `--strict`; counts in any case. `places`: where events stand."""
+
+    def __init__(self, path: Path | None, strict: bool, places: Places) -> None:
+        self.written = 0
+        self._places = places
+        self._first = ""
+        self._path = path
+        self._strict = strict
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        if self._path is not None:
+            try:
+                self._file = self._path.open("wb")
+            except OSError as error:
+                raise InputError(f"cannot write {self._path}: {error.strerror}") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, letters: Iterable[DeadLetter]) -> None:
+        """Write what has come since the last call; InputError at the first one when strict."""
+        for letter in letters:
+            self.written += 1
+            self._first = self._first or f"{self._places.of(letter.offset)}: {letter.reason}: {letter.detail}"
+            if self._file is not None:
+                self._file.write(orjson.dumps(_row(letter)) + b"\n")
+            if self._strict:
+                raise InputError(f"{self._first}\n{_shown(letter.value)}")
+
+    def told(self) -> str:
+        """How many there were, the first one, and where to find them; empty: none."""
+        if not self.written:
+            return ""
+        kept = "--dead-letters FILE keeps them" if self._path is None else f"they are in {self._path}"
+        were = "1 event was" if self.written == 1 else f"{self.written:,} events were"
+        return f"{were} bad or late ({kept}, with the reason); the first: {self._first}"
+
+
+def _line(result: dict[str, Any]) -> str:
+    """One result on one line: what was asked for (RETURN), else how many events each variable has."""
+    low, high = result["window"] or (result["start"], result["end"])
+    span = f"{console.moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
+    key = " ".join(f"{value}" for value in (result.get("key") or result.get("group") or {}).values())
+    told = ", ".join(f"{name} = {value}" for name, value in _told(result).items())
+    return f"{result['query']:<16} {span:<36} {key:<20} {told}"
+
+
+def _told(result: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for; of compressed results and of timeouts what they are."""
+    if "nodes" in result:
+        return {"matches": result["count"]} | {name: result[name] for name in ("chunk", "chunks") if name in result}
+    bound = {name: len(one) if isinstance(one, list) else 1 for name, one in result.get("events", {}).items() if one}
+    if result.get("timeout"):
+        return {**bound, "waiting for": " or ".join(result["waiting"])}
+    return result["return"] or bound
+
+
+def _row(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "reason": letter.reason,
+        "detail": letter.detail,
+        "position": letter.offset,
+        "line": (letter.value or b"").decode("utf-8", "backslashreplace"),
+    }
+
+
+def _shown(value: bytes | None, most: int = 200) -> str:
+    text = (value or b"").decode("utf-8", "backslashreplace")
+    return text if len(text) <= most else text[:most] + " ..."

@@ -1,0 +1,201 @@
+"""`saffron replay`: the fused engine over files. It needs no broker."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import orjson
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.durations import milliseconds
+from saffron.cli.progress import Reading
+from saffron.cli.queries.texts import QueryText, read_schema, read_texts
+from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
+from saffron.cli.replays.places import Places
+from saffron.cli.replays.shed import PANE, POLICY, TRAIN, ShedOptions
+from saffron.language.cost.shedding import AUTO
+from saffron.runtime.process.config import MOST_PANE
+
+if TYPE_CHECKING:
+    from saffron.engine.events.raw import RawBatch
+    from saffron.runtime.replay.replay import Replay
+    from saffron.schema.schema import Schema
+
+
+def replay(
+    events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
+    query: options.QueryFiles = None,
+    text: options.QueryTexts = None,
+    count: Annotated[bool, typer.Option("--count", help="Print the number of results per query instead.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Print figures as one JSON object to standard error.")] = False,
+    schema: options.EventSchema = None,
+    lenient: options.Lenient = False,
+    disorder: Annotated[str, typer.Option(metavar="DURATION", help="How late an event may be.")] = "0",
+    dead_letters: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write bad and late events here: reason, position, line.")
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="Stop at the first bad line, with status 1.")] = False,
+    partitions: Annotated[int, typer.Option(min=1, help="Split the stream as producers would (murmur2).")] = 1,
+    key: Annotated[str | None, typer.Option(metavar="ATTR", help="Attribute by which to split.")] = None,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY|ID", help="What became of each event of a key (symbol=IBM), or on the way to a match."
+        ),
+    ] = None,
+    why_events: Annotated[int, typer.Option(min=1, help="With --why KEY: of how many events, the last ones.")] = 40,
+    json: Annotated[bool, typer.Option("--json", help="With --why: one JSON object a query.")] = False,
+    latency_bound: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Shed load to hold this, on a virtual clock (with --rate).")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
+    ] = None,
+    shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = AUTO,
+    models: Annotated[Path | None, typer.Option(metavar="FILE", help="Models to shed by; else trained here.")] = None,
+    save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None,
+    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = TRAIN,
+    truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False,
+    pane: Annotated[
+        int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that tell what it is worth.")
+    ] = PANE,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn in shedding.")] = 0,
+    policy: Annotated[Literal["shed", "catch-up"], typer.Option(help="What to do after an outage.")] = POLICY,
+    cost: Annotated[
+        list[str] | None, typer.Option(metavar="[QUERY=]NS", help="Of a check, instead of measured times.")
+    ] = None,
+    shed_aggregates: Annotated[bool, typer.Option(help="Aggregate queries may lose events too.")] = False,
+) -> None:
+    """Run queries over files of events; results are JSON lines (a table on a terminal).
+
+    Files: `.ndjson`, `.jsonl`, `.csv`, `.parquet`, each also `.zst` or `.gz`; several are one stream, one after
+    another.
+
+    Examples:
+
+        saffron replay -q rally.saf stock_quotes.ndjson.zst
+
+        saffron replay -e 'RETURN COUNT(*) PATTERN Quote+ WITHIN 1 hour' quotes.csv --stats
+
+        saffron replay -q rally.saf stock_quotes.ndjson.zst --why symbol=IBM
+
+        saffron replay -q rally.saf stock_quotes.ndjson.zst --latency-bound 1s --rate 1.4x --shed pspice --stats --truth
+
+        zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
+    """
+    shedding = ShedOptions(
+        latency_bound, rate, shed, models, save_models, train, truth, pane, seed, policy, cost or [], shed_aggregates
+    )
+    split, results = (partitions > 1, key is not None), count or stats or strict or dead_letters
+    _require_together(split, why, json=json, results=results, sheds=shedding.given)
+    queries = read_texts(query or [], text or [])
+    known = read_schema(schema) if schema else None
+    held = milliseconds(disorder, "--disorder")
+    if why is not None:
+        _explain(events, queries, known, why, lenient=lenient, disorder=held, told=why_events, json=json)
+        return
+
+    virtual = shedding.run() if shedding.asked else None
+    from saffron.experiments.virtual import VirtualReplay
+    from saffron.runtime.replay.fused import Query
+    from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
+
+    texts = [Query(one.name, one.text) for one in queries]
+    settings: dict[str, Any] = {
+        "schema": known,
+        "lenient": lenient,
+        "disorder": held,
+        "partitions": partitions,
+        "key": key,
+        "warn": lambda warning: console.say(f"warning: {warning}"),
+    }
+    run = Replay(texts, **settings) if virtual is None else VirtualReplay(texts, virtual, **settings)
+    places = Places()
+    with DeadLetterFile(dead_letters, strict, places) as letters:
+        _print_results(run, events, known, _sink(count), letters, places)
+    if isinstance(run, VirtualReplay):
+        shedding.save(run.models())
+    for sentence in run.told():
+        console.say(sentence)
+    if stats:
+        print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
+    elif told := letters.told():
+        console.say(told)
+
+
+def _require_together(
+    split: tuple[bool, bool], why: str | None, *, json: bool, results: object, sheds: Sequence[str]
+) -> None:
+    """Refuse options that do not go together. `split`: whether --partitions, and --key, are given; `results`: any that
+    is about results; `sheds`: those about shedding."""
+    if split[0] != split[1]:
+        raise typer.BadParameter("--partitions N and --key ATTR go together")
+    if why is None:
+        if json:
+            raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
+    elif results:
+        raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
+    elif sheds:
+        raise typer.BadParameter(f"--why tells of events of which nothing is shed: leave {', '.join(sheds)} out")
+    elif split[0]:
+        raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
+
+
+def _print_results(
+    run: Replay, events: list[str], schema: Schema | None, sink: Sink, letters: DeadLetterFile, places: Places
+) -> None:
+    """As the events bring them about."""
+    from saffron.engine.events.formats.files import read_events
+
+    chunks = places.watch(read_events(events, schema=schema, stdin=sys.stdin.buffer))
+    silent = sys.stdout.isatty() and not isinstance(sink, Counts)  # results stand on the same terminal
+    batches = (chunk.batch for chunk in chunks) if silent else Reading(events).watch(chunks)
+    for merged in run.results(batches):
+        letters.write(run.dead_letters())
+        sink.take(merged)
+    letters.write(run.dead_letters())
+    console.done()
+    sink.close(run.names)
+    sys.stdout.flush()
+
+
+def _explain(
+    events: list[str],
+    queries: Sequence[QueryText],
+    schema: Schema | None,
+    asked: str,
+    *,
+    lenient: bool,
+    disorder: int,
+    told: int,
+    json: bool,
+) -> None:
+    """`--why`: the events are read more than once."""
+    if "-" in events:
+        raise typer.BadParameter("--why reads the events more than once: name files instead of -")
+    from saffron.engine.events.formats.files import read_events
+    from saffron.engine.why.as_dict import to_dict
+    from saffron.engine.why.words import lines
+    from saffron.runtime.replay.fused import Query
+    from saffron.runtime.replay.why import Reader, why
+
+    def batches() -> Iterator[RawBatch]:
+        return (chunk.batch for chunk in read_events(events, schema=schema))
+
+    texts = [Query(one.name, one.text) for one in queries]
+    for story in why(Reader(texts, batches, schema, lenient, disorder), asked, told=told):
+        if json:
+            console.print_json(to_dict(story))
+        else:
+            print("\n".join(lines(story)))
+
+
+def _sink(count: bool) -> Sink:
+    if count:
+        return Counts()
+    return Table() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()

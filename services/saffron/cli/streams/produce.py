@@ -1,0 +1,130 @@
+"""`saffron produce`: events from files or standard input to a stream's topic."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import orjson
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.client import connection
+from saffron.cli.streams import pace
+from saffron.cli.streams.lines import LeftOut, batches
+from saffron.errors import InputError
+from saffron.records.stream import JSON, StreamRecord
+from saffron.runtime.log.topics import DEFAULT_STREAM
+from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.event_producer import EventProducer
+
+_FLUSH_SECONDS = 120.0
+_SHOW_SECONDS = 0.5
+
+
+@options.of_system
+def produce(
+    events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
+    rate: Annotated[float | None, typer.Option(min=0.001, help="Events a second.")] = None,
+    speedup: Annotated[float | None, typer.Option(min=1e-9, help="Follow the events' ts, X times as fast.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Attribute that becomes the message key [default: the stream's].")
+    ] = None,
+    stream: Annotated[str, typer.Option(help="The stream to produce to.")] = DEFAULT_STREAM,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many events.")] = None,
+    close: Annotated[bool, typer.Option("--close", help="End with a watermark that closes every window.")] = False,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Produce events to a stream. Messages are stamped now; an event's own `ts` stays as it is.
+
+    Files: `.ndjson`, `.jsonl`, `.csv`, `.parquet`, each also `.zst` or `.gz`. With `--close`, events produced later
+    whose `ts` lies before the end of these would be late.
+
+    Examples:
+
+        saffron produce stock_quotes.ndjson.zst --rate 5000
+
+        saffron produce trades.csv --key symbol --close
+
+        tail -f events.jsonl | saffron produce -
+    """
+    if rate is not None and speedup is not None:
+        raise typer.BadParameter("--rate and --speedup exclude each other")
+    with connection(system.connected()) as client:
+        record = client.streams().get(stream)
+        if record is None:
+            raise InputError(f"there is no stream {stream!r}; `saffron stream add {stream}` makes one")
+        _require_plain(record)
+        count = client.partitions(record.topic)
+        latest = pace.Latest()
+        left_out = LeftOut()
+        lines = _limited(batches(events, left_out), limit)
+        slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup)
+        producer = EventProducer(client.settings, record.topic, throughput=rate is None and speedup is None)
+        sent, seconds = send(producer, slices, key or record.key)
+        if close:
+            _close(producer, record.topic, count, latest.ts)
+    if left_out.events:
+        console.say(left_out.told())
+    if json:
+        console.print_json({"events": sent, "seconds": round(seconds, 3), "events_per_second": round(sent / seconds)})
+    else:
+        console.say(f"{sent:,} events to {record.topic} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
+
+
+def _require_plain(stream: StreamRecord) -> None:
+    """Only JSON events are produced here, and only where events come from."""
+    if origin := stream.source:
+        raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
+    if stream.format != JSON:
+        raise InputError(
+            f"stream {stream.name!r} has messages of format {stream.format}: produce them by a client that knows it"
+        )
+
+
+def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None) -> tuple[int, float]:
+    """Send all, with a progress line; (events, seconds until all were acknowledged)."""
+    begun = shown = time.monotonic()
+    sent = 0
+    try:
+        for lines in slices:
+            producer.send(lines, None if key is None else _keys(lines, key))
+            sent += len(lines)
+            now = time.monotonic()
+            if now - shown > _SHOW_SECONDS:
+                shown = now
+                console.progress(f"produced {sent:,} events, {sent / (now - begun):,.0f}/s")
+    finally:
+        producer.flush(_FLUSH_SECONDS)
+        console.done()
+    return sent, max(time.monotonic() - begun, 1e-6)
+
+
+def _keys(lines: list[bytes], attribute: str) -> list[bytes | None]:
+    """An event without the attribute gets the empty key, which has one partition; no key at all would have any."""
+    return [key or b"" for key in keys_of(lines, attribute)]
+
+
+def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> None:
+    watermark = orjson.dumps({"type": "$watermark", "ts": ts, "end": True})
+    for partition in range(partitions):
+        producer.send([watermark], partition=partition)
+    producer.flush(_FLUSH_SECONDS)
+    console.say(
+        f"closed {topic} at {console.moment(ts)}: every window so far ends; events before that would now be late"
+    )
+
+
+def _limited(lines: Iterator[list[bytes]], limit: int | None) -> Iterator[list[bytes]]:
+    if limit is None:
+        yield from lines
+        return
+    left = limit
+    for batch in lines:
+        yield batch[:left]
+        left -= len(batch[:left])
+        if left <= 0:
+            return

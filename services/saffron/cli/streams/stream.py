@@ -1,0 +1,295 @@
+"""`saffron stream`: the sources of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import orjson
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.client import Client, connection
+from saffron.cli.durations import milliseconds
+from saffron.cli.queries.standing import read_standing
+from saffron.cli.queries.texts import bind_text, read_schema
+from saffron.control.checks import Refused
+from saffron.control.stream_changes import Planned, Present, StreamChange, planned, removable, settable
+from saffron.control.used_topics import Used
+from saffron.errors import InputError, QueryError
+from saffron.records.status import ENDED, QueryStatus
+from saffron.records.stream import StreamRecord
+from saffron.records.version import version_key
+
+Format = Literal["json", "json-schema", "avro", "protobuf"]
+Name = Annotated[str, typer.Argument(help="The stream's name, as FROM in a query says it.")]
+Key = Annotated[str | None, typer.Option(help="The attribute that its messages are keyed by.")]
+SchemaFile = Annotated[Path | None, typer.Option(help="JSON Schema of an event; without one it is inferred.")]
+RegistryUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="The schema registry of avro and protobuf messages.")
+]
+Disorder = Annotated[
+    str | None, typer.Option(help="How late an event may be: 500ms, 5s, 2m, 1h [default: 0; --from: as there].")
+]
+Idle = Annotated[
+    str | None,
+    typer.Option(help="A partition read to its end for this long follows the others' watermark; 0: never."),
+]
+T = TypeVar("T")
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def stream() -> None:
+    """Sources: the topic of a stream, its key, its schema, and how late an event may be."""
+
+
+@app.command()
+@options.of_system
+def add(
+    name: Name,
+    topic: Annotated[str | None, typer.Option(help="Its topic's full name [default: prefix + NAME].")] = None,
+    key: Key = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="STREAM", help="Make it from this stream: its events, under the key given here."
+        ),
+    ] = None,
+    schema: SchemaFile = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="What its messages are [default: json; --from: as there].")
+    ] = None,
+    registry: RegistryUrl = None,
+    disorder: Disorder = None,
+    idle: Idle = None,
+    partitions: Annotated[int | None, typer.Option(min=1, help="Create the topic with so many partitions.")] = None,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Add a stream. Of one that is there change what is said here, and nothing else (as `stream set` does).
+
+    The default stream, `events`, exists from the start.
+
+    Examples:
+
+        saffron stream add trades --topic trades --key symbol --schema trade.schema.json --disorder 2s
+
+        saffron stream add bids --topic bids --format avro --registry http://registry:8081
+
+        saffron stream add events_by_sector --from events --key sector --idle 5s
+    """
+    change = StreamChange(
+        name, topic, key, source, _schema(schema), form, registry, _duration(disorder, "--disorder"),
+        _duration(idle, "--idle"), partitions,
+    )  # fmt: skip
+    with connection(system.connected()) as client:
+        _put(client, planned, change, json)
+
+
+@app.command("set")
+@options.of_system
+def set_stream(
+    name: Name,
+    key: Key = None,
+    schema: SchemaFile = None,
+    registry: RegistryUrl = None,
+    disorder: Disorder = None,
+    idle: Idle = None,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Change what is said here of a stream, and nothing else.
+
+    A key can be told where none was, by which producers key the messages; a schema can grow. Topic, format and the
+    number of partitions stay: add another stream for those.
+
+    Examples:
+
+        saffron stream set events --idle 5s
+
+        saffron stream set trades --disorder 2s --schema trade-v2.schema.json
+    """
+    change = StreamChange(
+        name, key=key, schema=_schema(schema), registry=registry, disorder=_duration(disorder, "--disorder"),
+        idle=_duration(idle, "--idle"),
+    )  # fmt: skip
+    with connection(system.connected()) as client:
+        _put(client, settable, change, json)
+
+
+@app.command()
+@options.of_system
+def remove(
+    name: Name,
+    *,
+    system: options.System,
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait until its queries have ended.")] = 60.0,
+    json: options.AsJson = False,
+) -> None:
+    """Remove a stream. Its queries end, and begin anew if a stream of the name is added; results stay where they are.
+
+    Examples:
+
+        saffron stream remove trades
+    """
+    with connection(system.connected()) as client:
+        record = _checked(lambda: removable(name, present(client)))
+        queries = _over(client, name)
+        client.put(client.topics.streams, name, None)
+        console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
+        waiting = _wait_until_ended(client, name, queries, timeout)
+        client.put(client.topics.streams, version_key(record.stem), None)
+        topics = [client.topics.windows_of(record.stem), client.topics.admitted_of(record.stem)]
+        topics += [record.topic] if record.source is not None else []
+    console.done()
+    if json:
+        console.print_json({"name": name, "removed": True, "ended": queries, "topics": topics})
+    else:
+        console.say(
+            f"stream {name} is removed" + (f"; its queries have ended: {', '.join(queries)}" if queries else "")
+        )
+        console.say(
+            f"what it left stays until somebody deletes it (kafka-topics --delete --topic): {', '.join(topics)}. If a "
+            f"stream {name} is to be added again, keep it: without it, ids of results come again"
+        )
+    if waiting:
+        raise InputError(
+            f"after {timeout:g} s {', '.join(waiting)} have not ended: does windowing run? (`saffron status`)"
+        )
+
+
+@app.command("list")
+@options.of_system
+def list_streams(*, system: options.System, json: options.AsJson = False) -> None:
+    """List the streams.
+
+    Examples:
+
+        saffron stream list --json
+    """
+    with connection(system.connected()) as client:
+        now = present(client)
+        rows = [{**_shown(one, now), "partitions": now.partitions(one.topic)} for one in now.streams.values()]
+    if json:
+        console.print_json(rows)
+        return
+    columns = ("name", "topic", "partitions", "key", "from", "format", "schema", "disorder", "idle")
+    shown = [[_cell(name, row.get(name)) for name in columns] for row in rows]
+    console.print_table(columns, shown)
+
+
+def present(client: Client) -> Present:
+    """What a change of a stream is judged by."""
+    settings, known = client.settings, client.known_streams()
+    return Present(
+        prefix=settings.prefix,
+        streams=known.all(),
+        partitions=client.log.partitions,
+        used=Used(client.log, settings.group("streams")),
+        disorder=settings.disorder_ms,
+        idle=settings.idle_ms or None,
+        unreadable=frozenset(known.records.unreadable),
+        schema=known.schema,
+    )
+
+
+# ---------------------------------------------------------------- inside
+
+
+def _put(client: Client, plan: Callable[[StreamChange, Present], Planned], change: StreamChange, json: bool) -> None:
+    now = present(client)
+    found = _checked(lambda: plan(change, now))
+    record, count = found.record, found.partitions
+    client.log.create_topics(found.topics)
+    if found.is_change:
+        client.put(client.topics.streams, record.name, record.encode())
+    if json:
+        console.print_json({**record.body(), "partitions": count})
+        return
+    if found.before is not None and not found.is_change:
+        console.say(f"stream {record.name} is so already: nothing is changed")
+        return
+    console.say(f"stream {record.name}: topic {record.topic}, {count} partition{'s' if count > 1 else ''}")
+    for line in _differences(found):
+        console.say(f"  {line}")
+    if record.source is not None and record.idle is None:
+        console.say(
+            f"a partition of {record.source} that is silent holds {record.name} back, since an earlier event may come "
+            "of it: with --idle 5s the others go on without it"
+        )
+
+
+def _differences(found: Planned) -> list[str]:
+    """What is otherwise now, of a stream that was there."""
+    if found.before is None:
+        return []
+    before, after = found.before.body(), found.record.body()
+    names = [name for name in after if after[name] != before.get(name)]
+    return [f"{name}: {_cell(name, before.get(name))} -> {_cell(name, after[name])}" for name in names]
+
+
+def _over(client: Client, stream: str) -> list[str]:
+    """The names of the queries over a stream."""
+    names = []
+    for name, one in read_standing(client).items():
+        try:
+            plan = bind_text(one.record.text, None, name).plan
+        except QueryError:
+            continue
+        names += [name] if plan.stream == stream else []
+    return sorted(names)
+
+
+def _wait_until_ended(client: Client, stream: str, queries: list[str], timeout: float) -> list[str]:
+    """The queries that have not ended when the time is up."""
+    waiting = list(queries)
+
+    def until(statuses: list[QueryStatus]) -> bool:
+        ended = {one.name for one in statuses if (one.state, one.stream) == (ENDED, stream)}
+        waiting[:] = [name for name in queries if name not in ended]
+        return not waiting
+
+    client.wait_for_statuses(until, timeout)
+    return waiting
+
+
+def _checked(act: Callable[[], T]) -> T:
+    try:
+        return act()
+    except Refused as refused:
+        raise InputError(str(refused)) from refused
+
+
+def _schema(path: Path | None) -> Any:
+    if path is None:
+        return None
+    read_schema(path)  # a schema that no service could read is refused here, with the file's name
+    return orjson.loads(path.read_bytes())
+
+
+def _duration(text: str | None, option: str) -> int | None:
+    return None if text is None else milliseconds(text, option)
+
+
+def _shown(record: StreamRecord, now: Present) -> dict[str, Any]:
+    """A stream as it is listed: of the default one what the settings say, where its record says nothing."""
+    row = record.body()
+    if record.name == next(iter(now.streams)):
+        row["disorder"] = now.disorder if record.disorder is None else record.disorder
+        row["idle"] = now.idle if record.idle is None else record.idle
+    return row
+
+
+def _cell(name: str, value: object) -> object:
+    if name == "schema":
+        return "inferred" if value is None else "given"
+    if name == "format":
+        return value or "json"
+    if name in ("disorder", "idle"):
+        return "-" if value is None else f"{value} ms"
+    return "-" if value is None else value

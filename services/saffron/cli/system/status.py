@@ -1,0 +1,99 @@
+"""`saffron status`: what runs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.system.scrape import inputs, scrape
+from saffron.runtime.hops.incident_words import in_words
+from saffron.runtime.local.state import SystemState, read_state
+from saffron.runtime.telemetry.metric_names import CONSUMER_LAG
+
+
+def status(data: options.Data = None, json: options.AsJson = False) -> None:
+    """Show broker and services of the system under the data directory; status 1 if not all of it is up.
+
+    Examples:
+
+        saffron status
+
+        saffron status --json
+    """
+    settings = options.System(data).loaded().settings
+    state = read_state(settings.data)
+    if state is not None and not state.alive:
+        state = None
+    if json:
+        console.print_json(document(state))
+    elif state is None:
+        console.say(f"nothing runs under {settings.data}; `saffron up` starts it")
+    else:
+        lags = _lags(state)
+        rows = [
+            (one.name, _pid(one.process), one.state, one.restarts, lags.get(one.name, "-"), one.waiting)
+            for one in state.services
+        ]
+        if state.embedded:
+            rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
+        console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
+        for told in in_words(_inputs(state)):
+            console.say(f"{told.where}: {told.what}; {told.fix}")
+    if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
+        raise typer.Exit(1)
+
+
+def document(state: SystemState | None) -> dict[str, Any]:
+    """What `--json` prints: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more.
+
+    `lag`: messages that a service has not yet read of its input; null where that is not known. `inputs`: what became of
+    the topics that are read, as in schemas/health.yaml.
+    """
+    if state is None:
+        return {"phase": "stopped", "broker": None, "prefix": None, "services": []}
+    lags = _lags(state)
+    broker = {"bootstrap": state.bootstrap, "pid": state.broker.pid if state.broker else None}
+    return {
+        "phase": state.phase,
+        "message": state.message,
+        "broker": broker,
+        "prefix": state.prefix,
+        "control": state.control or None,
+        "supervisor": {"pid": state.supervisor.pid},
+        "inputs": _inputs(state),
+        "services": [
+            {
+                "name": one.name,
+                "pid": one.process.pid if one.process else None,
+                "state": one.state,
+                "restarts": one.restarts,
+                "lag": lags.get(one.name),
+                "waiting": one.waiting,
+                "port": one.port,
+                "log": one.log,
+            }
+            for one in state.services
+        ],
+    }
+
+
+def _lags(state: SystemState) -> dict[str, int]:
+    """Of the services that are ready and say so, by name; one that compiles answers late and holds up no other."""
+    names = [one.name for one in state.services if one.state == "ready"]
+    with ThreadPoolExecutor() as pool:
+        pages = dict(zip(names, pool.map(lambda name: scrape(state, name), names), strict=True))
+    return {name: int(page.total(CONSUMER_LAG.name)) for name, page in pages.items() if page.has(CONSUMER_LAG.name)}
+
+
+def _inputs(state: SystemState) -> list[dict[str, Any]]:
+    """What services say became of the topics that they read."""
+    running = [one for one in state.services if one.process is not None]
+    with ThreadPoolExecutor() as pool:
+        return [row for rows in pool.map(lambda one: inputs(one.host, one.port), running) for row in rows]
+
+
+def _pid(process: object) -> str:
+    return str(getattr(process, "pid", "-"))

@@ -1,0 +1,96 @@
+"""`saffron up`: broker, topics and all services on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.durations import milliseconds
+from saffron.cli.system.launch import chosen_services, prepare, start_detached
+from saffron.cli.system.status import document
+from saffron.runtime.local.state import SystemState, read_state
+from saffron.runtime.process.config import JSON, SHED, load
+
+
+def up(
+    data: options.Data = None,
+    brokers: options.Brokers = None,
+    prefix: options.Prefix = None,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Partitions of the events topic when it is created [default: 1].")
+    ] = None,
+    latency_bound: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Hold this detection latency: shed load when it cannot be held else."),
+    ] = None,
+    overload: Annotated[
+        str | None,
+        typer.Option(metavar="POLICY", help="With --latency-bound: shed, or catch-up (after an outage lose nothing)."),
+    ] = None,
+    results_format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="What results are written as: json, avro or protobuf [default: json]."),
+    ] = None,
+    registry: Annotated[
+        str | None, typer.Option(metavar="URL", help="The schema registry of results in avro or protobuf.")
+    ] = None,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay; Ctrl-C ends everything.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete the data directory first.")] = False,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="SERVICE", help="Do not run this service (may be repeated).")
+    ] = None,
+    json: options.AsJson = False,
+) -> None:
+    """Start a Kafka broker (unless `--brokers` names one), the topics, and all services; return when all are ready.
+
+    A supervisor stays behind that starts again what dies. Everything is kept under the data directory, where the other
+    commands find the running system; `saffron down` ends it.
+
+    Examples:
+
+        saffron up
+
+        saffron up --data ./run --partitions 4
+
+        saffron up --latency-bound 1s
+
+        saffron up --brokers kafka-1:9092,kafka-2:9092 --prefix test.
+
+        saffron up --results-format avro --registry http://registry:8081
+    """
+    if overload is not None and latency_bound is None:
+        raise typer.BadParameter("--overload says how a bound is held: give it with --latency-bound")
+    flags: dict[str, Any] = {"data": data, "bootstrap": brokers, "prefix": prefix, "partitions": partitions}
+    flags |= {"results_format": results_format, "results_registry": registry}
+    if latency_bound is not None:
+        flags |= {"latency_bound_ms": milliseconds(latency_bound, "--latency-bound"), "overload": overload or SHED}
+    settings = load(flags).settings
+    if registry is not None and settings.results_format == JSON:
+        raise typer.BadParameter("--registry is for results in avro or protobuf: give it with --results-format")
+    services = chosen_services(without or [])
+    running = read_state(settings.data)
+    if running is not None and running.alive:
+        if fresh:
+            raise typer.BadParameter(f"a system runs under {settings.data}: `saffron down` first, then --fresh")
+        console.say(f"a system runs already under {settings.data} ({running.phase})")
+        _report(running, json)
+        return
+    prepare(settings, services)
+    if foreground:
+        from saffron.runtime.local.supervisor import Supervisor, Wish
+
+        Supervisor(Wish(settings, services, fresh), console.say).run(lambda state: _report(state, json))
+    else:
+        _report(start_detached(settings, services, fresh=fresh), json)
+
+
+def _report(state: SystemState, json: bool) -> None:
+    if json:
+        console.print_json(document(state))
+        return
+    console.say(f"ready: Kafka at {state.bootstrap}, topics {state.prefix}*")
+    if state.control:
+        console.say(f"live page and API: {state.control}")
+    console.say("next: `saffron query add FILE`, `saffron produce EVENTS`, `saffron tail`; `saffron down` ends it")

@@ -1,0 +1,260 @@
+"""Raw records to columns: the scanner for the common form, the exact path for the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import NULLS, Column
+from saffron.engine.events.decoding.exact import DAY, Bad, Event, Mark, Reason, Source, decode_exactly
+from saffron.engine.events.decoding.scan import scan_events
+from saffron.engine.events.decoding.scan_tables import (
+    Cells,
+    cells_for,
+    fields_of,
+    grown,
+    places_of,
+    scratch_for,
+    strings_for,
+    texts,
+)
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.rests import is_wide
+from saffron.schema.numbers import pair_of
+from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema, widened
+
+_T = TypeVar("_T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """Record `row` of the batch is no event: a short code, and a sentence for people."""
+
+    row: int
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True)
+class WatermarkRecord:
+    """Record `row` of the batch is a `$watermark`; of one `source` alone, where the stream is a re-keyed one."""
+
+    row: int
+    ts: int
+    end: bool
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The m good events of a batch in order of arrival, and what else was in it.
+
+    `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
+    columns of length m, as in `Columns`. `misfits`: by attribute the values that became null (inferred schema);
+    `unknown_attributes`: values left out, since the schema does not have them. `fresh`: int64 [.], the records of
+    events of types, or with attributes, that an inferred schema does not know them to have. `latest`: int64 [m], None
+    where all times are exact. `growth`: attributes that had values that their kinds do not have, and the kinds that
+    have all of them. Under a schema that has these kinds the same batch decodes to these values too; here they are
+    null, but for whole numbers of INT that should be LONG.
+    """
+
+    rows: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    type: Column
+    attributes: Mapping[str, Column]
+    bad: tuple[BadRecord, ...]
+    watermarks: tuple[WatermarkRecord, ...]
+    misfits: Mapping[str, int]
+    unknown_attributes: int
+    fresh: NDArray[np.int64]
+    latest: NDArray[np.int64] | None = None
+    growth: Mapping[str, Kind] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def mistyped(self) -> int:
+        """How many values became null."""
+        return sum(self.misfits.values())
+
+
+class Decoder:
+    """Decodes batches by one schema. `max_future`: how far, in ms, a ts may be ahead of its message's own time."""
+
+    def __init__(self, schema: Schema, max_future: int = DAY) -> None:
+        self.schema = schema
+        self.max_future = max_future
+        self._fields = fields_of(schema)
+        self._scratch = scratch_for(schema, self._fields)
+
+    def decode(self, batch: RawBatch) -> Decoded:
+        """Decode a batch; never raises for what a record holds (see `Decoded.bad`)."""
+        cells, values = self._scan(batch)
+        if batch.refused:
+            cells.exact[np.isin(batch.offsets, list(batch.refused))] = 1
+        draft = _Draft(self.schema, cells, values)
+        for row in np.flatnonzero(cells.exact).tolist():
+            draft.put(row, self._exactly(batch, row))
+        return draft.decoded()
+
+    def _exactly(self, batch: RawBatch, row: int) -> Event | Mark | Bad:
+        if batch.refused and (known := batch.refused.get(int(batch.offsets[row]))) is not None:
+            return Bad(cast("Reason", known[0]), known[1])
+        time = None if batch.times is None else int(batch.times[row])
+        return decode_exactly(batch.value(row), self.schema, time, self.max_future)
+
+    def _scan(self, batch: RawBatch) -> tuple[Cells, list[list[str]]]:
+        """Run the scanner over the batch: its cells, and the strings of each row of codes."""
+        n = len(batch)
+        cells = cells_for(self.schema, n)
+        strings = strings_for(self.schema)
+        # Read-only always, since a kernel is compiled anew for writable arrays.
+        buffer = batch.buffer.view()
+        buffer.flags.writeable = False
+        starts, ends = np.ascontiguousarray(batch.starts), np.ascontiguousarray(batch.ends)
+        has_times = batch.times is not None
+        times = np.ascontiguousarray(batch.times) if batch.times is not None else np.empty(0, dtype=np.int64)
+        event = scan_events(
+            buffer, starts, ends, times, has_times, self.max_future, 0, self._fields, strings, cells, self._scratch
+        )
+        while event < n:
+            strings = grown(strings, len(strings.counts), int(ends[event] - starts[event]))
+            event = scan_events(
+                buffer,
+                starts,
+                ends,
+                times,
+                has_times,
+                self.max_future,
+                event,
+                self._fields,
+                strings,
+                cells,
+                self._scratch,
+            )
+        return cells, texts(strings, len(cells.codes))
+
+
+def prepare_decoder() -> None:
+    """Compile the scanner, or load it: a service does so at its start, so that its first event does not wait."""
+    Decoder(Schema({}, {}, {})).decode(batch_of_values([b"{}"], times=np.zeros(1, np.int64)))
+
+
+class _Draft:
+    """The cells of a batch, with the outcomes of the exact path written into them."""
+
+    def __init__(self, schema: Schema, cells: Cells, values: list[list[str]]) -> None:
+        self._cells = cells
+        self._values = values
+        self._codes: dict[int, dict[str, int]] = {}
+        self._good = cells.exact == 0
+        self._bad: list[BadRecord] = []
+        self._watermarks: list[WatermarkRecord] = []
+        self._misfits: Counter[str] = Counter()
+        self._given = schema.given
+        self._places = places_of(schema)
+        self._narrow = [name for name, kind in schema.kinds.items() if kind is Kind.INT]
+        self._growth: dict[str, Kind] = {}
+
+    def _grow(self, kinds: Mapping[str, Kind]) -> None:
+        """Note attributes whose values need other kinds than theirs."""
+        for name, kind in kinds.items():
+            joined = widened(self._growth.get(name, Kind.NULL), kind)
+            self._growth.setdefault(name, kind)
+            if joined is not None:
+                self._growth[name] = joined
+
+    def put(self, row: int, outcome: Event | Mark | Bad) -> None:
+        """Take the exact path's word for a record."""
+        self._cells.unknown[row] = self._cells.fresh[row] = 0
+        if isinstance(outcome, Bad):
+            self._bad.append(BadRecord(row, outcome.reason, outcome.detail))
+        elif isinstance(outcome, Mark):
+            self._watermarks.append(WatermarkRecord(row, outcome.ts, outcome.end, outcome.source))
+        else:
+            self._good[row] = True
+            self._put_event(row, outcome)
+
+    def _put_event(self, row: int, event: Event) -> None:
+        cells = self._cells
+        self._misfits.update(event.misfits)
+        self._grow(event.growth)
+        cells.unknown[row], cells.fresh[row] = event.unknown, event.fresh
+        cells.ts[row] = event.ts
+        if len(cells.latest):
+            cells.latest[row] = NULL_INT if event.latest is None else event.latest
+        cells.codes[0, row] = self._code(0, event.type)
+        for name, (kind, place) in self._places.items():
+            value = event.values.get(name)
+            if kind is Kind.STRING:
+                cells.codes[place, row] = NULL_CODE if value is None else self._code(place, str(value))
+            elif kind is Kind.INT:
+                cells.ints[place, row] = NULL_INT if value is None else value
+            elif kind is Kind.FLOAT:
+                cells.floats[place, row] = np.nan if value is None else value
+            elif kind is Kind.NUMBER:
+                cells.numbers[place, row] = NULLS[kind] if value is None else pair_of(cast("float", value))
+            else:
+                cells.bools[place, row] = -1 if value is None else value
+
+    def _code(self, place: int, text: str) -> int:
+        codes = self._codes.get(place)
+        if codes is None:
+            codes = self._codes[place] = {known: code for code, known in enumerate(self._values[place])}
+        code = codes.get(text)
+        if code is None:
+            code = codes[text] = len(codes)
+            self._values[place].append(text)
+        return code
+
+    def decoded(self) -> Decoded:
+        rows = np.flatnonzero(self._good).astype(np.int64, copy=False)
+        attributes = {name: self._column(kind, place, rows) for name, (kind, place) in self._places.items()}
+        self._grow({name: Kind.LONG for name in self._narrow if is_wide(attributes[name].data)})
+        return Decoded(
+            rows=rows,
+            ts=_taken(self._cells.ts, rows),
+            type=self._column(Kind.STRING, 0, rows),
+            attributes=attributes,
+            bad=tuple(self._bad),
+            watermarks=tuple(self._watermarks),
+            misfits=dict(self._misfits),
+            unknown_attributes=int(self._cells.unknown[rows].sum()),
+            fresh=self._fresh(rows),
+            latest=self._latest_of(rows),
+            growth=self._growth,
+        )
+
+    def _fresh(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._given:
+            return rows[:0]
+        fresh: NDArray[np.int64] = rows[(self._cells.fresh[rows] != 0) | (self._cells.unknown[rows] != 0)]
+        return fresh
+
+    def _latest_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        if not len(self._cells.latest):
+            return None
+        latest = np.maximum(self._cells.latest, self._cells.ts)
+        return _taken(latest, rows) if (latest > self._cells.ts).any() else None
+
+    def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
+        if kind is Kind.STRING:
+            return Column(kind, _taken(self._cells.codes[place], rows), tuple(self._values[place]))
+        by_kind: dict[Kind, Any] = {
+            Kind.INT: self._cells.ints,
+            Kind.FLOAT: self._cells.floats,
+            Kind.NUMBER: self._cells.numbers,
+            Kind.BOOL: self._cells.bools,
+        }
+        return Column(kind, _taken(by_kind[kind][place], rows))
+
+
+def _taken(cells: NDArray[_T], rows: NDArray[np.int64]) -> NDArray[_T]:
+    """The cells of `rows`; the array itself where that is all of them."""
+    return cells if len(rows) == len(cells) else cells[rows]

@@ -1,0 +1,387 @@
+"""The exact path of decoding: one event by a full JSON parser, with every rule spelled out and every breach explained.
+
+The scanner (`scan.py`) leaves to this what it is not sure of; the tests hold the two against each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+import orjson
+
+from saffron.engine.events.decoding.as_json import NO_NUMBERS
+from saffron.engine.events.decoding.scan_tables import WATERMARK_TYPE
+from saffron.engine.events.raw import MAX_EVENT_BYTES
+from saffron.schema.numbers import EXACT, kind_of_number, number_of, number_of_text
+from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema, widened
+from saffron.schema.times import parse_iso
+
+Scalar = int | float | str | bool | None
+Reason = Literal[
+    "too-large",
+    "not-json",
+    "not-csv",
+    "not-an-object",
+    "nested-value",
+    "no-type",
+    "no-ts",
+    "future-ts",
+    "bad-ts",
+    "schema",
+    "no-frame",
+    "unknown-schema",
+    "bad-payload",
+]
+"""Why a record is no event, for counting."""
+
+DAY = 86_400_000
+_OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent")
+
+_KIND_NAMES = {
+    Kind.INT: "an integer",
+    Kind.LONG: "an integer",
+    Kind.FLOAT: "a number",
+    Kind.NUMBER: "a number",
+    Kind.BOOL: "true or false",
+    Kind.STRING: "a string",
+    Kind.NULL: "null",
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """A good event. `values`: those attributes of the schema that are there and not null, by name.
+
+    `misfits`: attributes whose value is of another kind, and null; `unknown`: how many the schema does not have.
+    `latest`: it happened at one of ts..latest; None: exactly at ts. `fresh`: it has a type, or more attributes than an
+    inferred schema knows its type to have. `growth`: attributes that have values which their kinds do not have, and the
+    kinds of these values.
+    """
+
+    type: str
+    ts: int
+    values: Mapping[str, Scalar]
+    misfits: tuple[str, ...] = ()
+    unknown: int = 0
+    latest: int | None = None
+    fresh: bool = False
+    growth: Mapping[str, Kind] = field(default_factory=dict)
+
+    @property
+    def mistyped(self) -> int:
+        """How many values are of another kind."""
+        return len(self.misfits)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Partition `number` of the `count` that a re-keyed stream is made from; `silent`: none need wait for it now."""
+
+    number: int
+    count: int
+    silent: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A `$watermark`: nothing with a smaller ts will come; `end`: every window opened so far closes.
+
+    `source`: of a re-keyed stream, which source partition says so, for itself alone.
+    """
+
+    ts: int
+    end: bool
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Why a record is no event: a short code, and a sentence for people."""
+
+    reason: Reason
+    detail: str
+
+
+class _Refused(Exception):
+    def __init__(self, reason: Reason, detail: str) -> None:
+        self.bad = Bad(reason, detail)
+
+
+def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: int = DAY) -> Event | Mark | Bad:
+    """Decode one record. `time`: the message's own time in ms, None where it has none (a file)."""
+    try:
+        event = _parse(value)
+        kind = _type_of(event)
+        if kind == WATERMARK_TYPE:
+            return _mark(event)
+        ts = _times_of(event, time, max_future)
+        made = _typed(event, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
+        return made if ts[0] == ts[1] else _spread(made, event["ts"], ts[1], schema)
+    except _Refused as refused:
+        return refused.bad
+
+
+def parse_object(value: bytes) -> dict[str, Any] | Bad:
+    """The flat JSON object in `value`, with its `type` checked; for inference, before there is a schema."""
+    try:
+        event = _parse(value)
+        _type_of(event)
+    except _Refused as refused:
+        return refused.bad
+    return event
+
+
+def fit(value: Scalar, kind: Kind) -> Scalar:
+    """`value` as the kind's Python type, or None where it is not of that kind. A whole float is an integer too.
+
+    INT takes all that LONG takes: it should then become LONG (see `kind_of`).
+    """
+    found = kind_of(value)
+    if found is None or widened(found, kind) is not kind:
+        return int(value) if found is Kind.LONG and kind is Kind.INT else None  # type: ignore[arg-type]
+    if isinstance(value, bool | str) or value is None:
+        return value
+    return int(value) if kind.is_whole else float(value) + 0.0 if kind is Kind.FLOAT else number_of(value)
+
+
+def kind_of(value: Scalar) -> Kind | None:
+    """The least kind that has the value; None for null, and for numbers that are no values (see `number_of`)."""
+    if isinstance(value, bool):
+        return Kind.BOOL
+    if isinstance(value, str) or value is None:
+        return Kind.STRING if isinstance(value, str) else None
+    number = number_of(value)
+    return None if number is None else kind_of_number(number)
+
+
+def _parse(value: bytes) -> dict[str, Any]:
+    if len(value) > MAX_EVENT_BYTES:
+        most = f"longer than {MAX_EVENT_BYTES} bytes, the most that are read"
+        raise _Refused("too-large", f"the event is {most}; is there one event on each line, or in each message?")
+    if not value:
+        raise _Refused("not-json", "the message is empty")
+    event = _parsed(value)
+    if not isinstance(event, dict):
+        raise _Refused("not-an-object", f"an event is a JSON object, and this is {_shown(event)}")
+    for name, item in event.items():
+        if isinstance(item, list | dict) and name != "ts":
+            raise _Refused("nested-value", f"attribute {name!r} is nested; attributes are numbers, strings, booleans")
+    return cast("dict[str, Any]", event)
+
+
+def _parsed(value: bytes) -> Any:
+    """The JSON in a message, every number of an event's attributes being a value of `number_of`, or `_NoValue`."""
+    try:
+        found = orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        if "infinity" not in str(error):
+            raise _Refused("not-json", f"not JSON: {error}") from None
+        return _parsed_by_text(value)
+    if isinstance(found, dict) and any(isinstance(item, float) and abs(item) >= EXACT for item in found.values()):
+        return _parsed_by_text(value)  # the parser has rounded what may be a whole number
+    return found
+
+
+def _parsed_by_text(value: bytes) -> Any:
+    """As `_parsed`, slowly: each number is made from its text."""
+    try:
+        found = json.loads(value, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+        orjson.dumps(found, default=str)  # Python takes half surrogates for text
+    except (ValueError, RecursionError, orjson.JSONEncodeError) as error:
+        raise _Refused("not-json", f"not JSON: {error}") from None
+    return found
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+class _NoValue(float):
+    """Infinity, in the place of a number that is no value."""
+
+    text: str
+
+
+def _number(text: str) -> int | float:
+    number = number_of_text(text)
+    if number is None:
+        number = _NoValue("inf")
+        number.text = text
+    return number
+
+
+def _type_of(event: Mapping[str, Any]) -> str:
+    kind = event.get("type")
+    if isinstance(kind, str) and kind:
+        if kind.startswith("$") and kind != WATERMARK_TYPE:
+            raise _Refused("no-type", f"type {_shown(kind)} begins with $, as Saffron's own do, and is none of them")
+        return kind
+    found = "it has none" if kind is None else f"this is {_shown(kind)}"
+    raise _Refused("no-type", f"an event needs a 'type' that is a string and not empty, and {found}")
+
+
+def _times_of(event: Mapping[str, Any], time: int | None, max_future: int) -> tuple[int, int]:
+    """The first and the last instant at which the event may have happened."""
+    given = event.get("ts")
+    if given is None:
+        if time is None or time < 0:
+            raise _Refused("no-ts", "the event has no 'ts', and its message no time of its own")
+        return time, time
+    low, high = _interval(given) if isinstance(given, list) else (_timestamp(given),) * 2
+    if time is not None and time >= 0 and high > time + max_future:
+        raise _Refused("future-ts", f"ts {high} is more than {max_future} ms ahead of the message's own time {time}")
+    return low, high
+
+
+def _interval(given: list[Any]) -> tuple[int, int]:
+    if len(given) != 2 or None in given or any(isinstance(bound, list) for bound in given):
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], two times and both included")
+    low, high = _timestamp(given[0]), _timestamp(given[1])
+    if low > high:
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], and here lo is later than hi")
+    if high - low >= MAX_INSTANTS:
+        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time has at most {MAX_INSTANTS} ms from lo to hi")
+    return low, high
+
+
+def _spread(event: Event, given: Any, latest: int, schema: Schema) -> Event:
+    """The event with its interval, if those of its type may have one."""
+    if schema.distribution(event.type) is not None:
+        return replace(event, latest=latest)
+    if schema.given:
+        why = f'the schema gives {event.type} exact times; "type": ["integer", "array"] of its ts allows intervals'
+    else:
+        why = "the stream's first events had exact times; give it a schema whose ts may be an array"
+    raise _Refused("bad-ts", f"ts {_shown(given)} is an interval: {why}")
+
+
+def _timestamp(given: Any) -> int:
+    if isinstance(given, str):
+        ts = parse_iso(given)
+        if ts is None:
+            raise _Refused("bad-ts", f"ts {_shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
+    else:
+        ts = _whole(given)
+        if ts is None:
+            raise _Refused("bad-ts", f"ts {_shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
+    if abs(ts) > MAX_TS:
+        raise _Refused("bad-ts", f"ts {ts} is beyond 2^53 ms; is it in microseconds or nanoseconds?")
+    return ts
+
+
+def _mark(event: Mapping[str, Any]) -> Mark:
+    if more := [name for name in event if name not in _OF_A_MARK]:
+        raise _Refused("schema", f"a {WATERMARK_TYPE} has no attribute {more[0]!r}; it has {', '.join(_OF_A_MARK)}")
+    source = _source(event)
+    silent = source is not None and source.silent
+    if event.get("ts") is None and not silent:
+        raise _Refused("no-ts", f"a {WATERMARK_TYPE} needs a 'ts'")
+    ts = -MAX_TS if event.get("ts") is None else _timestamp(event["ts"])
+    return Mark(ts, _flag(event, "end"), source)
+
+
+def _source(event: Mapping[str, Any]) -> Source | None:
+    if not any(name in event for name in ("source", "sources", "silent")):
+        return None
+    number, count = (_whole(event.get(name)) for name in ("source", "sources"))
+    if number is None or count is None or not 0 <= number < count:
+        raise _Refused(
+            "schema",
+            f"'source' and 'sources' of a {WATERMARK_TYPE} should be a partition of the source and how many it has, "
+            f"and are {_shown(event.get('source'))} and {_shown(event.get('sources'))}",
+        )
+    return Source(number, count, _flag(event, "silent"))
+
+
+def _whole(given: Any) -> int | None:
+    fitted = fit(given, Kind.INT) if not isinstance(given, dict | list) else None
+    return fitted if isinstance(fitted, int) else None
+
+
+def _flag(event: Mapping[str, Any], name: str) -> bool:
+    given = event.get(name, False)
+    if not isinstance(given, bool):
+        raise _Refused("schema", f"{name!r} of a {WATERMARK_TYPE} should be true or false, and is {_shown(given)}")
+    return given
+
+
+def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
+    """Under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
+    values: dict[str, Scalar] = {}
+    growth: dict[str, Kind] = {}
+    misfits: list[str] = []
+    unknown = 0
+    usual = frozenset(schema.types.get(kind, ()))
+    fresh = kind not in schema.types
+    for name, item in event.items():
+        if name in ("type", "ts"):
+            continue
+        fresh |= name not in usual
+        if name not in schema.kinds:
+            unknown += 1
+        elif item is not None:
+            fitted = fit(item, schema.kinds[name])
+            if (wider := _wider(item, schema.kinds[name])) is not None:
+                growth[name] = wider
+            if fitted is None:
+                misfits.append(name)
+            else:
+                values[name] = fitted
+    return Event(kind, ts, values, tuple(misfits), unknown, fresh=fresh, growth=growth)
+
+
+def _wider(value: Scalar, kind: Kind) -> Kind | None:
+    """The kind that an attribute of this kind should become for the value; None: it has it, or no kind has both.
+
+    "NaN" and the like stand for numbers that are none: they make no attribute one of strings.
+    """
+    found = None if value in NO_NUMBERS else kind_of(value)
+    wider = None if found is None else widened(found, kind)
+    return None if wider is kind else wider
+
+
+def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
+    """Under a given schema: any breach makes the event bad."""
+    if kind not in schema.types:
+        raise _Refused("schema", f"type {_shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
+    attributes = schema.types[kind]
+    values: dict[str, Scalar] = {}
+    growth: dict[str, Kind] = {}
+    unknown = 0
+    for name, item in event.items():
+        if name in ("type", "ts"):
+            continue
+        if name not in attributes:
+            if schema.closed:
+                raise _Refused("schema", f"type {kind} has no attribute {name!r}; it has {', '.join(attributes)}")
+            unknown += 1
+        elif item is not None:
+            fitted = fit(item, schema.kinds[name])
+            wider = _wider(item, schema.kinds[name])
+            if wider is Kind.LONG or (wider is Kind.NUMBER and schema.kinds[name] is Kind.FLOAT):
+                growth[name] = wider
+            elif fitted is None:
+                expected = _KIND_NAMES[schema.kinds[name]]
+                detail = f"attribute {name!r} of type {kind} should be {expected}, and is {_shown(item)}"
+                raise _Refused("schema", detail + _why_no_value(item))
+            if fitted is not None:
+                values[name] = fitted
+    for name in attributes:
+        if name in schema.required.get(kind, ()) and name not in values and name not in growth:
+            raise _Refused("schema", f"attribute {name!r} of type {kind} is required, and is absent or null")
+    misfits = tuple(name for name in growth if name not in values)
+    return Event(kind, ts, values, misfits, unknown, growth=growth)
+
+
+def _why_no_value(item: Scalar) -> str:
+    if isinstance(item, bool | str) or item is None or number_of(item) is not None:
+        return ""
+    return ", a number that neither int64 nor float64 holds exactly: write it as a string"
+
+
+def _shown(value: Any) -> str:
+    text = value.text if isinstance(value, _NoValue) else orjson.dumps(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,104 @@
+"""Versions of an inferred schema: what events that come later add to it.
+
+Versions form a join-semilattice: types and attributes are united, kinds joined (`schema.widened`). So it does not
+matter in which order, or by which partition, events are met; only the order of attributes is that of the first word.
+A value that no join has room for (a string among numbers) changes nothing: it is null, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from saffron.engine.events.decoding.decode import Decoded, Decoder
+from saffron.engine.events.decoding.exact import kind_of, parse_object
+from saffron.engine.events.raw import RawBatch
+from saffron.errors import SchemaError
+from saffron.schema.schema import Kind, Schema, widened
+
+MAX_ATTRIBUTES = 1_000
+"""Of a stream; also of its event types. What comes beyond is left out, and counted."""
+
+
+def joined(schema: Schema, other: Schema) -> Schema:
+    """The least version that knows what both know; `schema` itself where the other one adds nothing.
+
+    What stands in `schema` keeps its place, what the other adds comes behind. Of kinds without a join that of `schema`
+    stays. Attributes and types beyond MAX_ATTRIBUTES are left out.
+    """
+    kinds = dict(schema.kinds)
+    for name, kind in other.kinds.items():
+        if name in kinds:
+            kinds[name] = widened(kinds[name], kind) or kinds[name]
+        elif len(kinds) < MAX_ATTRIBUTES:
+            kinds[name] = kind
+    types = dict(schema.types)
+    for name, attributes in other.types.items():
+        if name in types or len(types) < MAX_ATTRIBUTES:
+            own = dict.fromkeys(types.get(name, ()))
+            types[name] = tuple({**own, **dict.fromkeys(one for one in attributes if one in kinds)})
+    if kinds == schema.kinds and types == schema.types:
+        return schema
+    required = {name: schema.required.get(name, frozenset()) for name in types}
+    return replace(schema, kinds=kinds, types=types, required=required)
+
+
+def grown(schema: Schema, events: Iterable[Mapping[str, Any]]) -> Schema:
+    """The least version above `schema` that knows these events (objects with a `type`); `schema` itself if it does."""
+    kinds: dict[str, Kind] = {}
+    types: dict[str, dict[str, None]] = {}
+    for event in events:
+        attributes = types.setdefault(event["type"], {})
+        for name, value in event.items():
+            if name not in ("type", "ts"):
+                before = kinds.get(name) or schema.kinds.get(name, Kind.NULL)
+                kinds[name] = widened(before, kind_of(value) or Kind.NULL) or before
+                attributes[name] = None
+    return joined(schema, Schema(kinds, {name: tuple(attributes) for name, attributes in types.items()}, {}))
+
+
+def needed(schema: Schema, batch: RawBatch, decoded: Decoded) -> Schema:
+    """The least version above `schema` that knows all of a batch, `decoded` by it; `schema` itself if it does."""
+    if not len(decoded.fresh) and not decoded.growth:
+        return schema
+    schema = joined(schema, Schema(decoded.growth, {}, {}))
+    events = (parse_object(batch.value(row)) for row in decoded.fresh.tolist())
+    return grown(schema, (event for event in events if isinstance(event, dict)))
+
+
+def newest(schema: Schema, batches: Iterable[RawBatch]) -> Schema:
+    """The least version above `schema` that knows all of these events."""
+    decoder = Decoder(schema)
+    for batch in batches:
+        version = needed(decoder.schema, batch, decoder.decode(batch))
+        if version is not decoder.schema:
+            decoder = Decoder(version)
+    return decoder.schema
+
+
+def knows(schema: Schema, other: Schema) -> bool:
+    """Whether `schema` is at or above the other version."""
+    return joined(schema, other) is schema
+
+
+def given_anew(schema: Schema, given: Schema) -> Schema:
+    """The version in force once a schema is given to a stream that has one; `schema` itself if that says it all.
+
+    What events had so far they may go on to have; what the given one requires is required from then on. SchemaError
+    where the two do not go together.
+    """
+    for name, kind in given.kinds.items():
+        if widened(schema.kinds.get(name, Kind.NULL), kind) is None:
+            before = schema.kinds[name].value
+            raise SchemaError(f"attribute {name!r} is {before} in the schema in force, and {kind.value} in the new one")
+    if any(schema.times.get(name) != given.times.get(name) for name in {*schema.times, *given.times}):
+        raise SchemaError("one of the schema in force and the new one has times [lo, hi] where the other one has not")
+    united = joined(schema, given)
+    version = replace(
+        united,
+        required={**united.required, **given.required},
+        closed=given.closed and given.types.keys() == united.types.keys(),
+        given=True,
+    )
+    return schema if version == schema else version

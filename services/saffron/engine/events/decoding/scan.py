@@ -1,0 +1,415 @@
+"""The JSON scanner: one kernel that reads the common form of events into columns, for every schema.
+
+It decides only what it is sure of. An event with escapes, doubled names, nested values, numbers that need care,
+values of another kind, or anything that might be bad is marked `exact` and left to `exact.py`, which has the last
+word; both give the same columns for every event that the scanner accepts (the tests compare them).
+"""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
+# Loops and chains of comparisons stand as the compiler likes them:
+# ruff: noqa: PLR1714, SIM109, SIM110
+
+from __future__ import annotations
+
+import numpy as np
+
+from saffron.engine.events.decoding.scan_numbers import scan_number, to_float, to_number, to_whole
+from saffron.engine.events.decoding.scan_tables import (
+    FIELD_BOOL,
+    FIELD_FLOAT,
+    FIELD_NULL,
+    FIELD_NUMBER,
+    FIELD_STRING,
+    FIELD_TS,
+    FIELD_TYPE,
+    TS,
+)
+from saffron.engine.events.decoding.utf8 import is_utf8
+from saffron.engine.events.raw import MAX_EVENT_BYTES
+from saffron.engine.kernels.arithmetic import rest
+from saffron.engine.kernels.jit import inlined, kernel
+from saffron.schema.schema import MAX_INSTANTS, MAX_TS
+
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOLLAR = 34, 92, 44, 58, 123, 125, 36
+_MINUS, _ZERO, _NINE = 45, 48, 57
+_OPEN_LIST, _CLOSE_LIST = 91, 93
+_SPACE, _TAB, _LINE_FEED, _RETURN = 32, 9, 10, 13
+_NULL = np.frombuffer(b"null", dtype=np.uint8).copy()
+_TRUE = np.frombuffer(b"true", dtype=np.uint8).copy()
+_FALSE = np.frombuffer(b"false", dtype=np.uint8).copy()
+_UNSURE = -1
+
+_HASH_START = np.uint64(0xCBF29CE484222325)
+_HASH_PRIME = np.uint64(0x100000001B3)
+_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HASH_SHIFT = np.uint64(32)
+_ONE = np.uint64(1)
+_SIX_BITS = 63
+_COLUMN_MIX = np.uint64(0xD6E8FEB86659FD93)
+
+
+# Arrays are only read and written here, never made: without reference counts (`_nrt`) and with every helper inlined
+# the kernel is ten times as fast.
+@kernel(_nrt=False)
+def scan_events(buffer, starts, ends, times, has_times, max_future, first, fields, strings, cells, scratch):
+    """Scan events first.. of a batch into `cells`; returns n, or the event at which `strings` must grow.
+
+    buffer uint8 [bytes]; starts, ends, times int64 [n]; has_times: an event without `ts` gets its message's time,
+    and one that is more than `max_future` ms ahead of it is left to the exact path.
+    """
+    n = len(starts)
+    for event in range(first, n):
+        start, end = starts[event], ends[event]
+        size = strings.size[0]
+        if (
+            size + len(strings.counts) > len(strings.hash) or strings.bounds[size] + (end - start) > len(strings.text)
+        ) and end - start <= MAX_EVENT_BYTES:
+            return event
+        for word in range(len(scratch.seen)):
+            scratch.seen[word] = 0
+            scratch.filled[word] = 0
+        sure = end - start <= MAX_EVENT_BYTES and _scan_event(
+            buffer, start, end, event, fields, strings, cells, scratch
+        )
+        if sure:
+            sure = _check_time(event, scratch.seen, times, has_times, max_future, cells)
+        if sure:
+            sure = _check_rules(event, fields, scratch, cells)
+        if not sure:
+            cells.exact[event] = 1
+    return n
+
+
+@inlined
+def _check_time(event, seen, times, has_times, max_future, cells):
+    """Whether the event has a time that it may have; takes the message's own where `ts` is absent."""
+    if not (seen[0] >> np.uint64(TS)) & _ONE:
+        if not has_times or times[event] < 0:
+            return False
+        cells.ts[event] = times[event]
+        return True
+    ts = cells.ts[event]
+    if ts > MAX_TS or ts < -MAX_TS:
+        return False
+    if len(cells.latest):
+        ts = max(ts, cells.latest[event])
+    return ts <= MAX_TS and not (has_times and times[event] >= 0 and ts > times[event] + max_future)
+
+
+@inlined
+def _check_rules(event, fields, scratch, cells):
+    """Whether the event has a type, only what its type may have, and all that it must have; notes what is fresh."""
+    code = cells.codes[0, event]
+    if code < 0:
+        return False
+    row = min(np.int64(code), fields.allowed.shape[0] - 1)
+    if len(cells.latest) and cells.latest[event] > cells.ts[event] and not fields.spread[row]:
+        return False
+    for word in range(len(scratch.seen)):
+        if scratch.seen[word] & ~fields.allowed[row, word]:
+            return False
+        if fields.required[row, word] & ~scratch.filled[word]:
+            return False
+        if scratch.seen[word] & ~fields.usual[row, word]:
+            cells.fresh[event] = 1
+    return True
+
+
+@inlined
+def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
+    """Scan one object into its cells; False where unsure."""
+    p = _skip_blanks(buffer, start, end)
+    if p >= end or buffer[p] != _OPEN:
+        return False
+    p = _skip_blanks(buffer, p + 1, end)
+    previous = np.int64(len(fields.kind))
+    n_unknown = 0
+    while True:
+        if p >= end or buffer[p] != _QUOTE:
+            return False
+        name = p + 1
+        field, p = _scan_name(buffer, name, end, fields, scratch.follower, previous)
+        if p < 0:
+            return False
+        name_end = p - 1
+        if p < end and buffer[p] == _COLON:
+            p += 1
+        else:
+            p = _skip_blanks(buffer, p, end)
+            if p >= end or buffer[p] != _COLON:
+                return False
+            p += 1
+        p = _skip_blanks(buffer, p, end)
+        if p >= end:
+            return False
+        if field >= 0:
+            previous = field
+            p = _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch)
+        else:
+            n_unknown = _note_unknown(buffer, name, name_end, scratch.unknown, n_unknown)
+            if n_unknown < 0:
+                return False
+            p = _skip_value(buffer, p, end)
+        if p < 0:
+            return False
+        p = _skip_blanks(buffer, p, end)
+        if p >= end:
+            return False
+        if buffer[p] == _CLOSE:
+            cells.unknown[event] = n_unknown
+            return _skip_blanks(buffer, p + 1, end) == end
+        if buffer[p] != _COMMA:
+            return False
+        p = _skip_blanks(buffer, p + 1, end)
+
+
+@inlined
+def _skip_blanks(buffer, p, end):
+    while p < end and buffer[p] <= _SPACE:
+        byte = buffer[p]
+        if byte != _SPACE and byte != _TAB and byte != _LINE_FEED and byte != _RETURN:
+            return p
+        p += 1
+    return p
+
+
+@inlined
+def _scan_name(buffer, p, end, fields, follower, previous):
+    """(field or -1, position behind the closing quote or -1 where unsure) of the name that begins at `p`."""
+    guess = np.int64(follower[previous])
+    low = fields.bounds[guess]
+    length = fields.bounds[guess + 1] - low
+    if p + length < end and buffer[p + length] == _QUOTE:
+        same = True
+        for k in range(length):
+            if buffer[p + k] != fields.text[low + k]:
+                same = False
+                break
+        if same:
+            return guess, p + length + 1
+    field, p = _find_name(buffer, p, end, fields)
+    if field >= 0:
+        follower[previous] = field
+    return field, p
+
+
+@inlined
+def _find_name(buffer, start, end, fields):
+    """As `_scan_name`, by the hash table; an unknown name is only sure when it is plain ASCII."""
+    value = _HASH_START
+    p = start
+    ascii_only = True
+    while p < end and buffer[p] != _QUOTE:
+        byte = buffer[p]
+        if byte == _BACKSLASH or byte < _SPACE:
+            return -1, _UNSURE
+        ascii_only &= byte < 128
+        value = (value ^ np.uint64(byte)) * _HASH_PRIME
+        p += 1
+    if p >= end:
+        return -1, _UNSURE
+    value = value * _HASH_MIX
+    value = value ^ (value >> _HASH_SHIFT)
+    mask = len(fields.slots) - 1
+    slot = np.int64(value & np.uint64(mask))
+    while fields.slots[slot] >= 0:
+        field = np.int64(fields.slots[slot])
+        low = fields.bounds[field]
+        if _same(buffer, start, p - start, fields.text, low, fields.bounds[field + 1] - low):
+            return field, p + 1
+        slot = (slot + 1) & mask
+    return -1, (p + 1 if ascii_only else _UNSURE)
+
+
+@inlined
+def _same(left, at, length, right, low, right_length):
+    if length != right_length:
+        return False
+    for k in range(length):
+        if left[at + k] != right[low + k]:
+            return False
+    return True
+
+
+@inlined
+def _matches(buffer, p, end, word):
+    """Position behind `word` where it stands at `p`, else -1."""
+    if p + len(word) > end:
+        return _UNSURE
+    for k in range(len(word)):
+        if buffer[p + k] != word[k]:
+            return _UNSURE
+    return p + len(word)
+
+
+@inlined
+def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
+    """Read the value of a known field, once an event; returns the position behind it or -1."""
+    word, bit = field >> 6, _ONE << np.uint64(field & _SIX_BITS)
+    if scratch.seen[word] & bit:
+        return _UNSURE
+    scratch.seen[word] |= bit
+    kind = fields.kind[field]
+    if buffer[p] == _NULL[0]:
+        return _UNSURE if kind == FIELD_TS else _matches(buffer, p, end, _NULL)
+    scratch.filled[word] |= bit
+    row = fields.row[field]
+    if kind == FIELD_STRING or kind == FIELD_TYPE:
+        return _scan_string(buffer, p, end, event, row, strings, cells)
+    if kind == FIELD_BOOL:
+        return _scan_bool(buffer, p, end, event, row, cells)
+    if kind == FIELD_NULL:
+        return _UNSURE
+    value_at = p
+    p, mantissa, exponent, integer = scan_number(buffer, p, end)
+    if p < 0:
+        return _scan_interval(buffer, value_at, end, event, cells) if kind == FIELD_TS else _UNSURE
+    if kind == FIELD_TS:
+        if not integer:
+            return _UNSURE
+        cells.ts[event] = mantissa
+        return p
+    if kind == FIELD_FLOAT:
+        sure, value = to_number(mantissa, exponent)
+        cells.floats[row, event] = value
+        return p if sure else _UNSURE
+    whole, number = to_whole(mantissa, exponent)
+    if kind == FIELD_NUMBER:
+        if whole:
+            cells.numbers[row, event] = complex(np.float64(number), rest(number))
+            return p
+        sure, value = to_number(mantissa, exponent)
+        cells.numbers[row, event] = complex(value, 0.0)
+        return p if sure else _UNSURE
+    if not whole:
+        return _UNSURE
+    cells.ints[row, event] = number
+    return p
+
+
+@inlined
+def _scan_interval(buffer, p, end, event, cells):
+    """Read [lo, hi], two integers in order; returns the position behind it or -1."""
+    if buffer[p] != _OPEN_LIST or not len(cells.latest):
+        return _UNSURE
+    p = _skip_blanks(buffer, p + 1, end)
+    if p >= end:
+        return _UNSURE
+    p, low, _, integer = scan_number(buffer, p, end)
+    if p < 0 or not integer:
+        return _UNSURE
+    p = _skip_blanks(buffer, p, end)
+    if p >= end or buffer[p] != _COMMA:
+        return _UNSURE
+    p = _skip_blanks(buffer, p + 1, end)
+    if p >= end:
+        return _UNSURE
+    p, high, _, integer = scan_number(buffer, p, end)
+    if p < 0 or not integer or high < low or high - low >= MAX_INSTANTS:
+        return _UNSURE
+    p = _skip_blanks(buffer, p, end)
+    if p >= end or buffer[p] != _CLOSE_LIST:
+        return _UNSURE
+    cells.ts[event], cells.latest[event] = low, high
+    return p + 1
+
+
+@inlined
+def _scan_bool(buffer, p, end, event, row, cells):
+    after = _matches(buffer, p, end, _TRUE)
+    if after >= 0:
+        cells.bools[row, event] = 1
+        return after
+    after = _matches(buffer, p, end, _FALSE)
+    if after >= 0:
+        cells.bools[row, event] = 0
+    return after
+
+
+@inlined
+def _scan_string(buffer, p, end, event, row, strings, cells):
+    """Read a string without escapes into `codes[row, event]`; returns the position behind it or -1."""
+    if buffer[p] != _QUOTE:
+        return _UNSURE
+    p += 1
+    start = p
+    value = _HASH_START
+    ascii_only = True
+    while p < end and buffer[p] != _QUOTE:
+        byte = buffer[p]
+        if byte == _BACKSLASH or byte < _SPACE:
+            return _UNSURE
+        ascii_only &= byte < 128
+        value = (value ^ np.uint64(byte)) * _HASH_PRIME
+        p += 1
+    # A type is not empty, and one that begins with a dollar is the log's own ("$watermark").
+    if p >= end or (row == 0 and (p == start or buffer[start] == _DOLLAR)):
+        return _UNSURE
+    value = value * _HASH_MIX
+    value = (value ^ (value >> _HASH_SHIFT)) + np.uint64(row) * _COLUMN_MIX
+    code = _intern(buffer, start, p - start, value, row, ascii_only, strings)
+    if code < 0:
+        return _UNSURE
+    cells.codes[row, event] = code
+    return p + 1
+
+
+@inlined
+def _intern(buffer, start, length, value, column, ascii_only, strings):
+    """Code of a string within its column, entered if new; -1 where it is not UTF-8. The caller has made room."""
+    mask = len(strings.slots) - 1
+    slot = np.int64(value & np.uint64(mask))
+    while strings.slots[slot] >= 0:
+        entry = strings.slots[slot]
+        if strings.hash[entry] == value and strings.column[entry] == column:
+            low = strings.bounds[entry]
+            if _same(buffer, start, length, strings.text, low, strings.bounds[entry + 1] - low):
+                return strings.code[entry]
+        slot = (slot + 1) & mask
+    if not ascii_only and not is_utf8(buffer, start, start + length):
+        return np.int32(-1)
+    entry = strings.size[0]
+    low = strings.bounds[entry]
+    for k in range(length):
+        strings.text[low + k] = buffer[start + k]
+    strings.bounds[entry + 1] = low + length
+    strings.hash[entry] = value
+    strings.column[entry] = column
+    strings.code[entry] = strings.counts[column]
+    strings.counts[column] += 1
+    strings.slots[slot] = entry
+    strings.size[0] = entry + 1
+    return strings.code[entry]
+
+
+@inlined
+def _note_unknown(buffer, start, end, unknown, count):
+    """Note an unknown name of this event; returns how many different ones there are, -1 where too many."""
+    for k in range(count):
+        if _same(buffer, start, end - start, buffer, unknown[k, 0], unknown[k, 1] - unknown[k, 0]):
+            return count
+    if count == len(unknown):
+        return -1
+    unknown[count, 0] = start
+    unknown[count, 1] = end
+    return count + 1
+
+
+@inlined
+def _skip_value(buffer, p, end):
+    """Position behind a value of no field, -1 where it is nested or not surely well-formed."""
+    byte = buffer[p]
+    if byte == _QUOTE:
+        p += 1
+        while p < end and buffer[p] != _QUOTE:
+            if buffer[p] == _BACKSLASH or buffer[p] < _SPACE or buffer[p] >= 128:
+                return _UNSURE
+            p += 1
+        return p + 1 if p < end else _UNSURE
+    if byte == _MINUS or _ZERO <= byte <= _NINE:
+        p, mantissa, exponent, _ = scan_number(buffer, p, end)
+        return p if p >= 0 and to_float(mantissa, exponent)[0] else _UNSURE
+    if byte == _TRUE[0]:
+        return _matches(buffer, p, end, _TRUE)
+    if byte == _FALSE[0]:
+        return _matches(buffer, p, end, _FALSE)
+    return _matches(buffer, p, end, _NULL)

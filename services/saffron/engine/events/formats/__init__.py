@@ -1,0 +1,1 @@
+"""Files and messages of other formats as JSON events."""

@@ -1,0 +1,113 @@
+"""CSV files as JSON events, row by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from itertools import chain, islice
+
+import orjson
+
+from saffron.engine.events.decoding.infer import INFER_EVENTS
+from saffron.engine.events.formats.csv_records import Record, csv_records
+from saffron.engine.events.formats.tabular import BATCH_ROWS
+from saffron.engine.events.formats.tabular_rows import Rows
+from saffron.engine.events.raw import Refusal
+from saffron.errors import InputError
+from saffron.schema.schema import Kind, Schema
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", flags=re.ASCII)
+_FLAGS = {"true": b"true", "false": b"false"}
+_NO_VALUE = frozenset(
+    ("", "-", "--", "?", ".", "n/a", "na", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "missing",
+     "unknown", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "#div/0!", "#value!", "#num!")
+)  # fmt: skip
+"""What programs write where a number is missing or is none, in lower case."""
+_ODD = 0.1
+"""Less than this share of other cells leaves a column one of numbers, or booleans."""
+
+
+class _Cells(Enum):
+    """How the cells of a CSV column are written as JSON."""
+
+    NUMBERS = "numbers"
+    FLAGS = "flags"
+    STRINGS = "strings"
+    TIMES = "times"  # `ts`: numbers or text
+
+
+def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:
+    """The rows of a CSV file with a header line, UTF-8 (`csv_records`); `blocks` are cut at line ends.
+
+    A column is one of numbers (or of true and false) where most cells of the first 10,000 rows are, and hardly any is
+    something else, marks such as N/A not counted; else of strings. A `schema` says so itself; `type` is always a
+    string. A number is written as it stands. A cell that does not fit its column becomes a string: the rules for events
+    then deal with it. Cells that a row lacks at its end are absent; a row of more cells than the header is refused, as
+    is what is no CSV. Raises InputError for a file without a usable header.
+    """
+    records = csv_records(blocks)
+    header = _header(name, next(records, Record([], 1)))
+    sample = list(islice(records, INFER_EVENTS))
+    columns = [_cells_of(column, place, sample, schema) for place, column in enumerate(header)]
+    names = [orjson.dumps(column) + b":" for column in header]
+    everything = chain(sample, records)
+    while batch := list(islice(everything, BATCH_ROWS)):
+        yield _rows(batch, names, columns)
+
+
+def _header(name: str, record: Record) -> list[str]:
+    if record.wrong is not None:
+        raise InputError(f"{name}: the header cannot be read: {record.wrong[1]}")
+    header = [(column or "").strip() for column in record.cells]
+    if "type" not in header:
+        raise InputError(f"{name}: the header line names no column 'type', but {', '.join(header) or 'nothing'}")
+    twice = {column for column in header if header.count(column) > 1}
+    if twice:
+        raise InputError(f"{name}: the header line names {', '.join(sorted(twice))} twice")
+    return header
+
+
+def _cells_of(name: str, place: int, sample: list[Record], schema: Schema | None) -> _Cells:
+    if name in ("type", "ts"):
+        return _Cells.STRINGS if name == "type" else _Cells.TIMES
+    if schema is not None and name in schema.kinds:
+        kind = schema.kinds[name]
+        return _Cells.STRINGS if kind is Kind.STRING else _Cells.FLAGS if kind is Kind.BOOL else _Cells.NUMBERS
+    cells = [cell for record in sample if place < len(record.cells) and (cell := record.cells[place])]
+    if _most(cells, [cell for cell in cells if not _NUMBER.fullmatch(cell)]):
+        return _Cells.NUMBERS
+    return _Cells.FLAGS if _most(cells, [cell for cell in cells if cell.lower() not in _FLAGS]) else _Cells.STRINGS
+
+
+def _most(cells: list[str], others: list[str]) -> bool:
+    """Whether the cells are of one kind, but for a few `others`."""
+    odd = sum(cell.strip().lower() not in _NO_VALUE for cell in others)
+    return 2 * len(others) < len(cells) and odd < _ODD * len(cells)
+
+
+def _rows(batch: list[Record], names: list[bytes], columns: list[_Cells]) -> Rows:
+    events: list[bytes] = []
+    refused: dict[int, Refusal] = {}
+    for place, record in enumerate(batch):
+        if record.wrong is not None:
+            refused[place] = record.wrong
+            events.append(record.text)
+        elif len(record.cells) > len(names):
+            why = f"line {record.line} has {len(record.cells)} cells, and the header names {len(names)} columns"
+            refused[place] = ("not-csv", why)
+            events.append(orjson.dumps(record.cells))
+        else:
+            cells = map(_json_cell, record.cells, columns)
+            events.append(b"{" + b",".join(name + cell for name, cell in zip(names, cells, strict=False)) + b"}")
+    return Rows(events, [record.line for record in batch], refused)
+
+
+def _json_cell(cell: str | None, kind: _Cells) -> bytes:
+    if cell is None or (not cell and kind is not _Cells.STRINGS):
+        return b"null"
+    if kind in (_Cells.NUMBERS, _Cells.TIMES) and _NUMBER.fullmatch(cell):
+        return cell.encode()
+    if kind is _Cells.FLAGS and cell.lower() in _FLAGS:
+        return _FLAGS[cell.lower()]
+    return orjson.dumps(cell)

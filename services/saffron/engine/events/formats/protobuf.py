@@ -1,0 +1,147 @@
+"""Protobuf messages as JSON events, each read by the schema that it was written with."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    duration_pb2,
+    json_format,
+    message_factory,
+    struct_pb2,
+    timestamp_pb2,
+    wrappers_pb2,
+)
+from google.protobuf.message import DecodeError
+
+from saffron.engine.events.decoding.as_json import event_as_json, milliseconds
+from saffron.engine.events.formats.framed import Reader
+from saffron.errors import SchemaError
+from saffron.schema.times import iso_text
+
+_KNOWN = {
+    one.DESCRIPTOR.name: one.DESCRIPTOR.serialized_pb for one in (duration_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
+}
+"""Files that schemas import without a registry's having them."""
+_TIMESTAMP, _DURATION = timestamp_pb2.Timestamp.DESCRIPTOR.full_name, duration_pb2.Duration.DESCRIPTOR.full_name
+_WRAPPERS = frozenset(one.full_name for one in wrappers_pb2.DESCRIPTOR.message_types_by_name.values())
+_NANOSECONDS = 1_000_000_000
+
+
+def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Reader:
+    """The reader of one schema, a serialised FileDescriptorProto in base64 as registries give with format=serialized.
+
+    `referenced`: (name, schema) of the files that it imports, in an order in which each knows its own. An event's
+    `type` is the message's name, unless it has a field of that name. SchemaError: it is no such schema.
+    """
+    pool = descriptor_pool.DescriptorPool()
+    for known in _KNOWN.values():
+        pool.AddSerializedFile(known)
+    for name, one in referenced:
+        if name not in _KNOWN:
+            pool.Add(_file(one, name))
+    file = _file(text, "events.proto")
+    try:
+        pool.Add(file)
+        pool.FindFileByName(file.name)
+    except (TypeError, KeyError) as error:
+        raise SchemaError(f"a Protobuf schema that does not hold together: {error}") from error
+    classes: dict[tuple[int, ...], tuple[str, Any]] = {}
+
+    def read(payload: bytes) -> bytes:
+        path, start = _path(payload)
+        if path not in classes:
+            kind = _full_name(file, path)
+            classes[path] = (kind.rpartition(".")[2], message_factory.GetMessageClass(pool.FindMessageTypeByName(kind)))
+        kind, made = classes[path]
+        message = made()
+        try:
+            message.ParseFromString(payload[start:])
+            return _json(kind, message)
+        except Exception as error:  # what a field holds may be beyond what Python has for it
+            raise ValueError(f"{type(error).__name__} {error}".strip()) from error
+
+    return read
+
+
+def _file(text: str, name: str) -> descriptor_pb2.FileDescriptorProto:
+    found = descriptor_pb2.FileDescriptorProto()
+    try:
+        found.ParseFromString(base64.b64decode(text, validate=True))
+    except (binascii.Error, DecodeError, ValueError) as error:
+        raise SchemaError(
+            "a Protobuf schema that is not serialised: the registry does not know format=serialized"
+        ) from error
+    found.name = name
+    return found
+
+
+def _path(payload: bytes) -> tuple[tuple[int, ...], int]:
+    """Which message of the file it is, as indexes from the outermost in; and where the message itself begins."""
+    count, at = _zigzag(payload, 0)
+    if count == 0:  # short for the first message
+        return (0,), at
+    path = []
+    for _ in range(count):
+        index, at = _zigzag(payload, at)
+        path.append(index)
+    return tuple(path), at
+
+
+def _zigzag(payload: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        if at >= len(payload) or shift > 28:
+            raise ValueError("the indexes of its message are torn")
+        byte = payload[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            break
+    if number & 1:
+        raise ValueError("an index of its message is negative")
+    return number >> 1, at
+
+
+def _full_name(file: descriptor_pb2.FileDescriptorProto, path: tuple[int, ...]) -> str:
+    names = [file.package] if file.package else []
+    messages = file.message_type
+    for index in path:
+        if index >= len(messages):
+            raise ValueError(f"the schema has no message {list(path)}")
+        names.append(messages[index].name)
+        messages = messages[index].nested_type
+    return ".".join(names)
+
+
+def _json(kind: str, message: Any) -> bytes:
+    event: dict[str, Any] = {"type": kind}
+    for field in message.DESCRIPTOR.fields:
+        if not field.has_presence or message.HasField(field.name):
+            event[field.name] = _value(field, getattr(message, field.name))
+    return event_as_json(event)
+
+
+def _value(field: Any, value: Any) -> Any:
+    """A field's value; lists and messages stay what they are, and no attribute."""
+    if field.is_repeated:
+        return list(value)
+    if field.enum_type is not None:
+        name = field.enum_type.values_by_number.get(value)
+        return value if name is None else name.name
+    if field.message_type is None:
+        return value
+    kind = field.message_type.full_name
+    if kind == _TIMESTAMP:
+        nanoseconds = value.seconds * _NANOSECONDS + value.nanos
+        return nanoseconds // 1_000_000 if field.name == "ts" else iso_text(nanoseconds // 1000, zone="+00:00")
+    if kind == _DURATION:
+        return milliseconds(value.seconds * _NANOSECONDS + value.nanos)
+    if kind in _WRAPPERS:
+        return value.value
+    return json_format.MessageToDict(value)

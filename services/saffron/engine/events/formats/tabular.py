@@ -1,0 +1,97 @@
+"""Arrow and Parquet tables as JSON events, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from saffron.engine.events.decoding.as_json import bytes_as_text, milliseconds, number_as_text
+from saffron.engine.events.formats.tabular_rows import Rows, rows_of
+from saffron.errors import InputError
+from saffron.schema.times import iso_date, iso_text
+
+BATCH_ROWS = 8192
+
+_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
+
+
+def parquet_events(name: str, source: Path | bytes) -> Iterator[Rows]:
+    """The rows of a Parquet file; a `ts` that is a timestamp becomes milliseconds, other ones ISO 8601 text."""
+    file = pq.ParquetFile(pa.BufferReader(source) if isinstance(source, bytes) else source)
+    return table_events(name, file.schema_arrow.names, file.iter_batches(batch_size=BATCH_ROWS))
+
+
+def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
+    """The rows of Arrow batches, as of a Parquet file's; `name` is what an error calls the table."""
+    if "type" not in columns:
+        raise InputError(f"{name}: has no column 'type', which names the type of each event")
+    row = 1
+    for batch in batches:
+        names = batch.schema.names
+        values = [_values(column, array) for column, array in zip(names, batch.columns, strict=True)]
+        yield rows_of((dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)), row)
+        row += batch.num_rows
+
+
+def _values(name: str, array: Any) -> list[Any]:
+    """The values of a column as Python has them, or as text where Python has none such."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _values(name, array.dictionary_decode())
+    if pa.types.is_timestamp(kind):
+        count = _NANOSECONDS[kind.unit]
+        return (
+            _each(array, lambda t: _ms(t * count))
+            if name == "ts"
+            else _moments(array, count, "+00:00" if kind.tz else "")
+        )
+    if pa.types.is_duration(kind):
+        count = _NANOSECONDS[kind.unit]
+        return _each(array, lambda t: milliseconds(t * count))
+    if pa.types.is_date(kind):
+        days = array.cast(pa.date32(), safe=False).cast(pa.int32())
+        return _each(days, iso_date)
+    if pa.types.is_interval(kind):
+        return [None if value is None else str(value) for value in array.to_pylist()]
+    values = _objects(array)
+    if pa.types.is_floating(kind) and not pc.all(pc.is_finite(array)).as_py():
+        return [value if value is None or np.isfinite(value) else number_as_text(value) for value in values]
+    return values
+
+
+def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
+    """Each value of a column of integers, or of what is stored as such, put in words."""
+    whole = array if pa.types.is_integer(array.type) else array.cast(pa.int64())
+    return [None if value is None else said(value) for value in whole.to_pylist()]
+
+
+def _objects(array: Any) -> list[Any]:
+    """As Python has them; a file may hold text that is none, and nested times that no calendar has."""
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        if not pa.types.is_nested(array.type):
+            return [None if one is None else bytes_as_text(one) for one in array.cast(pa.large_binary()).to_pylist()]
+    except (OverflowError, ValueError):
+        pass
+    return [[] if one.is_valid else None for one in array]
+
+
+def _ms(nanoseconds: int) -> int:
+    """Cut off towards the past, before 1970 too."""
+    return nanoseconds // 1_000_000
+
+
+def _moments(array: Any, count: int, zone: str) -> list[Any]:
+    """Timestamps for orjson; as text where they are of years that Python's calendar does not have."""
+    try:
+        cut = pc.floor_temporal(array, unit="microsecond").cast(pa.timestamp("us", tz=array.type.tz))
+        return list(cut.to_pylist())
+    except (OverflowError, ValueError, pa.ArrowException):
+        return _each(array, lambda t: iso_text(t * count // 1000, zone))

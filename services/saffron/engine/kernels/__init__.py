@@ -1,0 +1,1 @@
+"""Numba kernels: the one way to make them, and their cache."""

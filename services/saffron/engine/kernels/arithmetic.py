@@ -1,0 +1,55 @@
+"""What the text of all engines' conditions calls: arithmetic in float64 where NaN stands for null (`plan.Binary`)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from saffron.engine.kernels.jit import jitable
+
+_EXACT = 2.0**52
+
+
+@jitable
+def quotient(a: float, b: float) -> float:
+    """a / b; null where b is 0."""
+    return math.nan if b == 0.0 else a / b
+
+
+@jitable
+def remainder(a: float, b: float) -> float:
+    """a % b with the sign of a; null where b is 0 or a is infinite."""
+    if b == 0.0 or not abs(a) < math.inf:
+        return math.nan
+    if abs(a) < _EXACT and abs(b) < _EXACT and a == math.trunc(a) and b == math.trunc(b):
+        # Whole numbers so small that their quotient never rounds up to the next whole number: no slow fmod.
+        rest = a - math.trunc(a / b) * b
+        return rest if rest != 0.0 else a * 0.0
+    return float(np.fmod(a, b))
+
+
+@jitable
+def root(a: float) -> float:
+    """The square root; null for negative numbers."""
+    return math.sqrt(a) if a >= 0.0 else math.nan
+
+
+@jitable
+def least(a: float, b: float) -> float:
+    """The smaller one; null where either is."""
+    return a if a <= b else (b if b < a else math.nan)
+
+
+@jitable
+def greatest(a: float, b: float) -> float:
+    """The larger one; null where either is."""
+    return a if a >= b else (b if b > a else math.nan)
+
+
+@jitable
+def rest(value: int) -> float:
+    """What is left of an int64 behind the nearest float64; 0 for null."""
+    upper = value >> 32
+    # Every step is exact: the difference is a whole number below 2**33.
+    return (float(upper) * 4294967296.0 - float(value)) + float(value - (upper << 32))

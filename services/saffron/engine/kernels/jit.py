@@ -1,0 +1,301 @@
+"""Numba kernels: the one way to make them, whether written by hand or generated per query.
+
+Numba's on-disk cache serves every later start, for as long as all that a kernel was made from has the same content.
+Generated source goes to a content-hashed file. The same source runs without the JIT (`compiled=False`), which is how
+random tests cover thousands of queries in seconds.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from threading import RLock
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+import numba
+from llvmlite.binding import add_symbol
+from numba.core import types
+from numba.core.cgutils import get_or_insert_function
+from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import lower_builtin
+from numba.core.typing.templates import builtin_registry, make_concrete_template
+from numba.extending import register_jitable
+
+from saffron.engine.kernels import no_blas, resolution
+from saffron.engine.kernels.compiling import Kernel, Part
+from saffron.engine.kernels.content_hash import stamp
+from saffron.engine.kernels.kernel_cache import KernelCache
+from saffron.engine.kernels.part_cache import PartCache
+
+no_blas.leave_out()
+resolution.remember()
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
+_ALONE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+_directory = Path("~/.cache/saffron/kernels").expanduser()
+
+Function = Callable[..., Any]
+
+
+def use_directory(directory: Path) -> None:
+    """Keep generated sources and their machine code here from now on (a shell calls this once, from its settings)."""
+    global _directory
+    _directory = directory
+
+
+def directory() -> Path:
+    """Where they are kept."""
+    return _directory
+
+
+def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
+    """Decorator of a kernel, compiled (or loaded from the cache) on its first call; with a signature for that alone.
+
+    `options`: of Numba; they stand before those that all kernels have.
+    """
+
+    def made(function: Function) -> Any:
+        dispatcher = numba.njit(**(_OPTIONS | _FROM_PYTHON | options), pipeline_class=Kernel)(function)
+        _keep(dispatcher, function)
+        if signature is not None:
+            _waiting.append(_Waiting(dispatcher, signature))
+        return dispatcher
+
+    return made
+
+
+def _keep(dispatcher: Any, function: Function) -> None:
+    """Its machine code on disk, for other processes and later starts."""
+    dispatcher._cache = KernelCache(function)
+    dispatcher.compile = _no_collection()(dispatcher._cache.alone()(dispatcher.compile))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """The compiler makes many objects and no garbage to speak of: looking for it takes a fifth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Waiting:
+    """A kernel that is compiled for one signature, whatever it is first called with, and by whom."""
+
+    def __init__(self, dispatcher: Any, signature: object) -> None:
+        self._dispatcher = dispatcher
+        self._signature = signature
+        dispatcher._compile_for_args = self._called  # what Numba asks where it finds no machine code
+        dispatcher.get_call_template = self._typed  # and where another kernel calls this one
+
+    def _called(self, *_: Any) -> Any:
+        """What is to be called instead, with the same arguments."""
+        self.compile()
+        return self._dispatcher
+
+    def _typed(self, arguments: Any, keywords: Any) -> Any:
+        self.compile()
+        return self._dispatcher.get_call_template(arguments, keywords)
+
+    @property
+    def name(self) -> str:
+        function = self._dispatcher.py_func
+        return f"{function.__module__}.{function.__name__}"
+
+    def compile(self) -> None:
+        """Now, if it still waits."""
+        if self not in _waiting:
+            return
+        _waiting.remove(self)
+        del self._dispatcher._compile_for_args, self._dispatcher.get_call_template
+        self._dispatcher.compile(self._signature)
+        self._dispatcher.disable_compile()
+
+
+_waiting: list[_Waiting] = []
+
+
+def prepare() -> None:
+    """Compile, or load, all kernels with a signature that have not been called yet: a service does so at its start, so
+    that its stream never waits for one of them."""
+    while _waiting:
+        _waiting[0].compile()
+
+
+def unprepared() -> dict[str, Callable[[], None]]:
+    """What compiles, by name, each kernel with a signature that has not been called yet, and all parts for later."""
+    waiting: dict[str, Callable[[], None]] = {one.name: one.compile for one in _waiting}
+    return waiting | ({"parts": partial(_compile_parts, tuple(_parts))} if _parts else {})
+
+
+def inlined(function: Function, *, always: bool = True, made_from: str | None = None) -> Any:
+    """Decorator of a part of kernels: compiled with its callers, and called by nobody else. It makes no arrays, so
+    nothing counts references. `always` False: it is seldom called, and one copy of it is enough for a kernel.
+    `made_from`: it is kept on disk, for all kernels that hold a part of this name which is made from the same.
+    """
+    part: Any = numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=Part)(function)
+    if made_from is not None:
+        made_from = f"{made_from} {always} {stamp(__name__, __file__)}"
+        part._cache = PartCache(_directory / "parts", function, made_from)
+    return part
+
+
+def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Function]:
+    """Decorator of a part of kernels that is compiled once: they call it by its address.
+
+    For what is long and seldom called: compiled into each kernel, such parts would take most of the compiler's time.
+    It is compiled at import; with `later` when generated source is first loaded that has its module as a helper.
+    """
+
+    def made(function: Function) -> Function:
+        name, path = function.__module__, function.__code__.co_filename
+        symbol = f"{name}.{function.__qualname__}.{stamp(name, path)}"
+        template = make_concrete_template(symbol, key=function, signatures=[signature])
+        builtin_registry.register_global(function, types.Function(template))
+
+        @lower_builtin(function, *signature.args)  # type: ignore[untyped-decorator]
+        def _call(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+            convention = context.call_conv
+            kind = convention.get_function_type(called.return_type, called.args)
+            callee = get_or_insert_function(builder.module, kind, symbol)
+            return convention.call_function(builder, callee, called.return_type, called.args, arguments)[1]
+
+        _parts[function] = partial(_compile_part, function, signature, symbol)
+        if not later:
+            _parts.pop(function)()
+        return function
+
+    return made
+
+
+_parts: dict[Function, Callable[[], None]] = {}
+"""What compiles each separate part that is not compiled yet."""
+_compiling = RLock()
+
+
+def _compile_part(function: Function, signature: Any, symbol: str) -> None:
+    dispatcher = numba.njit(**_OPTIONS, **_ALONE, _nrt=False, pipeline_class=Kernel)(function)
+    _keep(dispatcher, function)
+    dispatcher.compile(signature)
+    machine = dispatcher.overloads[signature.args]
+    add_symbol(symbol, machine.library.get_pointer_to_function(machine.fndesc.llvm_func_name))
+
+
+def _compile_parts(values: Iterable[Any]) -> None:
+    """Those among `values`, and all defined before them, which they may call."""
+    with _compiling:
+        wanted = {value for value in values if isinstance(value, FunctionType) and value in _parts}
+        while wanted:
+            part = next(iter(_parts))
+            _parts.pop(part)()
+            wanted.discard(part)
+
+
+def jitable(function: Any = None, **options: object) -> Any:
+    """Decorator of a function that kernels compile into themselves; it stays plain Python for everyone else."""
+    mark = register_jitable(**options, **_ALONE, pipeline_class=Part)
+    return mark if function is None else mark(function)
+
+
+def _generated(signature: object = None, **options: object) -> Callable[[Function], Any]:
+    """As `kernel`, compiled at once if it has a signature: who loads it does so where nobody waits. Makes no arrays."""
+
+    def made(function: Function) -> Any:
+        dispatcher = kernel(signature, **({"_nrt": False} | options))(function)
+        if signature is not None:
+            _waiting[-1].compile()
+        return dispatcher
+
+    return made
+
+
+def _plain(signature: object = None, **options: object) -> Callable[[Function], Function]:
+    return lambda function: function
+
+
+def load(
+    source: str,
+    *,
+    helpers: Sequence[ModuleType] = (),
+    functions: Mapping[str, Function] = MappingProxyType({}),
+    compiled: bool = True,
+) -> ModuleType:
+    """The module made from `source`, in which `kernel`, `inlined` and the public names of `helpers` are predefined.
+
+    `source` decorates its entry points with `@kernel(signature)`; with `compiled` False everything, helpers included,
+    is plain Python. The name of the file hashes the content of all that the helpers are made from. `functions`: names
+    that are predefined besides; what they do must follow from their names.
+    """
+    if not compiled:
+        plain = ModuleType("plain_kernel")
+        plain.__dict__.update(_predefined(helpers, compiled=False), **functions)
+        exec(_code(source), plain.__dict__)
+        return plain
+    for helper in helpers:
+        _compile_parts(vars(helper).values())
+    path = _write(source, helpers)
+    if path.stem in sys.modules:
+        return sys.modules[path.stem]
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__.update(_predefined(helpers, compiled=True), **functions)
+    sys.modules[path.stem] = module  # Numba finds the globals of cached code by its module's name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
+
+
+@lru_cache(maxsize=128)
+def _code(source: str) -> CodeType:
+    """What runs without the JIT is one text again and again: a module of Python, made anew for each caller."""
+    return compile(source, "plain_kernel", "exec")
+
+
+def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    for helper in helpers:
+        for name, value in vars(helper).items():
+            if not name.startswith("_"):
+                names[name] = value.py_func if isinstance(value, Dispatcher) and not compiled else value
+    decorators = {"kernel": _generated, "inlined": inlined} if compiled else {"kernel": _plain, "inlined": _plain()}
+    return names | decorators
+
+
+def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
+    digest = hashlib.sha256(source.encode())
+    for module in (sys.modules[__name__], *helpers):
+        assert module.__file__ is not None
+        digest.update(stamp(module.__name__, module.__file__).encode())
+    path = _directory / f"kernel_{digest.hexdigest()[:32]}.py"
+    if not path.exists():
+        _directory.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=_directory, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(source)
+        try:
+            # The first writer wins: writing a file anew would change its time, and Numba would drop its cache entry.
+            os.link(temporary, path)
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(temporary)
+    return path

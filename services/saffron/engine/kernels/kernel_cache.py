@@ -1,0 +1,91 @@
+"""Machine code on disk, shared by all processes: found as long as all that it was made from is the same, made by one.
+
+Numba writes its index of a function without a lock: of two processes that compile at one moment both do the same work,
+and with two signatures one entry is lost, or names the other's code.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+
+from saffron.engine.kernels.content_hash import stamp
+
+_TRIES = 1500
+_PAUSE = 0.02  # seconds; a process that was stopped while it compiled holds others up for half a minute, not for good
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache on disk, stale when anything has changed that the kernel was made from, not only its own file."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._lock: int | None = None
+        self._cache_file._source_stamp = stamp(function.__module__, function.__code__.co_filename)
+        self._load_index = self._cache_file._load_index
+        self._cache_file._load_index = self._loaded
+
+    def _loaded(self) -> Any:
+        """What the cache holds; nothing where that is of types which are no more: then it is stale, too."""
+        try:
+            return self._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The machine code; None: nobody has it, and within `alone` nobody else makes it now."""
+        found = super().load_overload(signature, target)
+        if found is None and self._lock is None:
+            self._lock = _locked(self._lock_file())
+            found = super().load_overload(signature, target)
+        return found
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts, what was not found is compiled by this process only; others wait, and find it then."""
+        with global_compiler_lock:  # Numba's own, for threads: kernels are locked in the order of their calls
+            outermost = self._lock is None
+            try:
+                yield
+            finally:
+                if outermost and self._lock is not None:
+                    _release(self._lock, self._lock_file())
+                    self._lock = None
+
+    def _lock_file(self) -> str:
+        return f"{self._cache_file._index_path}.lock"
+
+
+def _locked(path: str) -> int | None:
+    """The open file, locked; None where that cannot be: the kernel is compiled all the same."""
+    for _ in range(_TRIES):
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            file = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file), os.stat(path)):  # not one that its last owner has just removed
+                return file
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        except OSError:
+            os.close(file)
+            return None
+        os.close(file)
+    return None
+
+
+def _release(file: int, path: str) -> None:
+    os.unlink(path)
+    os.close(file)

@@ -1,0 +1,195 @@
+"""The match buffer (N5): each event that a run binds is a node that points at the node before it.
+
+Runs share the nodes of what they have in common, so a node is one event in one way of having come that far. Nodes
+stand in a ring in the order of their events. A run lives no longer than its window, so the nodes of events older than
+the oldest window in force are out of reach all at once: the ring's tail moves on, without counting references. (The
+paper's stacks with version numbers store an event once and a pointer per distinct predecessor; this stores both
+together, 9 bytes.)
+
+The first event's node points at itself. A match is (start row, node before the last event or -1, last row). Those of
+runs that were merged (N7) share the chain from where that was: of it, only nodes after MARK_OF are the match's, before
+them come those of the chain of OWN_OF.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, int64, uint8, uint32, void
+
+from saffron.engine.kernels.jit import jitable, kernel
+from saffron.engine.match.core.kernel_layout import MARK_OF, OWN_OF
+
+_NODES = (uint32[::1], uint32[::1], uint8[::1])
+
+
+@jitable
+def is_shared(node: Any, mark: Any) -> Any:
+    """Whether a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
+    return ((node - mark) & 0xFFFFFFFF) < 0x80000000
+
+
+@kernel(int64(int64, int64, uint32[::1], int64[::1]))
+def _suffix(node, stop, node_before, into):  # type: ignore[no-untyped-def]
+    """Nodes from `node` back to, without, `stop` (-1: to the root), written in that order; how many."""
+    ring = len(node_before) - 1
+    count = 0
+    while node != stop:
+        into[count] = node
+        count += 1
+        before = np.int64(node_before[node & ring])
+        if before == node:
+            break
+        node = before
+    return count
+
+
+@kernel(boolean(int64, int64, int64, int64, int64, *_NODES))
+def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
+    """Whether chain a, which parts from b after node `meeting` by the same event, comes first in order of all seqs."""
+    ring = len(node_row) - 1
+    size_a, size_b, node = 1, 1, a
+    while node != meeting:
+        size_a, node = size_a + 1, np.int64(node_before[node & ring])
+    node = b
+    while node != meeting:
+        size_b, node = size_b + 1, np.int64(node_before[node & ring])
+    path_a, path_b = np.empty(size_a, np.int64), np.empty(size_b, np.int64)
+    count_a, count_b = _suffix(a, meeting, node_before, path_a), _suffix(b, meeting, node_before, path_b)
+    wrap = np.int64(0xFFFFFFFF)
+    part = np.int64(0)
+    for step in range(1, max(count_a, count_b) + 2):
+        row_a = ((np.int64(node_row[path_a[count_a - step] & ring]) - base) & wrap) if step <= count_a else last
+        row_b = ((np.int64(node_row[path_b[count_b - step] & ring]) - base) & wrap) if step <= count_b else last
+        if row_a != row_b:
+            return row_a < row_b
+        if part == 0 and step <= count_a and step <= count_b:
+            # The same events, told apart by their components: the one that went on earlier comes first.
+            part = np.int64(node_part[path_b[count_b - step] & ring]) - np.int64(
+                node_part[path_a[count_a - step] & ring]
+            )
+        if step > count_a and step > count_b:
+            break
+    return part < 0
+
+
+@kernel(boolean(int64[:, ::1], int64, int64, int64, int64, *_NODES))
+def _in_order(found, i, j, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
+    """Whether match i comes before match j, which ends with the same event."""
+    if found[0, i] != found[0, j]:
+        return found[0, i] < found[0, j]
+    ring = len(node_row) - 1
+    wrap = np.int64(0xFFFFFFFF)
+    a, b = found[1, i], found[1, j]
+    last = (found[2, i] - base) & wrap
+    row_a, row_b = last, last
+    while a != b:
+        if ((a - tail) & wrap) > ((b - tail) & wrap):
+            row_a = (np.int64(node_row[a & ring]) - base) & wrap
+            a = np.int64(node_before[a & ring])
+        else:
+            row_b = (np.int64(node_row[b & ring]) - base) & wrap
+            b = np.int64(node_before[b & ring])
+    if row_a != row_b:
+        return row_a < row_b
+    return _before(found[1, i], found[1, j], base, last, a, node_row, node_before, node_part)
+
+
+@kernel(void(int64[::1], int64[::1], int64, int64, int64, int64[:, ::1], int64, int64, *_NODES))
+def _merge(order, spare, low, middle, high, found, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
+    for k in range(low, middle):
+        spare[k] = order[k]
+    left, right, out = low, middle, low
+    while left < middle:
+        if right < high and _in_order(found, order[right], spare[left], tail, base, node_row, node_before, node_part):
+            order[out] = order[right]
+            right += 1
+        else:
+            order[out] = spare[left]
+            left += 1
+        out += 1
+
+
+@kernel(void(int64[:, ::1], int64, int64, int64, int64, *_NODES))
+def sort(found, start, stop, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
+    """Put matches [start, stop), which stand in the order of their last events, into the order of results.
+
+    That is last seq, first seq, then all seqs in pattern order. Runs mostly complete in that order already, so each
+    group of one last event is checked first, then merged run by run (natural merge sort).
+    """
+    while start < stop:
+        end = start + 1
+        while end < stop and found[2, end] == found[2, start]:
+            end += 1
+        sorted_to = start + 1
+        while sorted_to < end and found[0, sorted_to - 1] < found[0, sorted_to]:
+            sorted_to += 1
+        if sorted_to < end:
+            order = np.arange(start, end)
+            spare = np.empty(end - start, np.int64)
+            bounds = np.empty(end - start + 1, np.int64)
+            runs = 0
+            bounds[0] = 0
+            for k in range(1, end - start):
+                if _in_order(found, order[k], order[k - 1], tail, base, node_row, node_before, node_part):
+                    runs += 1
+                    bounds[runs] = k
+            runs += 1
+            bounds[runs] = end - start
+            while runs > 1:
+                kept = 0
+                for k in range(0, runs - 1, 2):
+                    _merge(
+                        order, spare, bounds[k], bounds[k + 1], bounds[k + 2],
+                        found, tail, base, node_row, node_before, node_part,
+                    )  # fmt: skip
+                    kept += 1
+                    bounds[kept] = bounds[k + 2]
+                if runs % 2 == 1:
+                    kept += 1
+                    bounds[kept] = bounds[runs]
+                runs = kept
+            found[:, start:end] = found[:, order].copy()
+        start = end
+
+
+@kernel(void(int64[:, ::1], *_NODES, int64[:, ::1]))
+def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no-untyped-def]
+    """counts [matches, components]: how many events each component of each match bound."""
+    ring = len(node_row) - 1
+    for i in range(found.shape[1]):
+        counts[i, found[3, i]] += 1
+        node, mark = found[1, i], found[MARK_OF, i]
+        while node >= 0:
+            if mark != 0 and not is_shared(node, mark):
+                node, mark = found[OWN_OF, i], np.int64(0)
+            counts[i, np.int64(node_part[node & ring])] += 1
+            before = np.int64(node_before[node & ring])
+            node = -1 if before == node else before
+
+
+@kernel(void(int64[:, ::1], int64, *_NODES, int64[:, ::1], int64[::1]))
+def walk(found, row_mask, node_row, node_before, node_part, counts, rows):  # type: ignore[no-untyped-def]
+    """rows [events of all matches]: place of each bound event in the ring of rows, match by match, by component.
+
+    counts [matches, components]: as `measure` gives them.
+    """
+    ring = len(node_row) - 1
+    ends = np.empty(counts.shape[1], np.int64)
+    end = 0
+    for i in range(found.shape[1]):
+        for each in range(counts.shape[1]):
+            end += counts[i, each]
+            ends[each] = end
+        ends[found[3, i]] -= 1
+        rows[ends[found[3, i]]] = found[2, i] & row_mask
+        node, mark = found[1, i], found[MARK_OF, i]
+        while node >= 0:
+            if mark != 0 and not is_shared(node, mark):
+                node, mark = found[OWN_OF, i], np.int64(0)
+            part = np.int64(node_part[node & ring])
+            ends[part] -= 1
+            rows[ends[part]] = np.int64(node_row[node & ring]) & row_mask
+            before = np.int64(node_before[node & ring])
+            node = -1 if before == node else before

@@ -1,0 +1,80 @@
+"""What an event can be to a query, told from its type and own attributes alone: a mask of bits, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saffron.engine.match.core.automaton import Automaton
+from saffron.engine.match.core.expressions import Writer
+from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, EventReader, Names, begin_bit, take_bit
+from saffron.engine.match.core.lines import Lines
+from saffron.language.plan.plan import Edge, Expr, MatchPlan
+from saffron.schema.schema import Kind
+
+OPENS = 1 << 61
+"""The event opens a window (OPEN ON)."""
+
+
+def type_masks(automaton: Automaton) -> Mapping[str, int]:
+    """Event type -> the bits that its events have before any condition is asked."""
+    masks: dict[str, int] = {}
+    for index, component in enumerate(automaton.plan.components):
+        bits = begin_bit(index) | (take_bit(index) if component.closure else 0)
+        masks[component.type] = masks.get(component.type, 0) | bits
+    opens = automaton.plan.window.opens
+    if opens is not None:
+        masks[opens.type] = masks.get(opens.type, 0) | OPENS
+    return masks
+
+
+def bit_tests(automaton: Automaton) -> Mapping[int, list[Expr]]:
+    """Bit -> the local conditions without which an event does not keep it."""
+    tests: dict[int, list[Expr]] = {}
+    for condition in automaton.plan.conditions:
+        if automaton.is_local(condition):
+            bit = (begin_bit if condition.edge is Edge.BEGIN else take_bit)(condition.component)
+            tests.setdefault(bit, []).append(condition.expr)
+    return tests | opening_test(automaton.plan)
+
+
+def opening_test(plan: MatchPlan) -> dict[int, list[Expr]]:
+    """The condition of OPEN ON."""
+    opens = plan.window.opens
+    return {} if opens is None or opens.expr is None else {OPENS: [opens.expr]}
+
+
+def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None:
+    """The module of the kernel that takes away the bits whose conditions fail; None where there are none."""
+    writer = Writer(EventReader(names), names.constant)
+    if not tests:
+        return None
+    written = {bit: [writer.condition(expr) for expr in exprs] for bit, exprs in tests.items()}
+    out = Lines(depth=1)
+    out("for i in range(len(masks)):")
+    out("    m = bits[codes[i]]")
+    out("    if m != 0:")
+    with out.block(2):
+        for number, kind in enumerate(names.attributes.values()):
+            text = f"c{number}[i]" if kind is not Kind.STRING else f"g{number}[c{number}[i]]"
+            out(f"x{number} = {text}" if kind is Kind.FLOAT else f"x{number} = np.int64({text})")
+        for bit, conditions in written.items():
+            out(f"if not ({' & '.join(conditions)}):")
+            out(f"    m &= {~bit}")
+    out("    masks[i] = m")
+    return _module(names, out)
+
+
+def _module(names: Names, body: Lines) -> str:
+    arguments = ["codes", "bits", "constants", "ranks", "masks"]
+    signature = ["column(int32)", "int64[::1]", "int64[::1]", "int64[::1]", "int64[::1]"]
+    for number, kind in enumerate(names.attributes.values()):
+        arguments.append(f"c{number}")
+        signature.append(f"column({COLUMN_TYPES[kind]})")
+        if kind is Kind.STRING:
+            arguments.append(f"g{number}")
+            signature.append("int32[::1]")
+    return (
+        "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, types, void\n\n\n"
+        'def column(dtype):\n    return types.Array(dtype, 1, "C", readonly=True)\n\n\n'
+        f"@kernel(void({', '.join(signature)}))\ndef classify({', '.join(arguments)}):\n{body}"
+    )

@@ -1,0 +1,56 @@
+"""User-defined aggregates in kernels (N1): a run carries the fold so far, and the kernel's text calls the functions.
+
+They are called by names that hash what they do (`UserAggregate.stamp`), so that the kernel's text, and with it the file
+that keeps it, is another one where a function is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from saffron.engine.match.core.automaton import Feature, What
+from saffron.engine.operators.aggregates import UserAggregate, require
+
+Function = Callable[..., Any]
+
+
+def step_name(function: str) -> str:
+    """What the text calls the step of an aggregate."""
+    return f"step_{require(function).stamp[:32]}"
+
+
+def final_name(function: str) -> str:
+    """What the text calls its end."""
+    return f"final_{require(function).stamp[:32]}"
+
+
+def called(features: Iterable[Feature], *, compiled: bool) -> Mapping[str, Function]:
+    """The functions that a kernel calls whose runs have these features, by name; AggregateError if they do not compile.
+
+    `compiled` False: plain Python that gives what the compiled ones do.
+    """
+    found: dict[str, Function] = {}
+    for name in sorted({feature.function for feature in features if feature.what is What.FOLD}):
+        aggregate = require(name)
+        step, final = aggregate.compiled if compiled else _plain(aggregate)
+        found |= {step_name(name): step, final_name(name): final}
+    return found
+
+
+def _plain(aggregate: UserAggregate) -> tuple[Function, Function]:
+    return _as_float64(aggregate.step, float), _as_float64(aggregate.final, int)
+
+
+def _as_float64(function: Function, second: type) -> Function:
+    """Null where Python has no number for what float64 has none for."""
+
+    def guarded(first: float, other: float) -> float:
+        try:
+            value = function(float(first), second(other))
+        except (ZeroDivisionError, ValueError, OverflowError):
+            return math.nan
+        return math.nan if isinstance(value, complex) else float(value)
+
+    return guarded

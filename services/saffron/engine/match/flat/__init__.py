@@ -1,0 +1,1 @@
+"""Kernels of flat patterns, written for each: a pool of runs for each state."""

@@ -1,0 +1,245 @@
+"""The text that takes the runs of one state through an event, by strategy (N2-N4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from saffron.engine.match.core.automaton import State
+from saffron.engine.match.core.kernel_layout import DIED, LEFT, MOVED, begin_bit, place, take_bit
+from saffron.engine.match.flat.actions import CONTIGUOUS, Actions
+from saffron.language.plan.plan import MatchPlan, Output, Strategy
+
+
+def ends_with_first(plan: MatchPlan) -> bool:
+    """Whether a run is over with its first match, as no other match with the same first event is asked for (FIRST).
+
+    Only where a beginning has one run throughout: the only closure is the component before the last, a single event.
+    """
+    last = len(plan.components) - 1
+    closures = [index for index, component in enumerate(plan.components) if component.closure]
+    within = plan.window.slide is None and plan.window.opens is None
+    return (
+        plan.output is Output.FIRST
+        and plan.strategy is not Strategy.ANY
+        and within
+        and not plan.consume
+        and not plan.timeouts
+        and closures in ([], [last - 1])
+    )
+
+
+class States(Actions):
+    """Runs [lo, hi) of the key are asked eight at a time where their conditions allow it, else one by one.
+
+    Eights are those of the pool, so that memory is aligned; lanes that are not the key's are left as they are.
+    """
+
+    @property
+    def once(self) -> bool:
+        """Whether the plan's runs end with their first match."""
+        return ends_with_first(self.plan)
+
+    def state(self, state: State) -> None:
+        """All that an event does to the runs of a state."""
+        out, c = self.out, state.index
+        contiguous = self.strategy in CONTIGUOUS
+        wanted = (begin_bit(c + 1) if c < self.last else 0) | (take_bit(c) if state.closure else 0)
+        out(f"if n{c} > 0:" if contiguous else f"if n{c} > 0 and m & {wanted}:")
+        with out.block():
+            out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
+            out(f"size = np.uintp(n{c})")
+            out("hi = lo + size")
+            if self.listed(state):
+                out(f"stale = G{c}[slot, STALE]")
+            if contiguous:
+                self._contiguous(state)
+            elif not state.closure:
+                self._single(state)
+            elif self.once:
+                out(f"if m & {begin_bit(c + 1)}:")
+                with out.block():
+                    self._single(state)
+                    out(f"n{c} -= k")
+                    out(f"size = np.uintp(n{c})")
+                    out("hi = lo + size")
+                out(f"if n{c} > 0 and m & {take_bit(c)}:")
+                with out.block():
+                    self._takes(state)
+            else:
+                if c < self.last:
+                    out(f"if m & {begin_bit(c + 1)}:")
+                    with out.block():
+                        self._forks(state)
+                out(f"if m & {take_bit(c)}:")
+                with out.block():
+                    if self.strategy is Strategy.ANY:
+                        self._copies(state)
+                    else:
+                        self._takes(state)
+
+    def _where(self, state: State, narrow: str | None, wide: str | None, body: Callable[[], None]) -> None:
+        """Do something to each run q in [lo, hi) that is not stale and for which a condition holds."""
+        out, c = self.out, state.index
+        if wide is None:
+            current = f"I{c}[DEADLINE, q] >= t and " if self.listed(state) else ""
+            out("for q in range(lo, hi):")
+            out(f"    if {current}{narrow}:")
+            with out.block(2):
+                body()
+            return
+        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        out(f"    some = bits(inside(np.uintp(b) - lo, size) & {wide})")
+        with out.block():
+            if self.listed(state):
+                out("if some != 0 and stale > 0:")
+                out(f"    some &= bits(lanes(d{c}, b) >= t)")
+            self._each_bit(body)
+
+    def _each_bit(self, body: Callable[[], None]) -> None:
+        self.out("while some != 0:")
+        self.out("    q = b + np.uintp(lowest(some))")
+        self.out("    some &= some - 1")
+        with self.out.block():
+            body()
+
+    def _forks(self, state: State) -> None:
+        """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
+        self._where(state, self.leaving(state), self.leaving(state, "b", wide=True), lambda: self.fork(state))
+
+    def _single(self, state: State) -> None:
+        """Skip-till: an event that begins the next component moves the run; under ANY the run also stays."""
+        out, c = self.out, state.index
+        out(f"k = counters[{place(c, MOVED)}]")
+        self._forks(state)
+        if self.strategy is Strategy.ANY:
+            return
+        out(f"k = counters[{place(c, MOVED)}] - k")
+        out("if k > 0:")
+        with out.block():
+            out("z = lo")
+            out("for q in range(lo, hi):")
+            if self.listed(state):
+                out(f"    if I{c}[DEADLINE, q] < t:")
+                out("        continue")
+            out(f"    if not ({self.leaving(state)}):")
+            out("        if z != q:")
+            out(f"            move(F{c}, I{c}, H{c}, q, z)")
+            out("        z += np.uintp(1)")
+            if self.merges(state) or self.listed(state):
+                out("    else:")
+                with out.block(2):
+                    self._left(state)
+            out(f"counters[{place(c, LEFT)}] += k")
+            out("k = np.int64(hi - z)")
+            out(f"G{c}[slot, LENGTH] = n{c} - k")
+            if self.listed(state):
+                out(f"live{c} += stale")
+                out(f"G{c}[slot, STALE] = stale = 0")
+            out(f"live{c} -= k")
+
+    def _left(self, state: State) -> None:
+        """Run q has gone on to the next component."""
+        out, c = self.out, state.index
+        if self.listed(state):
+            out(f"if G{c}[slot, DUE] > 0:")
+            out(f"    strike(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
+        self.forget(state, "q", died=False)
+
+    def _takes(self, state: State) -> None:
+        """Skip-till-next: runs that may take the event take it in place."""
+        out, c = self.out, state.index
+        wide = self.taking(state, "b", wide=True)
+
+        def body() -> None:
+            self.take(state, "q")
+            if c == self.last:
+                self._complete(state)
+
+        if wide is None:
+            self._where(state, self.taking(state), None, body)
+            return
+        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        with out.block():
+            out(f"taken = inside(np.uintp(b) - lo, size) & {wide}")
+            out("some = bits(taken)")
+            if self.listed(state):
+                out("if some != 0 and stale > 0:")
+                out(f"    taken = taken & (lanes(d{c}, b) >= t)")
+                out("    some = bits(taken)")
+            out("if some != 0:")
+            with out.block():
+                self._take_eight(state)
+
+    def _take_eight(self, state: State) -> None:
+        out, c = self.out, state.index
+        # A node for each of eight runs of which at least one takes: no lane waits for another.
+        out("node = (node + 7) & -8")
+        out("p = np.uintp(node & ring)")
+        out(f"heads = lanes(H{c}, b)")
+        out("put(node_before, p, heads)")
+        out("put(node_row, p, row32)")
+        out(f"put(node_part, p, {c})")
+        out(f"put(H{c}, b, choose(taken, count_up(node), heads))")
+        out("node += 8")
+        self.update_eight(state)
+        if c == self.last:
+            self._each_bit(lambda: self._complete(state))
+
+    def _complete(self, state: State) -> None:
+        """Run q has just taken the event and may end with it (a closure that ends the pattern reports each prefix)."""
+        c = state.index
+        self.out(f"if {self.proceeding(state, 'q')}:")
+        with self.out.block():
+            self.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
+
+    def _copies(self, state: State) -> None:
+        """Skip-till-any: the run stays whatever happens; what takes the event is a copy."""
+        out, c = self.out, state.index
+
+        def body() -> None:
+            self.append("z", state, f"I{c}[DEADLINE, q]")
+            out(f"move(F{c}, I{c}, H{c}, q, z)")
+            out(f"live{c} += 1")
+            self.take(state, "z")
+            if c == self.last:
+                out(f"if {self.proceeding(state, 'z')}:")
+                with out.block():
+                    self.found(f"I{c}[START, q]", f"H{c}[q]")
+
+        self._where(state, self.taking(state), self.taking(state, "b", wide=True), body)
+
+    def _contiguous(self, state: State) -> None:
+        """Contiguity: a run that the event does not extend dies."""
+        out, c = self.out, state.index
+        out("z = lo")
+        out("for q in range(lo, hi):")
+        with out.block():
+            if c < self.last:
+                out(f"if m & {begin_bit(c + 1)} and {self.leaving(state)}:")
+                with out.block():
+                    if not state.closure:
+                        out(f"counters[{place(c, DIED)}] -= 1")
+                        out(f"counters[{place(c, LEFT)}] += 1")
+                    self.fork(state)
+                    if self.once:
+                        self.forget(state, "q", died=True)
+                        out("continue")
+            if state.closure:
+                out(f"if m & {take_bit(c)} and {self.taking(state)}:")
+                with out.block():
+                    self.take(state, "q")
+                    if c == self.last:
+                        self._complete(state)
+                    out("if z != q:")
+                    out(f"    move(F{c}, I{c}, H{c}, q, z)")
+                    out("z += np.uintp(1)")
+                if self.merges(state):
+                    out("else:")
+                    with out.block():
+                        self.forget(state, "q", died=True)
+        out("k = np.int64(hi - z)")
+        out(f"counters[{place(c, DIED)}] += k")
+        out(f"live{c} -= k")
+        out(f"G{c}[slot, LENGTH] = n{c} - k")
+        out(f"if k == n{c}:")
+        out(f"    G{c}[slot, BEGIN] = 0")

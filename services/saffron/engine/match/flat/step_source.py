@@ -1,0 +1,279 @@
+"""The step kernel of a query as Python text: NFA^b over the events that can matter, run by run (N2-N6).
+
+For each event the states are taken from the last to the first, so that no run is advanced twice by one event. A run
+that leaves a closure is copied (N4); the copy goes to the next state's segment or, complete, to the list of matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saffron.engine.match.core.automaton import Feature, State
+from saffron.engine.match.core.kernel_layout import (
+    AT,
+    COLUMN_TYPES,
+    DIED,
+    DONE,
+    FOUND,
+    GROW_FOUND,
+    GROW_NODES,
+    GROW_POOL,
+    LAST_ORDINAL,
+    LAST_TIME,
+    LIVE,
+    LIVED,
+    LONGEST_LIFE,
+    MET,
+    NODE,
+    NODE_TAIL,
+    ROW_MASK,
+    Names,
+    begin_bit,
+    place,
+    take_bit,
+)
+from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.flat.actions import CONTIGUOUS
+from saffron.engine.match.flat.states import States
+from saffron.language.plan.plan import Strategy
+from saffron.schema.schema import Kind
+
+ARRAYS = (
+    ("rows", "int64[::1]"),
+    ("slots", "int64[::1]"),
+    ("masks", "int64[::1]"),
+    ("ordinals", "int64[::1]"),
+    ("now", "int64[::1]"),
+    ("until", "int64[::1]"),
+    ("counters", "int64[::1]"),
+    ("constants", "int64[::1]"),
+    ("ranks", "int64[::1]"),
+    ("node_row", "uint32[::1]"),
+    ("node_before", "uint32[::1]"),
+    ("node_part", "uint8[::1]"),
+    ("node_at", "int64[::1]"),
+    ("touched", "int64[::1]"),
+    ("reached", "int64[::1]"),
+    ("found", "int64[:, ::1]"),
+)
+"""Arguments of every step kernel after `at` and `stop`; then the columns it reads, then POOL for each state."""
+
+POOL = (
+    ("F", "float64[:, ::1]"),
+    ("I", "int64[:, ::1]"),
+    ("H", "uint32[::1]"),
+    ("G", "int64[:, ::1]"),
+    ("A", "int64[::1]"),
+)
+
+
+def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
+    """What conditions and features ask of the event."""
+    aggregated = {feature.name for feature in features}
+    out("row32 = np.uint32(row & 0xFFFFFFFF)")
+    for number, (name, kind) in enumerate(names.attributes.items()):
+        out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
+        if kind.is_number and name in aggregated:
+            out(f"r{number} = {f'real(x{number})' if kind.is_whole else f'x{number}'}")
+            out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
+            out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+
+
+class StepSource(States):
+    """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
+
+    arrays: tuple[tuple[str, str], ...] = ARRAYS
+
+    def text(self) -> str:
+        """The module: imports, signature and the kernel."""
+        body = Lines(depth=2)
+        self.out = body
+        for state in reversed(self.states):
+            self.state(state)
+        self.begin()
+        if self.strategy is Strategy.STRICT:
+            body("reached[slot] = ordinals[w]")
+        self._done()
+        loop = Lines(depth=2)
+        self.out = loop
+        self._loop_head()
+        head = Lines(depth=1)
+        self.out = head
+        self._prologue()
+        arrays = [*self.arrays, *self._columns(), *self._pools()]
+        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
+        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
+        tail = Lines(depth=1)
+        self.out = tail
+        self._epilogue()
+        return (
+            "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
+            f"@kernel(int64({signature}))\ndef step({names}):\n{head}{loop}{body}{tail}"
+        )
+
+    # ---- around the states
+
+    def _columns(self) -> list[tuple[str, str]]:
+        return [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+
+    def _pools(self) -> list[tuple[str, str]]:
+        pools = [f"{state.index}" for state in self.states] + ["m"] * (self.merged is not None)
+        return [(f"{letter}{pool}", kind) for pool in pools for letter, kind in POOL]
+
+    def _prologue(self) -> None:
+        out = self.out
+        out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
+        out(f"ordinal, time, lived = counters[{LAST_ORDINAL}], counters[{LAST_TIME}], counters[{LIVED}]")
+        out(f"longest = counters[{LONGEST_LIFE}]")
+        out("ring = len(node_row) - 1")
+        out(f"status = {DONE}")
+        for state in self.states:
+            c = state.index
+            out(f"live{c}, met{c} = counters[{place(c, LIVE)}], counters[{place(c, MET)}]")
+            for letter, features in (("f", state.floats), ("i", state.ints)):
+                for row in range(len(features)):
+                    source = f"F{c}[{row}]" if letter == "f" else f"I{c}[{row} + FIRST_FEATURE]"
+                    out(f"s{c}{letter}{row} = {source}")
+            if self.listed(state):
+                out(f"d{c} = I{c}[DEADLINE]")
+        if self.merged is not None:
+            out(f"livem = counters[{place(len(self.states), LIVE)}]")
+        out("w = at")
+        out("while w < stop:")
+
+    def _loop_head(self) -> None:
+        out = self.out
+        self._event()
+        for state in self.states:
+            c = state.index
+            out(f"n{c} = G{c}[slot, LENGTH]")
+            self._expire(f"{c}", state)
+        if self.merged is not None:
+            out("nm = 0")
+            out("if livem > 0:")
+            with out.block():
+                out("nm = Gm[slot, LENGTH]")
+                self._expire("m", self.merged)
+        event_values(self.out, self.names, [feature for state in self.states for feature in state.features])
+        self._merge()
+        self._room()
+        live = {c: f"live{c} + livem" if self.merges(state) else f"live{c}" for c, state in enumerate(self.states)}
+        # Runs whose windows end in a gap live on in their keys' segments: they lived half a window of it, on average.
+        out(f"lived += ({' + '.join(live.values()) or '0'}) * min(t - time, longest)")
+        out("time = t")
+        for c, alive in live.items():
+            out(f"met{c} += ({alive}) * (ordinals[w] - ordinal)")
+        out("ordinal = ordinals[w]")
+        self._kept()
+
+    def _merge(self) -> None:
+        """Runs that agree become one, and those that one leads get their chains where they may end."""
+        if self.merged is not None:
+            self.compare(ordered=self.ordered(self.merged))
+            self.draw(self.leaving(self.merged) or "True")
+
+    def _event(self) -> None:
+        """Its key, what it can be, its row, and when it happened."""
+        self.out("slot, m, row = slots[w], masks[w], rows[w]")
+        self._contiguity()
+        self.out("r = row & row_mask")
+        self.out("t = now[r]")
+
+    def _kept(self) -> None:
+        """What is noted of the event's row."""
+        self.out("touched[slot] = row")
+        self.out("node_at[r] = node")
+
+    def _done(self) -> None:
+        """On to the next event."""
+        self.out("w += 1")
+
+    def _expire(self, c: str, state: State) -> None:
+        """Drop the runs of a pool, that of a state or of its followers, whose window is over."""
+        out = self.out
+        if self.ordered(state):
+            self._expire_front(c)
+            return
+        out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
+        if self.listed(state):
+            out(f"    live{c} -= lapse(F{c}, I{c}, H{c}, G{c}, slot, t)")
+            out(f"    n{c} = G{c}[slot, LENGTH]")
+            return
+        out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")
+        out(f"    live{c} -= n{c} - left")
+        out(f"    n{c} = left")
+
+    def _expire_front(self, c: str) -> None:
+        """Drop the runs whose window is over from the front of a segment that is in the order of starts.
+
+        Written out, as it happens at every event: a call would move dozens of arguments.
+        """
+        out = self.out
+        out(f"front = G{c}[slot, BASE] + G{c}[slot, BEGIN]")
+        out(f"if n{c} > 0 and I{c}[DEADLINE, front] < t:")
+        with out.block():
+            out("k = 1")
+            out(f"while k < n{c} and I{c}[DEADLINE, front + k] < t:")
+            out("    k += 1")
+            out(f"n{c} -= k")
+            out(f"live{c} -= k")
+            out(f"G{c}[slot, LENGTH] = n{c}")
+            out(f"G{c}[slot, BEGIN] = 0 if n{c} == 0 else G{c}[slot, BEGIN] + k")
+
+    def _contiguity(self) -> None:
+        """Runs die when an event of their key (strict: of the stream) is not theirs."""
+        if self.strategy not in CONTIGUOUS:
+            return
+        out = self.out
+        gap = "reached[slot] != ordinals[w] - 1" if self.strategy is Strategy.STRICT else "m == 0"
+        if self.states:
+            out(f"if {gap}:")
+        for state in self.states:
+            c = state.index
+            out(f"    live{c} -= G{c}[slot, LENGTH]")
+            out(f"    counters[{place(c, DIED)}] += G{c}[slot, LENGTH]")
+            out(f"    G{c}[slot, LENGTH] = 0")
+            out(f"    G{c}[slot, BEGIN] = 0")
+            self.forget_all(state)
+        out("if m == 0:")
+        out("    w += 1")
+        out("    continue")
+
+    def _room(self) -> None:
+        """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
+        out = self.out
+        counts = [f"n{state.index}" for state in self.states] + ["nm"] * (self.merged is not None)
+        total = " + ".join(counts) or "0"
+        out(f"total = {total}")
+        out(f"if node + 4 * total + {64 * (len(self.states) + 1)} - counters[{NODE_TAIL}] > ring:")
+        out(f"    status = {GROW_NODES}")
+        out("    break")
+        out("if matches + 2 * total + 2 > found.shape[1]:")
+        out(f"    status = {GROW_FOUND}")
+        out("    break")
+        for state in self.states:
+            c = state.index
+            more = "1" if c == 0 else f"n{c - 1}"
+            if c > 0 and self.merges(self.states[c - 1]):
+                more += " + nm"
+            condition = f"m & {begin_bit(c)}"
+            if self.strategy is Strategy.ANY and state.closure:
+                more += f" + n{c}"
+                condition = f"m & {begin_bit(c) | take_bit(c)}"
+            if self.listed(state):
+                more += f" + spare_lanes(n{c})"
+            full = f"G{c}[slot, BEGIN] + n{c} + {more} > G{c}[slot, CAPACITY]"
+            out(f"if {condition} and {full} and not reserve(F{c}, I{c}, H{c}, G{c}, A{c}, slot, {more}):")
+            out(f"    status = {GROW_POOL + c}")
+            out("    break")
+
+    def _epilogue(self) -> None:
+        out = self.out
+        out(f"counters[{NODE}], counters[{FOUND}], counters[{AT}] = node, matches, w")
+        out(f"counters[{LAST_ORDINAL}], counters[{LAST_TIME}], counters[{LIVED}] = ordinal, time, lived")
+        for state in self.states:
+            c = state.index
+            out(f"counters[{place(c, LIVE)}], counters[{place(c, MET)}] = live{c}, met{c}")
+        if self.merged is not None:
+            out(f"counters[{place(len(self.states), LIVE)}] = livem")
+        out("return status")

@@ -1,0 +1,310 @@
+"""The step kernel of a general automaton as Python text: every run walks the table, one event after another (N2-N6).
+
+What differs from plan to plan is data where it can be (states, edges: arrays) and text where it must be: conditions by
+kind of edge and of ending, updates by component. An event that may begin a match is asked like any other, of a run that
+has nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from saffron.engine.match.core.kernel_layout import (
+    AT,
+    BEGAN,
+    COLUMN_TYPES,
+    DONE,
+    FOUND,
+    GROW_FOUND,
+    GROW_NODES,
+    GROW_POOL,
+    LIVE,
+    NODE,
+    NODE_TAIL,
+    ROW_MASK,
+    ROW_TAIL,
+    UNCOUNTED,
+    lane_array,
+    place,
+)
+from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.flat.step_source import ARRAYS, POOL, event_values
+from saffron.engine.match.general.automaton import (
+    REPORTED,
+    STATE,
+    WANTED,
+)
+from saffron.engine.match.general.closing import closing
+from saffron.engine.match.general.ending import GONE
+from saffron.engine.match.general.taking import TakingSource
+from saffron.engine.match.general.transition_table import (
+    HELD,
+    PASSED,
+    SKIPS,
+    START_STATE,
+    WANTS,
+)
+from saffron.engine.match.general.updates import neutral
+from saffron.engine.match.general.watched import GONE_WITH, HELD_ON, KINDS, LEFT, PASSED_ON
+from saffron.language.plan.plan import Strategy
+
+TABLES = (
+    ("states", "int64[:, ::1]"),
+    ("edges", "int64[:, ::1]"),
+    ("targets", "int64[::1]"),
+    ("row_mask_of", "int64[::1]"),
+    ("row_before", "int64[::1]"),
+    ("row_seq", "int64[::1]"),
+    ("openers", "int64[:, ::1]"),
+    ("log", "int64[:, ::1]"),
+)
+"""Arguments after the pool: the automaton's table; of the stored rows the masks, the links to the row before by key and
+the positions; the windows that OPEN ON opened; and the log of what runs do (`watched`; one place
+wide: none)."""
+
+
+_SLACK = 3
+"""Runs are forgotten at the latest when their window has been over for an eighth (2 ** -3) of its size."""
+
+
+class GeneralSource(TakingSource):
+    """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
+
+    def text(self) -> str:
+        """The module: imports, signature and the kernel."""
+        body = self._written(2, self._body)
+        head = self._written(2, self._head)
+        prologue = self._written(1, self._prologue)
+        epilogue = self._written(1, self._epilogue)
+        columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        pool = [(f"{letter}0", kind) for letter, kind in POOL]
+        arrays = [*ARRAYS, *columns, *pool, *TABLES]
+        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
+        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
+        return (
+            "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
+            f"@kernel(int64({signature}))\ndef step({names}):\n{prologue}{head}{body}{epilogue}"
+        )
+
+    def _written(self, depth: int, write: Callable[[], None]) -> Lines:
+        self.out = Lines(depth=depth)
+        write()
+        return self.out
+
+    # ---- around the runs
+
+    def _prologue(self) -> None:
+        out = self.out
+        out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
+        out("ring = len(node_row) - 1")
+        out("watch = log.shape[1] > 1")
+        window = self.automaton.plan.window
+        if self.automaton.leading or self.automaton.trailing or self.automaton.plan.timeouts:
+            out(f"window_size = constants[{self.names.constant(window.size)}]")
+            out(f"window_slide = constants[{self.names.constant(window.slide or 0)}]")
+        if self._lazy:
+            out("deadlines = I0[DEADLINE]")
+            out(f"slack = constants[{self.names.constant(window.size)}] >> {_SLACK}")
+        if self.automaton.leading:
+            out(f"row_tail = counters[{ROW_TAIL}]")
+        out(f"status = {DONE}")
+        out(f"live = counters[{place(0, LIVE)}]")
+        for letter, features in (("f", self.state.floats), ("i", self.state.ints)):
+            for row in range(len(features)):
+                out(f"s0{letter}{row} = " + (f"F0[{row}]" if letter == "f" else f"I0[{row} + FIRST_FEATURE]"))
+        out("w = at")
+        out("while w < stop:")
+
+    def _head(self) -> None:
+        """Room for all that the event may need, and the event's own values."""
+        out = self.out
+        out("slot, m, row = slots[w], masks[w], rows[w]")
+        out("n = G0[slot, LENGTH]")
+        if self.partitions and not self.automaton.plan.timeouts:
+            out("if m == 0 and n == 0:")
+            out("    w += 1")
+            out("    continue")
+        if self.automaton.uncounted:
+            out(f"uncounted = m & {UNCOUNTED} != 0")
+        out("r = row & row_mask if row >= 0 else 0")
+        out("t = now[r] if row >= 0 else 0")
+        self._room()
+        self._expire()
+        out("if row >= 0:")
+        if self.automaton.plan.absences:
+            out("    row_mask_of[r] = m")
+            out("    row_before[r] = touched[slot]")
+        out("    touched[slot] = row")
+        out("    node_at[r] = node")
+        event_values(out, self.names, self.state.features)
+
+    def _room(self) -> None:
+        """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
+        out, table = self.out, self.automaton.table
+        out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
+        out(f"    status = {GROW_NODES}")
+        out("    break")
+        reported = f"n * {self._windows}" if self.automaton.plan.timeouts else "n"
+        out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
+        out(f"    status = {GROW_FOUND}")
+        out("    break")
+        waiting = f" + (n + 1) * {table.ends} * {self._windows}" if self.automaton.trailing else ""
+        out(f"more = (n + 1) * {table.fan} + 2{waiting}")
+        out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
+        out(f"    status = {GROW_POOL}")
+        out("    break")
+
+    def _expire(self) -> None:
+        """Forget the key's runs whose window is over."""
+        out, table = self.out, self.automaton.table
+        out(f"if row >= 0 and n > 0 and G0[slot, OLDEST] < t{' - slack' if self._lazy else ''}:")
+        with out.block():
+            if self.automaton.plan.timeouts:
+                self._close_all()
+            elif self.automaton.trailing:
+                out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
+            if self.automaton.plan.timeouts or self.automaton.trailing:
+                out("left = G0[slot, LENGTH]")
+            else:
+                out("left = expire(F0, I0, H0, G0, slot, t)")
+            out("live -= n - left")
+            out("n = left")
+
+    def _close_all(self) -> None:
+        """WITH TIMEOUTS: all windows that have closed since the key's last event."""
+        kind, _, _, lowest, ordinal, reported = closing(self.automaton)
+        out = self.out
+        out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.automaton.table.states)}, found, matches,")
+        out("    (node_row, node_before, node_part), (now, row_seq, row_mask), openers,")
+        out(f"    ({kind}, window_size, window_slide, {lowest}), {ordinal}, {reported})")
+
+    def _epilogue(self) -> None:
+        out = self.out
+        out(f"counters[{NODE}], counters[{FOUND}], counters[{AT}] = node, matches, w")
+        out(f"counters[{place(0, LIVE)}] = live")
+        out("return status")
+
+    # ---- the runs of the event's key
+
+    @property
+    def _lazy(self) -> bool:
+        """Whether runs may stay for a while when their window is over: moving up those behind them takes long.
+
+        Nothing happens to them any more; what is to be reported of them is, at the end of the block at the latest. But
+        WITH TIMEOUTS of several windows a run is reported as it stands at the end of each.
+        """
+        return self.automaton.patient and (self._alone or not self.automaton.plan.timeouts)
+
+    def _body(self) -> None:
+        out = self.out
+        out("one = np.uintp(1)")
+        out("lo = np.uintp(G0[slot, BASE] + G0[slot, BEGIN])")
+        out("hi = lo + np.uintp(n)")
+        self._start()
+        if self.automaton.patient:
+            self._those_that_wait()
+        else:
+            self._all()
+        out("live += length - n")
+        out("w += 1")
+
+    def _those_that_wait(self) -> None:
+        """Ask the runs that wait for the event; eight are told apart at once. The others stay as they are."""
+        out, wanted = self.out, lane_array(self.state, WANTED)
+        out("gone, left_out = hi, 0")
+        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        with out.block():
+            alive = " & (lanes(deadlines, b) >= t)" if self._lazy else ""
+            out(f"some = bits(inside(np.uintp(b) - lo, hi - lo) & meets(lanes({wanted}, b), m){alive})")
+            out("while some != 0:")
+            with out.block():
+                out("q = b + np.uintp(lowest(some))")
+                out("some &= some - 1")
+                self._asked_one()
+        out("length = G0[slot, LENGTH]")
+        out("if left_out > 0:")
+        with out.block():
+            out("z = gone")
+            out("for q in range(gone, lo + np.uintp(length)):")
+            out(f"    if {self._carried(STATE)} != {GONE}:")
+            out("        if z != q:")
+            out("            move(F0, I0, H0, q, z)")
+            out("        z += one")
+            out("length -= left_out")
+            out("G0[slot, LENGTH] = length")
+
+    def _all(self) -> None:
+        """Ask all runs: those that do not take the event may end with it."""
+        out = self.out
+        out("z = lo")
+        out("for q in range(lo, hi):")
+        with out.block():
+            self._asked_one()
+        out("length = G0[slot, LENGTH]")
+        out("if z < hi:")
+        out("    slide(F0, I0, H0, np.int64(hi), np.int64(z), np.int64(lo) + length - np.int64(hi))")
+        out("    length -= np.int64(hi - z)")
+        out("    G0[slot, LENGTH] = length")
+
+    def _asked_one(self) -> None:
+        """What becomes of run q."""
+        out, patient = self.out, self.automaton.patient
+        out(f"s = {self._carried(STATE)}")
+        self._waiting()
+        out("hold, stays, fired, made = False, False, 0, 0")
+        if patient:
+            self._edges()
+        else:
+            out(f"if states[s, {WANTS}] & m:")
+            with out.block():
+                self._edges()
+        out("if not stays:")
+        with out.block():
+            out("was = s")
+            out(f"s = {self._left()}")
+            out("if watch and s != was:")
+            out(f"    kind = {LEFT} if made > 0 else {GONE_WITH}")
+            out("    if s >= 0:")
+            out(f"        kind = {HELD_ON} if hold else {PASSED_ON}")
+            out(f"    note(log, {KINDS} * was + kind, I0[DEADLINE, q], ordinals[w])")
+            if patient:
+                out("if s >= 0:")
+                with out.block():
+                    self._into("q", "s")
+            else:
+                out(f"{self._carried(STATE)} = s")
+            out("stays = s >= 0")
+        self._kept("stays")
+
+    def _left(self) -> str:
+        """The state in which the event leaves the run that was asked."""
+        counted = f"states[s, {HELD}] if hold else states[s, {PASSED}]"
+        if not self.automaton.uncounted:
+            return counted
+        return f"targets[states[s, {SKIPS}] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
+
+    def _start(self) -> None:
+        """A run that has nothing yet, for an event that may begin a match."""
+        out, begins = self.out, self.begins
+        out(f"if m & {begins}:")
+        with out.block():
+            # WITH TIMEOUTS the end of an earlier window than the last one may come first.
+            every_window = self.automaton.plan.timeouts and not self._alone
+            out(f"y = np.uintp(append(G0, slot, {'t' if every_window else 'until[r]'}))")
+            out("hi += one")
+            out("I0[DEADLINE, y], I0[START, y] = until[r], row")
+            for feature in self.state.features:
+                own = {STATE: str(START_STATE), WANTED: str(begins), REPORTED: "t"}
+                value = own.get(feature) or neutral(feature)
+                out(f"{lane_array(self.state, feature)}[y] = {value}")
+            out(f"counters[{BEGAN}] += 1")
+
+    @property
+    def begins(self) -> int:
+        """The components that may begin a match, as bits."""
+        return int(self.automaton.table.states[START_STATE, WANTS])
+
+    @property
+    def partitions(self) -> bool:
+        """Whether every event of a key counts, wanted or not."""
+        return Strategy.PARTITION in (*self.automaton.plan.begins, *self.automaton.plan.continues)

@@ -1,0 +1,1 @@
+"""Results of match queries as JSON."""

@@ -1,0 +1,259 @@
+"""Matches of one query as JSON (docs/language.md, "Results"): written only when asked for, a slice at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import is_null
+from saffron.engine.events.json_pieces import Pieces, cut, names
+from saffron.engine.match.core.held import kind_in, stored_values
+from saffron.engine.match.core.kernel_layout import DEADLINE_OF
+from saffron.engine.match.core.rows import SEQ, TIME, TS, TYPE, Rows
+from saffron.engine.match.output.assemble import assemble
+from saffron.engine.match.output.returns import evaluator
+from saffron.engine.match.output.sequences import bound
+from saffron.engine.match.output.tails import Tails
+from saffron.engine.match.output.values import Stored, value_at
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.selection.entries import Entries
+from saffron.engine.operators.identity import digits, identify, seeds
+from saffron.schema.schema import Kind
+
+Ints = NDArray[np.int64]
+
+_FEW = 16
+"""Places are sorted where they are fewer than one in so many of all that there are."""
+
+
+class Written(ABC):
+    """Matches of one query, in a form that `_taken` reads. Valid until the next block.
+
+    `last`: places of the events that stand last; `lows`, `serials`: of the matches' own windows, if they have any.
+    `position`: of each one's last event, or what is given.
+    """
+
+    def __init__(
+        self,
+        runs: Stored,
+        name: str,
+        partition: int,
+        last: Ints,
+        *,
+        lows: Ints | None,
+        serials: Ints | None,
+        position: Ints | None = None,
+    ) -> None:
+        self._runs = runs
+        self._name = name
+        self._partition = partition
+        self._lows, self._serials = lows, serials
+        self.position = runs.rows.columns[SEQ][last].astype(np.int64) if position is None else position
+        self.last_time = runs.rows.columns[TIME][last].astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    @property
+    def stored(self) -> Rows:
+        """The events that places are places of."""
+        return self._runs.rows
+
+    def events_of(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """[n] how many events these entries have; [.] the places of all of them, entry by entry."""
+        counts, places = self._taken(chosen)
+        return counts.sum(axis=1), places
+
+    def ids(self, chosen: Ints) -> NDArray[np.uint64]:
+        """uint64 [n, 2]: the ids of these entries."""
+        counts, places = self._taken(chosen)
+        return self._ids(chosen, counts, self._runs.rows.identities(places))
+
+    def json(self, chosen: Ints) -> list[bytes]:
+        """These entries as JSON objects."""
+        if not len(chosen):
+            return []
+        plan, rows = self._runs.plan, self._runs.rows
+        counts, places = self._taken(chosen)
+        ids = digits(self._ids(chosen, counts, rows.identities(places)))
+        used, where = _distinct(places, rows.capacity)
+        pieces = Pieces()
+        texts, text_ends = self._events(pieces, used)
+        heads, head_ends = self._heads(chosen, *self._span(chosen, counts, places))
+        tails, tail_ends = self._tails(chosen, counts, places)
+        frame, frame_at = self._frame()
+        lengths = np.diff(text_ends, prepend=0)
+        closures = np.array([component.closure for component in plan.components[: plan.positive]], np.uint8)
+        size = int(lengths[where].sum()) + len(where) + len(heads) + len(tails)
+        out = np.empty(size + len(chosen) * (32 + len(frame) + 4 * len(closures)), np.uint8)
+        result_ends = np.empty(len(chosen), np.int64)
+        assemble(
+            ids, frame, frame_at, heads, head_ends, counts, where, closures,
+            texts, text_ends, tails, tail_ends, out, result_ends,
+        )  # fmt: skip
+        return cut(out[: result_ends[-1]], result_ends)
+
+    @property
+    def _seed(self) -> str:
+        """Where ids begin."""
+        return self._runs.plan.text
+
+    @abstractmethod
+    def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """[n, components] how many events each component has; [.] the places of all of them, match by match."""
+
+    def _times(self, pieces: Pieces, used: Ints) -> Ints:
+        """[n, columns] the pieces that make up the times of the events at these places."""
+        return pieces.numbers(self._runs.rows.columns[TS][used])[:, None]
+
+    @abstractmethod
+    def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
+        """Of each match the place of its first event, and its first and last instant."""
+
+    def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """What follows the events of each, from the brace that closes them on, and where each ends."""
+        return Tails(self._runs, counts, places, self._value).texts()
+
+    def _ids(self, chosen: Ints, counts: Ints, seqs: Ints) -> NDArray[np.uint64]:
+        """uint64 [n, 2]: hashes of partition, window, and the events by component."""
+        words = [np.full(len(chosen), self._partition)]
+        if self._lows is not None and self._serials is not None:
+            words += [self._lows[chosen], self._lows[chosen] + self._runs.plan.window.size]
+            if self._runs.plan.window.opens is not None:
+                words.append(self._serials[chosen])
+        ids = np.empty((len(chosen), 2), np.uint64)
+        identify(seeds(self._seed), np.ascontiguousarray(np.stack(words)), counts, seqs, ids)
+        return ids
+
+    def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """The events at these places as JSON, one after another, and where each ends.
+
+        Under an inferred schema an event has what it came with: what is null is left out, so that no result depends on
+        which attributes of other events were known by then.
+        """
+        columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
+        seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)
+        types = columns[TYPE][used]
+        named = {code: str(strings[code]) for code in np.unique(types).tolist()}
+        nothing = pieces.literal(b"")
+        width = 5 + ts.shape[1] + 2 * max((len(schema.attributes_of(text)) for text in named.values()), default=0)
+        order = np.full((len(used), width), nothing, np.int64)
+        for code, text in named.items():
+            own = np.flatnonzero(types == code)
+            order[own, 0] = pieces.literal(b'{"seq":')
+            order[own, 1] = seq[own]
+            order[own, 2] = pieces.literal(b',"ts":')
+            order[own, 3 : 3 + ts.shape[1]] = ts[own]
+            at = 3 + ts.shape[1]
+            order[own, at] = pieces.literal(b',"type":' + orjson.dumps(text))
+            for attribute in schema.attributes_of(text):
+                kind = kind_in(schema, attribute)
+                if schema.kinds[attribute] is Kind.NULL:
+                    continue
+                values = stored_values(self._runs.rows, kind, attribute, used[own])
+                left_out = np.zeros(len(own), np.bool_) if schema.given else is_null(kind, values)
+                name = pieces.literal(b"," + orjson.dumps(attribute) + b":")
+                order[own, at + 1] = np.where(left_out, nothing, name)
+                order[own, at + 2] = np.where(left_out, nothing, pieces.column(kind, values, strings))
+                at += 2
+            order[own, at + 1] = pieces.literal(b"}")
+        return pieces.join(order)
+
+    def _heads(self, chosen: Ints, first: Ints, start: Ints, end: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """From after the id to before the events: query, partition, key, start, end, window."""
+        runs, plan, pieces = self._runs, self._runs.plan, Pieces()
+        opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
+        order: list[NDArray[np.int64] | int] = []
+        for name in plan.key:
+            order.append(pieces.literal(opening + orjson.dumps(name) + b":"))
+            kind = kind_in(runs.schema, name)
+            order.append(pieces.column(kind, stored_values(runs.rows, kind, name, first), runs.strings.values))
+            opening = b","
+        order += [
+            pieces.literal((opening if not plan.key else b"") + b'},"start":'),
+            pieces.numbers(start),
+        ]
+        order += [pieces.literal(b',"end":'), pieces.numbers(end)]
+        if self._lows is None:
+            order.append(pieces.literal(b',"window":null'))
+        else:
+            lows = self._lows[chosen]
+            order += [pieces.literal(b',"window":['), pieces.numbers(lows)]
+            order += [pieces.literal(b","), pieces.numbers(lows + plan.window.size), pieces.literal(b"]")]
+        return pieces.join(np.stack([np.broadcast_to(np.asarray(column), len(chosen)) for column in order], axis=1))
+
+    def _frame(self) -> tuple[NDArray[np.uint8], Ints]:
+        opening = b',"events":{'
+        texts = [b'{"id":"']
+        plan = self._runs.plan
+        for component in plan.components[: plan.positive]:
+            texts.append(opening + names([component.variable])[0] + (b":[" if component.closure else b":"))
+            opening = b","
+        return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
+
+    def _value(self, attribute: str, place: int) -> Any:
+        """An attribute of the event at a place of the ring of rows."""
+        runs = self._runs
+        return value_at(runs.rows, runs.schema, runs.strings, attribute, place)
+
+
+class Matches(Written):
+    """What one query reports of a block, over exact times: entries of runs' nodes.
+
+    `position`: of each entry's last event, or what is given.
+    """
+
+    def __init__(
+        self, runs: QueryRuns, entries: Entries, name: str, partition: int, position: Ints | None = None
+    ) -> None:
+        self._query = runs
+        self._found = entries.found
+        last = self._found[2] & runs.rows.mask
+        super().__init__(runs, name, partition, last, lows=entries.lows, serials=entries.serials, position=position)
+
+    @property
+    def first(self) -> Ints:
+        """[n] positions of the entries' first events."""
+        found: Ints = self._runs.rows.columns[SEQ][self._found[0] & self._runs.rows.mask].astype(np.int64)
+        return found
+
+    @property
+    def deadline(self) -> Ints:
+        """[n] when the window closed for whose end each waited, if it did."""
+        deadline: Ints = self._found[DEADLINE_OF]
+        return deadline
+
+    def as_events(self) -> tuple[Ints, dict[str, list[Any]]]:
+        """What INTO makes of the entries: int64 [n], 64 bits of each one's id (never 0); values by item of RETURN."""
+        runs, chosen = self._runs, np.arange(len(self))
+        counts, places = bound(self._query, self._found)
+        ids = self._ids(chosen, counts, runs.rows.identities(places))[:, 0].view(np.int64)
+        parts = [part.tolist() for part in np.split(places, np.cumsum(counts)[:-1])]
+        width = runs.plan.positive
+        events = [parts[at : at + width] for at in range(0, len(parts), width)]
+        items = [(item.name, evaluator(item.expr, self._value)) for item in runs.plan.returns]
+        return np.where(ids == 0, 1, ids), {name: [value(one) for one in events] for name, value in items}
+
+    def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
+        return bound(self._query, self._found[:, chosen])
+
+    def _span(self, chosen: Ints, counts: Ints | None = None, places: Ints | None = None) -> tuple[Ints, Ints, Ints]:
+        first, last = self._found[0, chosen] & self._runs.rows.mask, self._found[2, chosen] & self._runs.rows.mask
+        ts = self._runs.rows.columns[TS]
+        return first, ts[first].astype(np.int64), ts[last].astype(np.int64)
+
+
+def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:
+    """The distinct places, in order, and for each place its number among them."""
+    if _FEW * len(places) < capacity:
+        used, number = np.unique(places, return_inverse=True)
+        return used, number.astype(np.int64, copy=False)
+    number = np.zeros(capacity, np.int64)
+    number[places] = 1
+    used = np.flatnonzero(number)
+    number[used] = np.arange(len(used))
+    return used, number[places]

@@ -1,0 +1,174 @@
+"""RETURN items, and any expression of a plan, evaluated on a finished match (`plan.Binary` says what they mean)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from saffron.engine.operators.aggregates import BUILT_IN, require
+from saffron.language.plan.plan import (
+    Aggregate,
+    Attribute,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    GroupValue,
+    In,
+    Length,
+    TrendValue,
+    Unary,
+    Which,
+)
+
+Bound = Sequence[Sequence[int]]
+"""[component][number]: the events of a match, as whatever `Value` understands."""
+
+Value = Callable[[str, int], Any]
+"""(attribute, event) -> int, float, bool, str or None"""
+
+Evaluate = Callable[[Bound], Any]
+
+
+def evaluator(expr: Expr, value: Value) -> Evaluate:
+    """The expression as a function of a match's events; null is None."""
+    match expr:
+        case Const():
+            return lambda _: expr.value
+        case Attribute():
+            return _attribute(expr, value)
+        case Length():
+            return lambda bound: len(bound[expr.component])
+        case Aggregate():
+            return _aggregate(expr, value)
+        case Unary():
+            operand = evaluator(expr.operand, value)
+            if expr.operator == "not":
+                return lambda bound: operand(bound) is not True
+            return lambda bound: _negative(_number(operand(bound)))
+        case Binary():
+            return _binary(expr, value)
+        case Call():
+            arguments = [evaluator(argument, value) for argument in expr.arguments]
+            return lambda bound: _call(expr.function, [_number(argument(bound)) for argument in arguments])
+        case In():
+            member = evaluator(expr.operand, value)
+            return lambda bound: any(_compare("=", member(bound), choice.value) for choice in expr.choices)
+        case TrendValue() | GroupValue():
+            message = "no match has aggregates over trends"
+            raise ValueError(message)
+
+
+def _attribute(leaf: Attribute, value: Value) -> Evaluate:
+    index = 0 if leaf.which in (Which.FIRST, Which.SINGLE) else -1
+    return lambda bound: value(leaf.name, bound[leaf.component][index]) if bound[leaf.component] else None
+
+
+def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
+    name, component, function = leaf.name, leaf.component, leaf.function
+    if name is None:
+        return lambda bound: len(bound[component])
+    if function not in BUILT_IN:
+        own = require(function)
+        return lambda bound: own.fold(x for event in bound[component] if (x := value(name, event)) is not None)
+    if function in ("first", "last"):
+        end = 0 if function == "first" else -1
+        return lambda bound: value(name, bound[component][end]) if bound[component] else None
+
+    def evaluate(bound: Bound) -> Any:
+        if not bound[component]:
+            return 0 if function == "count" else None
+        values = [x for x in (value(name, event) for event in bound[component]) if x is not None]
+        return aggregate(function, values)
+
+    return evaluate
+
+
+def aggregate(function: str, values: Sequence[Any]) -> Any:
+    """count, sum, avg, min, max or stddev of values that are not null, computed in order as kernels do."""
+    if function == "count":
+        return len(values)
+    if function in ("min", "max"):
+        return None if not values else (min if function == "min" else max)(values)
+    total = 0.0
+    for x in values:
+        total += x
+    if function == "sum":
+        exact = all(isinstance(x, int) for x in values) and abs(total) < 2**53
+        return int(total) if exact and values else total
+    if function == "avg":
+        return total / len(values) if values else None
+    return _deviation(values)
+
+
+def _deviation(values: Sequence[Any]) -> float | None:
+    mean = spread = 0.0
+    for number, x in enumerate(values, 1):
+        moved = mean + (x - mean) / number
+        spread += (x - mean) * (x - moved)
+        mean = moved
+    return math.sqrt(spread / (len(values) - 1)) if len(values) > 1 else None
+
+
+def _binary(expr: Binary, value: Value) -> Evaluate:
+    left, right = evaluator(expr.left, value), evaluator(expr.right, value)
+    operator = expr.operator
+    if operator == "and":
+        return lambda bound: left(bound) is True and right(bound) is True
+    if operator == "or":
+        return lambda bound: left(bound) is True or right(bound) is True
+    if operator in ("+", "-", "*", "/", "%"):
+        return lambda bound: _arithmetic(operator, _number(left(bound)), _number(right(bound)))
+    return lambda bound: _compare(operator, left(bound), right(bound))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _negative(a: float | None) -> float | None:
+    return None if a is None else -a
+
+
+def _arithmetic(operator: str, a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        return None
+    if operator in ("/", "%"):
+        if b == 0.0 or (operator == "%" and math.isinf(a)):
+            return None
+        return a / b if operator == "/" else math.fmod(a, b)
+    result = a + b if operator == "+" else a - b if operator == "-" else a * b
+    return None if math.isnan(result) else result
+
+
+def _compare(operator: str, a: Any, b: Any) -> bool:
+    numbers = not isinstance(a, bool | str | None) and not isinstance(b, bool | str | None)
+    if not numbers and (type(a) is not type(b) or a is None):
+        return False
+    if isinstance(a, bool) and operator not in ("=", "!="):
+        return False
+    return bool(
+        a == b
+        if operator == "="
+        else a != b
+        if operator == "!="
+        else a < b
+        if operator == "<"
+        else a <= b
+        if operator == "<="
+        else a > b
+        if operator == ">"
+        else a >= b
+    )
+
+
+def _call(function: str, values: Sequence[float | None]) -> float | None:
+    if any(x is None for x in values):
+        return None
+    numbers = [x for x in values if x is not None]
+    if function == "abs":
+        return abs(numbers[0])
+    if function == "sqrt":
+        return math.sqrt(numbers[0]) if numbers[0] >= 0.0 else None
+    return min(numbers) if function == "least" else max(numbers)

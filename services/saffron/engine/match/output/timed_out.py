@@ -1,0 +1,36 @@
+"""Runs whose window ended without a match as JSON (WITH TIMEOUTS)."""
+
+from __future__ import annotations
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.json_pieces import Pieces
+from saffron.engine.match.output.render import Matches
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.selection.timeouts import TimedOut
+
+Ints = NDArray[np.int64]
+
+
+class TimedOutRuns(Matches):
+    """As a match, but what RETURN would say: `"timeout": true` and the variables that could have come next."""
+
+    def __init__(self, runs: QueryRuns, over: TimedOut, name: str, partition: int, position: Ints) -> None:
+        super().__init__(runs, over.entries, name, partition, position)
+        self._waiting = over.waiting
+
+    @property
+    def _seed(self) -> str:
+        return f"{self._runs.plan.text}\ntimeout"  # a match of the same events is another result
+
+    def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        pieces = Pieces()
+        plan = self._runs.plan
+        waiting = self._waiting[chosen]
+        order = np.empty((len(chosen), 1), np.int64)
+        for bits in np.unique(waiting).tolist():
+            names = [one.variable for number, one in enumerate(plan.components[: plan.positive]) if bits >> number & 1]
+            order[waiting == bits] = pieces.literal(b'},"timeout":true,"waiting":' + orjson.dumps(names) + b"}")
+        return pieces.join(order)

@@ -1,0 +1,1 @@
+"""Standing match queries: which engine runs a plan, snapshots, results as events."""

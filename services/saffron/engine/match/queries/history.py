@@ -1,0 +1,54 @@
+"""`--from earliest`: a new query sees the blocks of the past before the events from its position on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from saffron.engine.events.block import Block
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.queries.kinds import Runs, fired
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.operators.results import Ints, OrderedResults
+
+
+class Written:
+    """Results that were rendered when they were found; they fire where the query was added, before the event there."""
+
+    def __init__(self, position: int, texts: Sequence[bytes], last_time: Ints) -> None:
+        self.position = np.full(len(texts), position, np.int64)
+        self.last_time = last_time
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def json(self, chosen: Ints) -> list[bytes]:
+        return [self._texts[index] for index in chosen.tolist()]
+
+
+def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
+    """Take all events before `position`; the results, in the order in which they would have fired, stand there.
+
+    They are rendered block by block, so that the past need not fit in memory. What was dropped of it was dropped for
+    whoever had the query's slot then, and is seen.
+    """
+    texts: list[bytes] = []
+    times: list[Ints] = []
+    for block in blocks:
+        columns = replace(block.columns, dropped=None)
+        stop = int(np.searchsorted(columns.seq, position))
+        if stop:
+            runs.begin_block(int(columns.seq[0] if runs.plan.window.events else columns.ts[0]))
+            runs.advance(Range(columns, 0, stop), None)
+            if isinstance(runs, QueryRuns):
+                runs.end_block(int(columns.ts[stop - 1]), min(block.next_seq, position), end=False)
+            found = OrderedResults(fired(runs, name, partition, block))
+            texts += found.json(0, len(found))
+            times.append(found.last_time)
+        if block.next_seq > position:
+            break
+    runs.forget_matches()
+    return Written(position, texts, np.concatenate(times) if times else np.zeros(0, np.int64))

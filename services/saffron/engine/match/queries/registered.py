@@ -1,0 +1,50 @@
+"""A standing match query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from saffron.engine.match.queries.kinds import Runs
+from saffron.engine.operators.composition import Derived
+from saffron.engine.operators.standing import StandingQuery
+from saffron.schema.schema import Kind
+
+
+@dataclass
+class Standing(StandingQuery[Runs]):
+    """`results`: ever found, `earlier` of them before this operator took over.
+
+    `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told,
+    `taken`: all events since this operator took over; `censored`: counts before the block at hand, where what happens
+    in it is not to be told; `clean`: the instant from which on nothing was dropped that runs could have met.
+
+    `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
+    """
+
+    results: int = 0
+    reported: Mapping[str, int] | None = None
+    censored: Mapping[str, int] | None = None
+    clean: int = -(2**62)
+    derived: Derived | None = None
+    earlier: int = 0
+    nanoseconds: int = 0
+    taken: int = 0
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        standing = super().from_record(record)
+        standing.results = standing.earlier = int(record.get("results", 0))
+        if (derived := record.get("derived")) is not None:
+            standing.derived = {
+                name: {attribute: Kind(kind) for attribute, kind in own.items()} for name, own in derived.items()
+            }
+        return standing
+
+    def record(self) -> dict[str, Any]:
+        record = {**super().record(), "results": self.results}
+        if self.derived is not None:
+            kinds = {name: {one: kind.value for one, kind in own.items()} for name, own in self.derived.items()}
+            record["derived"] = kinds
+        return record

@@ -1,0 +1,1 @@
+"""A query's runs over one partition, and its program."""

@@ -1,0 +1,113 @@
+"""What a query holds, under a wider schema: more attributes, and kinds that have all values of those before.
+
+No value changes, only how it is held; so no answer does. The program is the same but for how it reads what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import DTYPES, NULLS, Column
+from saffron.engine.events.key_words import widened_words
+from saffron.engine.events.rests import rests_of
+from saffron.engine.events.tables import converted
+from saffron.engine.match.core.automaton import RESTS, Feature, State, What
+from saffron.engine.match.core.held import column_name, kinds_held
+from saffron.engine.match.core.keys import Keys
+from saffron.engine.match.core.pools import Pool
+from saffron.engine.match.core.rows import Rows
+from saffron.engine.match.core.runs import FIRST_FEATURE
+from saffron.language.plan.pairs import rest_name, rest_of_name
+from saffron.schema.schema import NULL_INT, Kind, Schema
+
+Array = NDArray[Any]
+
+_ONE_VALUE = (What.FIRST, What.LAST, What.PREVIOUS, What.MIN, What.MAX)
+_COUNTED = (What.SUM, What.NUMBER, What.MEAN, What.SPREAD, What.LENGTH)
+
+
+def adopt_rows(rows: Rows, old: Schema, new: Schema) -> None:
+    """The rows' columns of attributes become those of the new schema; what is new is null in all rows."""
+    for name, kind in new.kinds.items():
+        before = old.kinds.get(name)
+        if before is not None and before.column is kind.column:
+            continue
+        if before is None:
+            column = Column(kind.column, np.full(rows.capacity, NULLS[kind], DTYPES[kind]))
+        else:
+            column = converted(_column(rows.columns, name, before), kind)
+        for part, its in kinds_held(name, kind).items():
+            rows.columns[column_name(part)] = np.ascontiguousarray(_part(column, part).data, DTYPES[its])
+
+
+def adopt_keys(keys: Keys, key: Sequence[str], old: Schema, new: Schema) -> Keys:
+    """The same keys in the same slots, as words of the new schema's kinds."""
+    if all(old.kinds.get(name) == new.kinds.get(name) for name in key):
+        return keys
+    held = np.asarray(keys.arrays()["held"], np.int64)
+    return keys.renamed(widened_words(held, key, old.kinds, new.kinds))
+
+
+def adopt_pool(pool: Pool, old: State, new: State) -> None:
+    """The runs of a state, each feature as the new state holds it; what stands behind the features stays."""
+    values = {_place(one): (one, pool.floats[at]) for at, one in enumerate(old.floats)}
+    values |= {_place(one): (one, pool.ints[FIRST_FEATURE + at]) for at, one in enumerate(old.ints)}
+    lanes = len(pool.heads)
+    floats = [_feature(one, values, lanes) for one in new.floats]
+    ints = [_feature(one, values, lanes) for one in new.ints]
+    before, behind = pool.ints[:FIRST_FEATURE], pool.ints[FIRST_FEATURE + len(old.ints) :]
+    pool.put(
+        np.array(floats, np.float64).reshape(len(floats), lanes),
+        np.concatenate([before, np.array(ints, np.int64).reshape(len(ints), lanes), behind]),
+    )
+
+
+def _place(feature: Feature) -> tuple[object, ...]:
+    """What tells features apart, whatever the kinds of their values."""
+    return feature.component, feature.what, feature.name, feature.back, feature.function
+
+
+def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature, Array]], lanes: int) -> Array:
+    """[lanes] the values of a feature."""
+    known = values.get(_place(feature))
+    if known is not None:
+        return _held(*known, feature)
+    whole = rest_of_name(feature.name)
+    what = RESTS.get(feature.what, feature.what)
+    source = (feature.component, what, feature.name if whole is None else whole, feature.back, feature.function)
+    if (whole is not None or feature.what in RESTS) and source in values:
+        held, numbers = values[source]
+        return np.zeros(lanes) if held.floating else rests_of(numbers)
+    if feature.what in _COUNTED:
+        return np.zeros(lanes)  # of an attribute that no event had
+    return np.full(lanes, NULLS[feature.kind], DTYPES[feature.kind])
+
+
+def _held(held: Feature, values: Array, feature: Feature) -> Array:
+    if feature.what not in _ONE_VALUE or held.kind.column is feature.kind.column:
+        return values
+    if held.floating:  # it was null throughout
+        return np.full(len(values), NULLS[feature.kind], DTYPES[feature.kind])
+    return np.where(values == NULL_INT, np.nan, values.astype(np.float64)) if feature.floating else values
+
+
+def _column(columns: Mapping[str, Array], name: str, kind: Kind) -> Column:
+    """An attribute as rows hold it."""
+    data = columns[column_name(name)]
+    if kind is not Kind.NUMBER:
+        return Column(kind.column, data)
+    pairs = np.empty(len(data), np.complex128)
+    pairs.real, pairs.imag = data, columns[column_name(rest_name(name))]
+    return Column(kind, pairs)
+
+
+def _part(column: Column, name: str) -> Column:
+    """What rows hold of a column under a name."""
+    if column.kind is not Kind.NUMBER:
+        return column
+    data: Array = column.data
+    return Column(Kind.FLOAT, data.real if rest_of_name(name) is None else data.imag)

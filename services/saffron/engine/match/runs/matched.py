@@ -1,0 +1,40 @@
+"""Which partial matches have matched before: told by their first event, of queries whose matches may share it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.core.rows import SEQ, Rows
+from saffron.language.plan.plan import MatchPlan, Strategy
+
+Ints = NDArray[np.int64]
+
+MATCHED = "#matched"
+"""A column of rows, there once a match was found: the position of the row's event if a match begins with it. Rows that
+come later hold what stood at their place before, which is another position."""
+
+
+def may_match_again(plan: MatchPlan) -> bool:
+    """Whether something can go on from the first event of a match of a flat plan."""
+    ways = {plan.strategy, *plan.begins, *plan.continues}
+    return Strategy.ANY in ways or any(component.closure for component in plan.components)
+
+
+def mark(rows: Rows, first: Ints) -> None:
+    """Matches were found that begin with these rows."""
+    if not len(first):
+        return
+    if MATCHED not in rows.columns:
+        rows.add(MATCHED, np.dtype(np.int64), -1)
+    places = first & rows.mask
+    rows.columns[MATCHED][places] = rows.columns[SEQ][places]
+
+
+def have_matched(rows: Rows, first: Ints) -> NDArray[np.bool_]:
+    """[n] whether a match begins with each of these rows."""
+    if MATCHED not in rows.columns:
+        return np.zeros(len(first), np.bool_)
+    places = first & rows.mask
+    found: NDArray[np.bool_] = rows.columns[MATCHED][places] == rows.columns[SEQ][places]
+    return found

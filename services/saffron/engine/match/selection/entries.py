@@ -1,0 +1,75 @@
+"""What a query reports of the matches found in a block: one entry for each window of each match, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.match.core.kernel_layout import AT_ONCE, DEADLINE_OF, LOW, SERIAL
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """`found` [FOUND_ROWS, n]: see `layout`. `lows`, `serials` [n]: the window's first instant and what tells it from
+    others with the same bounds; None for WITHIN alone, where a match has no window of its own."""
+
+    found: Ints
+    lows: Ints | None
+    serials: Ints | None
+
+    def __len__(self) -> int:
+        return int(self.found.shape[1])
+
+    def only(self, chosen: NDArray[np.generic]) -> Entries:
+        """Those of a mask, or in the order of an index."""
+        lows = None if self.lows is None else self.lows[chosen]
+        serials = None if self.serials is None else self.serials[chosen]
+        return Entries(np.ascontiguousarray(self.found[:, chosen]), lows, serials)
+
+    @property
+    def deadline(self) -> Ints:
+        """[n] when the window closed for whose end the match waited; AT_ONCE where it was known with its last event."""
+        deadline: Ints = self.found[DEADLINE_OF]
+        return deadline
+
+    @property
+    def windows(self) -> Ints:
+        """[n] what tells the entries' windows apart."""
+        return np.zeros(len(self), np.int64) if self.serials is None else self.serials
+
+    def due(self, deadline: Ints) -> Entries:
+        """The same, known only then."""
+        found = self.found.copy()
+        found[DEADLINE_OF] = deadline
+        return Entries(found, self.lows, self.serials)
+
+    def packed(self) -> Ints:
+        """int64 [FOUND_ROWS, n]: all there is to them, the windows in the rows LOW and SERIAL."""
+        found = self.found.copy()
+        if self.lows is not None and self.serials is not None:
+            found[LOW], found[SERIAL] = self.lows, self.serials
+        return found
+
+
+def unpacked(found: Ints, *, windows: bool) -> Entries:
+    """Entries from what `packed` gave. `windows`: whether they have windows of their own."""
+    return Entries(found, found[LOW].copy(), found[SERIAL].copy()) if windows else Entries(found, None, None)
+
+
+def joined(entries: Sequence[Entries]) -> Entries:
+    """All of them, of one query, in turn."""
+    if len(entries) == 1:
+        return entries[0]
+    windows = entries[0].lows is not None
+    return unpacked(np.concatenate([one.packed() for one in entries], axis=1), windows=windows)
+
+
+def at_once(entries: Entries) -> NDArray[np.bool_]:
+    """[n] which were known with their last event."""
+    known: NDArray[np.bool_] = entries.deadline == AT_ONCE
+    return known

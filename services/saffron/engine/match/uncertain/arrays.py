@@ -1,0 +1,14 @@
+"""The arrays of the search as its machine code takes them: one address each tuple (`engine.kernels.addresses`)."""
+
+from __future__ import annotations
+
+from saffron.engine.kernels.addresses import Reference, arrays_of, reader
+from saffron.engine.match.uncertain.table import Shape, Work
+
+SHAPE = Reference("uncertain.Shape", arrays_of(Shape, {2: "order decided", 3: "sides"}))
+WORK = Reference(
+    "uncertain.Work", arrays_of(Work, {2: "heads links hashes buckets chains levels weights counts found"})
+)
+
+shape_in, work_in = reader(SHAPE), reader(WORK)
+"""What a kernel reads of a table that it was called with; as Python, of the tuple itself."""

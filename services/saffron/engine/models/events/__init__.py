@@ -1,0 +1,1 @@
+"""Models of events: utilities, thresholds, training (G3 to G6, G9)."""

@@ -1,0 +1,28 @@
+"""What events are worth that a NOT refuses by (papers G2), estimated from means: partial matches are not followed.
+
+Such an event ends the partial matches that are in its gap: at most those that are alive, and at most those that were
+begun since the last such event. As many of them would have been matches as of all that begin. Each of these is a match
+too many where the event is dropped, which is what its drop loses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saffron.engine.models.features.feature_counts import WEIGHT, Half
+from saffron.engine.models.features.list_sample import ListSample
+
+
+def with_refusals(half: Half) -> Half:
+    """`half` with an abandoned partial match, of which no event is known, for each that is estimated."""
+    refusers, matches = sum(half.refusing.values()), sum(half.matches.lists().values())
+    begun, events = sum(half.occurrences.get(key, 0) for key in half.begun), sum(half.occurrences.values())
+    if not refusers or not begun or not events:
+        return half
+    parts = min(half.met / events, begun / refusers) * matches / max(begun, matches // WEIGHT)
+    contributions, abandoned = dict(half.contributions), ListSample()
+    for key, count in half.refusing.items():
+        own = round(parts * count)
+        contributions[key] = contributions.get(key, 0) + own
+        abandoned.add((key,), own)
+    return replace(half, contributions=contributions, abandoned=abandoned)

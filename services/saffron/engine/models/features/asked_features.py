@@ -1,0 +1,175 @@
+"""What queries ask of one event by itself, read off their plans: it decides which features tell events apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS, Comparison, Computed, Number
+from saffron.engine.models.features.features import MOST_CONDITIONS
+from saffron.language.plan import plan
+from saffron.language.plan.plan import Expr, MatchPlan, Plan, TrendPlan
+from saffron.schema.schema import Kind
+
+_CALLS = ("abs", "sqrt")
+
+
+@dataclass
+class Asked:
+    """`types`: named by patterns. `named`: attribute -> strings or integers it is compared with for equality.
+
+    `cuts`: number -> (operator, constant) it is compared with. `free`: numbers that conditions read in any other way.
+    `comparisons`: of numbers computed from one event's attributes; those equal up to names, or to the order of their
+    sides, once. Attributes that all events of a match agree on are in none of these.
+    """
+
+    types: dict[str, None] = field(default_factory=dict)
+    named: dict[str, dict[str | int, None]] = field(default_factory=dict)
+    cuts: dict[str, dict[tuple[str, float], None]] = field(default_factory=dict)
+    free: dict[str, Kind] = field(default_factory=dict)
+    comparisons: dict[Comparison, None] = field(default_factory=dict)
+
+
+def asked_of(plans: Sequence[Plan]) -> Asked:
+    """All that these queries ask."""
+    asked = Asked()
+    for one in plans:
+        asked.types |= dict.fromkeys(component.type for component in one.components)
+        if one.window.opens is not None:
+            asked.types[one.window.opens.type] = None
+        for expr in _conditions(one):
+            _ask(asked, expr, frozenset(one.key))
+    return asked
+
+
+def _conditions(one: Plan) -> Iterator[Expr]:
+    if one.window.opens is not None and one.window.opens.expr is not None:
+        yield one.window.opens.expr
+    if isinstance(one, TrendPlan):
+        for template in (one.template, *one.negatives, *one.sides):
+            for local in template.local:
+                yield from local
+            for transition in template.transitions:
+                yield from transition.conditions
+    elif isinstance(one, MatchPlan):
+        for check in (*one.checks, *(check for absence in one.absences for check in absence.checks)):
+            yield check.expr
+
+
+def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
+    """Note what a condition asks; of what is not understood, the attributes."""
+    match expr:
+        case plan.Binary(operator="and" | "or", left=left, right=right):
+            _ask(asked, left, key)
+            _ask(asked, right, key)
+        case plan.Unary(operator="not", operand=operand):
+            _ask(asked, operand, key)
+        case plan.In(operand=plan.Attribute() as attribute, choices=choices):
+            for choice in choices:
+                _compare(asked, attribute, "=", choice.value, key)
+        case plan.Binary(left=plan.Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.right):
+            _compare(asked, attribute, expr.operator, constant_in(expr.right), key)
+        case plan.Binary(right=plan.Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.left):
+            _compare(asked, attribute, MIRRORED[expr.operator], constant_in(expr.left), key)
+        case plan.Binary() if (found := comparison_in(expr, key)) is not None:
+            if not asked.comparisons.keys().isdisjoint({found, found.mirrored}):
+                return
+            if len(asked.comparisons) < MOST_CONDITIONS:
+                asked.comparisons[found] = None
+            else:
+                _free(asked, expr, key)
+        case _:
+            _free(asked, expr, key)
+
+
+def _free(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
+    for attribute in attributes_in(expr):
+        if attribute.name not in key and (attribute.kind.is_number or attribute.kind is Kind.BOOL):
+            asked.free[attribute.name] = attribute.kind
+
+
+def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: object, key: frozenset[str]) -> None:
+    """An attribute against a constant. Inequality tells the same events apart as equality does."""
+    name, kind = attribute.name, attribute.kind
+    if name in key or name in ("type", "ts") or value is None:
+        return
+    if kind is Kind.STRING and isinstance(value, str):
+        asked.named.setdefault(name, {})[value] = None
+    elif kind is Kind.BOOL:
+        asked.cuts.setdefault(name, {})[">=", 1.0] = None
+    elif not isinstance(value, int | float):
+        return
+    elif kind.is_whole and operator in ("=", "!=") and float(value).is_integer():
+        asked.named.setdefault(name, {})[int(value)] = None
+    elif kind.is_number:
+        asked.cuts.setdefault(name, {})[operator, float(value)] = None
+
+
+def comparison_in(expr: plan.Binary, key: frozenset[str]) -> Comparison | None:
+    """A comparison of numbers that one event has by itself; None where it is none, or a key's value is among them."""
+    if expr.operator not in OPERATORS:
+        return None
+    places = {(one.component, one.which, one.back) for one in attributes_in(expr)}
+    left, right = _number(expr.left), _number(expr.right)
+    if len(places) != 1 or left is None or right is None:
+        return None
+    found = Comparison(left, expr.operator, right)
+    return None if found.wrong or key.intersection(found.names) else found
+
+
+def _number(expr: Expr) -> Number | None:
+    """An expression over the numbers of an event; None: something else is in it."""
+    match expr:
+        case plan.Attribute():
+            return expr.name if expr.kind.is_number and expr.name != "ts" else None
+        case plan.Const(value=int() | float() as value) if not isinstance(value, bool):
+            return float(value)
+        case plan.Unary(operator="-", operand=operand):
+            return _computed("-", operand)
+        case plan.Binary(operator="+" | "-" | "*" | "/" | "%"):
+            return _computed(expr.operator, expr.left, expr.right)
+        case plan.Call(function=function, arguments=arguments) if function in _CALLS:
+            return _computed(function, *arguments)
+        case _:
+            return None
+
+
+def _computed(operator: str, *parts: Expr) -> Number | None:
+    numbers = [number for part in parts if (number := _number(part)) is not None]
+    return Computed(operator, tuple(numbers)) if len(numbers) == len(parts) else None
+
+
+def attributes_in(expr: Expr) -> Iterator[plan.Attribute]:
+    """All attributes of events that an expression reads, those that aggregates run over included; not `ts`."""
+    match expr:
+        case plan.Attribute():
+            if expr.name not in ("ts", "type"):
+                yield expr
+        case plan.Aggregate(name=str() as name, kind=Kind() as kind):
+            if name not in ("ts", "type"):
+                yield plan.Attribute(expr.component, plan.Which.LAST, name, kind)
+        case plan.Unary(operand=operand) | plan.In(operand=operand):
+            yield from attributes_in(operand)
+        case plan.Binary(left=left, right=right):
+            yield from attributes_in(left)
+            yield from attributes_in(right)
+        case plan.Call(arguments=arguments):
+            for argument in arguments:
+                yield from attributes_in(argument)
+        case _:
+            return
+
+
+def is_constant(expr: Expr) -> bool:
+    """Whether it is a literal, or a negative one."""
+    return isinstance(expr, plan.Const) or (
+        isinstance(expr, plan.Unary) and expr.operator == "-" and isinstance(expr.operand, plan.Const)
+    )
+
+
+def constant_in(expr: Expr) -> object:
+    """The value of a constant; None: null."""
+    if isinstance(expr, plan.Unary) and isinstance(expr.operand, plan.Const):
+        value = expr.operand.value
+        return -value if isinstance(value, int | float) else None
+    return expr.value if isinstance(expr, plan.Const) else None

@@ -1,0 +1,116 @@
+"""What events are worth to a query (papers G3-G6), by each shedder of events: a published model and its look-ups.
+
+    gspice-h        the utility of the key, from a hash table
+    gspice-tree     a decision tree over the vector
+    gspice-forest   ten of them
+    espice          the utility of the kind and of the position in the window
+    bl, e-bl        rates by kind
+
+A key that was never observed (which the paper leaves open) is worth the mean of the events with its kind, attributes
+and conditions, whatever their pane; failing that, the mean of its kind; failing that, of all events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.features.curve import Curve
+from saffron.engine.models.features.feature_keys import content_keys
+from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.models.features.forest import Forest
+from saffron.engine.models.features.key_table import KeyTable
+from saffron.engine.models.features.kind_rates import KindRates
+from saffron.engine.models.transitions.model import Offsets
+from saffron.records.envelope import Version
+
+EVENTS = "events"
+BY_KEY, BY_TREE, BY_FOREST, BY_POSITION = "gspice-h", "gspice-tree", "gspice-forest", "espice"
+BY_KIND = ("bl", "e-bl")
+
+Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+Vectors = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values by ascending key: uint64 [n], float64 [n]."""
+
+    keys: Keys
+    values: Floats
+
+    def of(self, keys: Keys) -> Floats:
+        """float64: the value of each key, NaN for one that is not there."""
+        if not len(self.keys):
+            return np.full(len(keys), np.nan)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.values[places], np.nan)
+
+
+@dataclass(frozen=True)
+class EventModel:
+    """Of one query. `keys`: utility by key; `contents`: by `content_keys`, without the pane; `kinds` [codes]: by kind,
+    NaN where none was seen; `overall`: of all events. `contributions`, `content_contributions`: by key, and by
+    content, how often an event is part of a match, the mean of all events being 1; utilities weigh this by the time
+    that a drop saves.
+
+    `tree`, `forest`: None where too little was seen. `positions` [codes, bins]: utility by kind and position, NaN where
+    none was seen. `rates`: by kind. `curves`: shedder (but for those by kind) -> its thresholds. `matches`,
+    `observations`: matches and events that it rests on. Its key in the topic is "QUERY/events".
+    """
+
+    query: str
+    query_version: int
+    version: Version
+    spec: FeatureSpec
+    keys: Table
+    contents: Table
+    contributions: Table
+    content_contributions: Table
+    kinds: Floats
+    overall: float
+    tree: Forest | None
+    forest: Forest | None
+    positions: Floats
+    rates: KindRates
+    curves: Mapping[str, Curve]
+    matches: float
+    observations: int
+    trained_through: Offsets
+
+    @property
+    def key(self) -> bytes:
+        return f"{self.query}/{EVENTS}".encode()
+
+    def by_key(self, keys: Keys, vectors: Vectors, table: KeyTable | None = None) -> Floats:
+        """float64 [n]: utilities of gSPICE-H; `table`: the same as `keys`, hashed."""
+        found = self.keys.of(keys) if table is None else table.utilities(keys)
+        unseen = self._by_content(found, self.contents, vectors)
+        found[unseen] = self.kinds[vectors[unseen, 0]]
+        found[np.isnan(found)] = self.overall
+        return found
+
+    def contributed(self, keys: Keys, vectors: Vectors) -> Floats:
+        """float64 [n]: how often events are parts of matches, the mean of all being 1, as where nothing is known."""
+        found = self.contributions.of(keys)
+        found[self._by_content(found, self.content_contributions, vectors)] = 1.0
+        return found
+
+    def _by_content(self, found: Floats, contents: Table, vectors: Vectors) -> NDArray[np.intp]:
+        """Fill in values that are NaN by their contents; returns the places that are NaN still."""
+        unseen = np.flatnonzero(np.isnan(found))
+        if len(unseen):
+            found[unseen] = contents.of(content_keys(self.spec, vectors[unseen]))
+        return unseen[np.isnan(found[unseen])]
+
+    def by_position(self, kinds: NDArray[np.integer], bins: NDArray[np.integer]) -> Floats:
+        """float64 [n]: utilities of eSPICE, by codes of kinds and bins of positions (the last one holds all beyond)."""
+        if not self.positions.shape[1]:
+            return np.full(len(kinds), self.overall)
+        found: Floats = self.positions[kinds, np.minimum(bins, self.positions.shape[1] - 1)]
+        found = np.where(np.isnan(found), self.kinds[kinds], found)
+        return np.where(np.isnan(found), self.overall, found)

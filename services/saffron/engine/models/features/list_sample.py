@@ -1,0 +1,65 @@
+"""Matches as the keys of their events, with weights: of many different ones, a sample by hash that adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from saffron.engine.kernels.splitmix import mixed_one
+
+MOST_LISTS = 4096
+"""Different lists remembered; of more, those stay whose hash is below half of what it was."""
+
+Lists = Mapping[tuple[int, ...], int]
+"""Keys of events -> weight."""
+
+
+@dataclass
+class ListSample:
+    """`held`: weights of the lists whose hash is below 2^(64 - level); each stands for 2^level like it."""
+
+    held: dict[tuple[int, ...], int] = field(default_factory=dict)
+    level: int = 0
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def add(self, keys: tuple[int, ...], weight: int) -> None:
+        """Add to the weight of a list, if it is of the sample."""
+        if keys in self.held or self._is_sampled(keys):
+            self.held[keys] = self.held.get(keys, 0) + weight
+            while len(self.held) > MOST_LISTS:
+                self._rise(self.level + 1)
+
+    def halve(self) -> None:
+        """Forget half of every weight."""
+        self.held = {keys: weight // 2 for keys, weight in self.held.items() if weight > 1}
+
+    def lists(self) -> Lists:
+        """Weights as of all lists together."""
+        return {keys: weight << self.level for keys, weight in self.held.items()}
+
+    @property
+    def length(self) -> float:
+        """Keys of a list, in the mean; 1 where there is none."""
+        weight = sum(self.held.values())
+        return sum(len(keys) * own for keys, own in self.held.items()) / weight if weight else 1.0
+
+    @classmethod
+    def together(cls, samples: Iterable[ListSample]) -> ListSample:
+        """One sample of what several are of."""
+        parts = list(samples)
+        whole = cls(level=max((part.level for part in parts), default=0))
+        for part in parts:
+            for keys, weight in part.held.items():
+                whole.add(keys, weight)
+        return whole
+
+    def _rise(self, level: int) -> None:
+        self.level = level
+        self.held = {keys: weight for keys, weight in self.held.items() if self._is_sampled(keys)}
+
+    def _is_sampled(self, keys: tuple[int, ...]) -> bool:
+        if not self.level:
+            return True
+        return mixed_one(sum(keys)) >> (64 - self.level) == 0

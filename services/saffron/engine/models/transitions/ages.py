@@ -1,0 +1,116 @@
+"""What the Markov chain does not know of a partial match: how long it has waited, and whether it has matched before.
+
+P(state, events left) by powers of the transition matrix (P3) takes a partial match to forget how it came to where it
+is. Streams are not like that: what has waited long for its next event, or has matched once, is another kind. So some
+partial matches are followed to the end of their windows (`match.shedding.tracked`), and counted by their state and
+*age*: what is left of the window, the time since their last event, and whether they have matched before. What came of
+them over what the chain expects is their *lift*; the less was seen of an age, the nearer it is to that of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.transitions.markov import Matrix, lookup
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Followed = Mapping[tuple[int, int], tuple[int, int]]
+"""(state, AGES * fold + age) -> how many were followed to the end, and SHARES times their matches."""
+
+LEFT_BINS, WAITED_BINS = 16, 4
+A_BIN = WAITED_BINS * 2
+AGES = LEFT_BINS * A_BIN
+"""An age is (bin of what is left * WAITED_BINS + bin of what was waited) * 2 + (matched before)."""
+SHARES = 1024
+"""A match that may be of several alike counts for each in part: in so many parts, for sums are integers."""
+MOST_STATES = 256
+"""Of more states ages are not told: tables travel in every drop order."""
+
+_WAITED = (32, 8, 2)  # from 1/32, 1/8 and 1/2 of the window on it is the next bin
+_EVIDENCE = (2.0, 8.0, 32.0, 128.0, 512.0, inf)
+"""Matches beside which what is expected counts as much as what was seen: one of these."""
+FOLDS = 16
+"""Windows of the stream belong to one of so many folds by turns; the first eight folds are one half of it."""
+_HALVES = 2
+
+
+def ages(left: Ints, waited: Ints, matched: Flags, window: int) -> Ints:
+    """[n] of partial matches with so much `left` of a `window`, whose last event was so long ago; ms or events all."""
+    bins = np.clip(left * LEFT_BINS // (window + 1), 0, LEFT_BINS - 1)
+    waits = sum((waited * part >= window).astype(np.int64) for part in _WAITED)
+    found: Ints = (bins * WAITED_BINS + waits) * 2 + matched
+    return found
+
+
+def population(followed: Followed, states: int) -> Matrix:
+    """[m, AGES]: how many were followed, which is as many as there are at any time, but for a factor; [0, AGES] where
+    none was."""
+    if not followed or states > MOST_STATES:
+        return np.zeros((0, AGES))
+    found = np.zeros((states, AGES))
+    for (state, age), (number, _) in followed.items():
+        found[state, age % AGES] += number
+    return found
+
+
+def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
+    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of what is left of a window of so many
+    events."""
+    middles = (np.arange(LEFT_BINS) + 0.5) / LEFT_BINS * window
+    return np.array([[lookup(table, bin_size, state, left) for state in range(table.shape[1])] for left in middles])
+
+
+def lifts(followed: Followed, expected: Matrix, *, most: float) -> Matrix:
+    """[m, AGES]: by what matches are more than `expected` [LEFT_BINS, m], the chain's in the middle of each bin.
+
+    Empirical Bayes, from all to each: a state's own lift, then by what is left, by waiting and having matched, and by
+    all of it, each starting from the one before as if so many matches of that had been seen. How many is told by the
+    data: partial matches match in clumps, and what is alike of two stretches of the stream is less than what is seen of
+    one. It is what tells best, learned from one half of stretches, what came in the other; it may be that nothing does,
+    and the chain alone is best. No lift makes more than `most` of what is expected; [0, m] where nothing is learned.
+    """
+    states = expected.shape[1]
+    if not followed or states > MOST_STATES:
+        return np.zeros((0, AGES))
+    seen = np.zeros((2, _HALVES, states, LEFT_BINS, A_BIN))
+    for (state, age), counts in followed.items():
+        fold, own = divmod(age, AGES)
+        seen[:, fold * _HALVES // FOLDS, state, own // A_BIN, own % A_BIN] += counts
+    number, matches = seen[0], seen[1] / SHARES
+    by_chain = np.broadcast_to(expected.T[:, :, None], number.shape[1:])
+    errors = [
+        sum(
+            _error(number[f], matches[f], by_chain, _learned(number[1 - f], matches[1 - f], by_chain, beside))
+            for f in (0, 1)
+        )
+        for beside in _EVIDENCE
+    ]
+    best = _EVIDENCE[int(np.argmin(errors))]
+    if best == inf:
+        return np.zeros((0, AGES))
+    lift = _learned(number.sum(axis=0), matches.sum(axis=0), by_chain, best)
+    found: Matrix = np.minimum(lift, most / np.maximum(by_chain, 1e-200)).reshape(states, AGES)
+    return found
+
+
+def _learned(number: Floats, matches: Floats, by_chain: Floats, beside: float) -> Floats:
+    lift = np.ones_like(number)
+    if beside == inf:
+        return lift
+    for alike in ((1, 2), (2,), (1,), ()):
+        wanted = (number * by_chain * lift).sum(axis=alike, keepdims=True)
+        lift = lift * (beside + matches.sum(axis=alike, keepdims=True)) / (beside + wanted)
+    return lift
+
+
+def _error(number: Floats, matches: Floats, by_chain: Floats, lift: Floats) -> float:
+    """Poisson deviance, but for what does not depend on the lift."""
+    wanted = number * by_chain * lift
+    seen = matches > 0
+    return float(wanted.sum() - (matches[seen] * np.log(np.maximum(by_chain[seen] * lift[seen], 1e-12))).sum())

@@ -1,0 +1,81 @@
+"""What partial matches are worth keeping: the utility tables UT_q of pSPICE (papers P5), over all queries together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.models.transitions.markov import Matrix
+from saffron.engine.models.transitions.model import TransitionModel
+
+LEAST_TIME = 0.01
+"""tau counts as at least this share of the mean: what costs next to nothing gains nothing by being dropped."""
+
+
+@dataclass(frozen=True)
+class PartialMatchModel:
+    """Of one query. `utility` [bins, m]: UT_q; `loss` [bins, m]: matches that dropping such a partial match loses.
+
+    Row k is for (k + 1) * `bin_size` events left of the window, state 0 having nothing bound. `per_ms` turns the ms
+    left of a window in time into events; 0 for windows in events. Utilities compare between queries that were scaled
+    together. `lift` [m, AGES]: factors of both by age; without rows there are none.
+    """
+
+    query: str
+    bin_size: int
+    per_ms: float
+    utility: Matrix
+    loss: Matrix
+    lift: Matrix
+
+    def body(self) -> dict[str, Any]:
+        """What a drop order carries of this query."""
+        return {
+            "utility": self.utility.tolist(),
+            "loss": self.loss.tolist(),
+            "bin": self.bin_size,
+            "per_ms": self.per_ms,
+            "lift": _short(self.lift),
+        }
+
+
+def partial_match_models(
+    models: Sequence[TransitionModel], weights: Mapping[str, float] | None = None, *, by_time: bool = True
+) -> dict[str, PartialMatchModel]:
+    """By query: U = w * P / tau (P5), or w * P without `by_time` (pSPICE--, P10).
+
+    P is the expected number of matches where runs split. P and tau are brought to one scale by their means over all
+    states of all `models`, each state weighing what its runs met; where no times were measured tau is the mean.
+    `weights`: by query, 1 where none is given.
+    """
+    scale = _mean(models, [model.expected for model in models])
+    measured = [model for model in models if len(model.remaining_ns)]
+    mean_time = _mean(measured, [model.remaining_ns for model in measured])
+    found = {}
+    for model in models:
+        worth = model.expected / scale * (weights or {}).get(model.query, 1.0)
+        if by_time and len(model.remaining_ns):
+            worth = worth / np.maximum(model.remaining_ns / mean_time, LEAST_TIME)
+        found[model.query] = PartialMatchModel(
+            model.query, model.bin_size, model.per_ms, worth, model.expected, model.lift
+        )
+    return found
+
+
+def _short(factors: Matrix) -> list[list[float]]:
+    """To four digits: they travel in every drop order."""
+    return [[float(f"{factor:.4g}") for factor in row] for row in factors.tolist()]
+
+
+def _mean(models: Sequence[TransitionModel], tables: Sequence[Matrix]) -> float:
+    """Over bins and states in which partial matches live, by what they met; 1 where there is nothing to go by."""
+    total, weight = 0.0, 0.0
+    for model, table in zip(models, tables, strict=True):
+        met = np.array(model.met, dtype=np.float64)
+        met[[0, -1]] = 0.0
+        total += float(table.mean(axis=0) @ met)
+        weight += float(met.sum())
+    return total / weight if total > 0 else 1.0

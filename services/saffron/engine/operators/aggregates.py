@@ -1,0 +1,177 @@
+"""User-defined aggregates: SASE+'s extension point (N1) and the arbitrary aggregates of SASE++ (X7).
+
+An aggregate folds the numbers of a closure, in order, into one float64 and ends with one:
+
+    acc = initial;  for each x that is not null, in order: acc = step(acc, x);  result = final(acc, n)
+
+n is how many numbers there were. Of no numbers the result is null, as it is where `final` gives NaN or an infinity.
+RETURN evaluates it over finished closures (`fold`); kernels call the compiled functions (`compiled`) in conditions.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType, FunctionType
+from typing import Any
+
+from saffron.errors import AggregateError
+from saffron.language.plan.pairs import OF_EXTREME
+
+Step = Callable[[float, float], float]
+Final = Callable[[float, int], float]
+
+BUILT_IN = frozenset({"count", "sum", "avg", "min", "max", "first", "last", "stddev", *OF_EXTREME.values()})
+_TAKEN = BUILT_IN | {"abs", "sqrt", "least", "greatest", "next", "any", "seq", "not", "and", "or", "in"}
+
+
+@dataclass(frozen=True)
+class UserAggregate:
+    """step(acc, x) and final(acc, n): float64 in, float64 out, of numbers alone; n is an int64."""
+
+    name: str
+    initial: float
+    step: Step
+    final: Final
+
+    def fold(self, values: Iterable[float]) -> float | None:
+        """The aggregate of numbers (none of them null), in order. Raises AggregateError where a function fails."""
+        acc, count = self.initial, 0
+        try:
+            for value in values:
+                acc = float(self.step(acc, float(value)))
+                count += 1
+            result = float(self.final(acc, count)) if count else math.nan
+        except ZeroDivisionError:
+            return None  # as x / 0 is null everywhere in the language
+        except Exception as error:
+            raise AggregateError(f"aggregate {self.name!r} failed on its input number {count}: {error!r}") from error
+        return result if math.isfinite(result) else None
+
+    @cached_property
+    def compiled(self) -> tuple[Any, Any]:
+        """(step, final) as Numba functions, for kernels to call; AggregateError where they do not compile.
+
+        They divide as IEEE 754 says (1 / 0 is an infinity); a kernel reads a result that is not finite as null.
+        """
+        from numba import float64, int64, njit
+        from numba.core.errors import NumbaError
+
+        try:
+            step = njit(float64(float64, float64), error_model="numpy", inline="never")(self.step)
+            final = njit(float64(float64, int64), error_model="numpy", inline="never")(self.final)
+        except NumbaError as error:
+            reason = str(error).strip().splitlines()[-1]
+            hint = "use numbers, math.* and local variables only"
+            raise AggregateError(f"aggregate {self.name!r} cannot be compiled: {reason}; {hint}") from error
+        return step, final
+
+    @cached_property
+    def stamp(self) -> str:
+        """A hash of what the functions do: equal for equal code and constants, so that cached kernels can tell."""
+        digest = hashlib.sha256(repr(self.initial).encode())
+        for function in (self.step, self.final):
+            digest.update(_fingerprint(function).encode())
+        return digest.hexdigest()
+
+
+_registry: dict[str, UserAggregate] = {}
+
+
+def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None = None) -> UserAggregate:
+    """Make an aggregate known to queries of this process that are bound from now on; one of that name is replaced.
+
+    Raises AggregateError: a name that is taken or none, wrong parameters, an initial value that is not finite, or a
+    function that does not give a number for numbers.
+    """
+    word = name.isascii() and name.isidentifier() and name == name.lower()
+    if not word or name in _TAKEN:
+        why = "is a function of the language" if name in _TAKEN else "is no lower-case name"
+        raise AggregateError(f"an aggregate cannot be called {name!r}: it {why}")
+    if isinstance(initial, bool) or not isinstance(initial, int | float) or not math.isfinite(initial):
+        raise AggregateError(f"aggregate {name!r}: initial is {initial!r}; it must be a finite number")
+    ends = _unchanged if final is None else final
+    _check_parameters(name, "step", step, "acc, x")
+    _check_parameters(name, "final", ends, "acc, n")
+    _check_number(name, "step", lambda: step(float(initial), 1.0))
+    _check_number(name, "final", lambda: ends(float(step(float(initial), 1.0)), 1))
+    aggregate = UserAggregate(name, float(initial), step, ends)
+    _registry[name] = aggregate
+    return aggregate
+
+
+def find(name: str) -> UserAggregate | None:
+    """The registered aggregate of that name."""
+    return _registry.get(name)
+
+
+def require(name: str) -> UserAggregate:
+    """The same; AggregateError where this process does not know it."""
+    aggregate = _registry.get(name)
+    if aggregate is None:
+        raise AggregateError(f"aggregate {name!r} is not known in this process; register it with @saffron.aggregate")
+    return aggregate
+
+
+def registered() -> Mapping[str, UserAggregate]:
+    """All of them by name."""
+    return dict(_registry)
+
+
+def forget(name: str) -> None:
+    """Take one out; queries that are bound already keep it."""
+    _registry.pop(name, None)
+
+
+def _unchanged(acc: float, n: int) -> float:
+    return acc
+
+
+def _check_parameters(name: str, role: str, function: Any, wanted: str) -> None:
+    if not isinstance(function, FunctionType):
+        raise AggregateError(f"aggregate {name!r}: {role} is a {type(function).__name__}; write def {role}({wanted})")
+    parameters = inspect.signature(function).parameters.values()
+    if len(parameters) != 2 or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
+        raise AggregateError(f"aggregate {name!r}: {role} takes {inspect.signature(function)}; it must be ({wanted})")
+
+
+def _check_number(name: str, role: str, call: Callable[[], Any]) -> None:
+    try:
+        value = call()
+    except ZeroDivisionError:
+        return
+    except Exception as error:
+        raise AggregateError(f"aggregate {name!r}: {role} fails on the number 1: {error!r}") from error
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise AggregateError(
+            f"aggregate {name!r}: {role} gives {value!r}, a {type(value).__name__}; it must be a number"
+        )
+
+
+def _fingerprint(function: Callable[..., Any]) -> str:
+    """What a function does: its instructions and constants, those of inner functions, and the values of free names."""
+    assert isinstance(function, FunctionType)
+    captured = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
+    used = {
+        name: repr(value)
+        for name in _names(function.__code__)
+        if isinstance(value := function.__globals__.get(name), int | float)
+    }
+    return repr((_instructions(function.__code__), captured, sorted(used.items())))
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (_names(const) for const in code.co_consts if isinstance(const, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def _instructions(code: CodeType) -> list[tuple[str, str]]:
+    return [
+        (one.opname, repr(_instructions(one.argval)) if isinstance(one.argval, CodeType) else one.argrepr)
+        for one in dis.get_instructions(code)
+    ]

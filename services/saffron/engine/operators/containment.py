@@ -1,0 +1,109 @@
+"""Where an exception of one query ends: with that query, which fails, and with nothing else.
+
+An operator takes each step of a query inside `Containment.step`. An exception in there is the query's, but for what no
+query can help: `MemoryError`, an error of the log (its past is read from there), the end of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from saffron.engine.operators.standing import StandingQuery
+from saffron.errors import LogError
+
+BINDING, COMPILING, ADVANCING, OBSERVING = "binding", "compiling", "advancing", "observing"
+REPORTING, SAVING, RESTORING = "reporting", "saving", "restoring"
+DROPPING, READING = "dropping partial matches", "reading"
+_MOST = 400
+"""Characters of an exception's message; a log has the rest."""
+
+Note = Callable[[str, int, str], None]
+"""(query, its version, step): told before a step is taken, so that a shell knows in which one its process died."""
+Failed = Callable[[StandingQuery[Any], str, Exception], None]
+"""(query, step, error): what the operator does about it."""
+
+
+def unnoted(query: str, version: int, step: str) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What ended a query (by `name` and the `version` by which it was added), for shells to tell.
+
+    `step`, `position`: what was done when, all events before the position having been taken. `reason`: all of it in
+    words. `error`: None where it fails with a query whose results it reads.
+
+    `logged`: the block says so, and will again whenever it is taken. `anew`: what it did in this block has touched
+    others, for which the block must be taken again without it. `apart`: names of queries that share a graph, of which
+    any may be at fault: each is to go on alone from the last snapshot.
+    """
+
+    name: str
+    version: int
+    step: str
+    position: int
+    reason: str
+    error: Exception | None = None
+    logged: bool = False
+    anew: bool = False
+    apart: frozenset[str] = frozenset()
+
+
+_TOGETHER = " together"
+
+
+def together(step: str) -> str:
+    """The step, as it is noted where it is taken for several queries at once."""
+    return step + _TOGETHER
+
+
+def is_together(step: str) -> bool:
+    """Whether a step that was noted was one of several queries at once."""
+    return step.endswith(_TOGETHER)
+
+
+def told(step: str, position: int, error: Exception) -> str:
+    """An exception in words: in which step, where, which one."""
+    message = " ".join(str(error).split())
+    shown = message if len(message) <= _MOST else f"{message[:_MOST]}..."
+    return f"{step} at position {position}: {type(error).__name__}: {shown}".removesuffix(": ")
+
+
+class Containment:
+    """The steps of an operator's queries, each noted before it is taken."""
+
+    def __init__(self, note: Note, failed: Failed) -> None:
+        self._note = note
+        self._failed = failed
+
+    def step(self, query: StandingQuery[Any], step: str) -> Step:
+        """A context that ends an exception of the query; what follows it in there is left out."""
+        self._note(query.name, query.version, step)
+        return Step(self._failed, query, step)
+
+
+class Step:
+    """One step of one query."""
+
+    __slots__ = ("_failed", "_query", "_step")
+
+    def __init__(self, failed: Failed, query: StandingQuery[Any], step: str) -> None:
+        self._failed, self._query, self._step = failed, query, step
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        if not is_of_query(error):
+            return False
+        assert isinstance(error, Exception)
+        self._failed(self._query, self._step, error)
+        return True
+
+
+def is_of_query(error: BaseException | None) -> bool:
+    """Whether an exception in a query's step is the query's."""
+    return isinstance(error, Exception) and not isinstance(error, MemoryError | LogError)

@@ -1,0 +1,72 @@
+"""Ids of results: 128 bits, hashed from what makes them what they are, which any later version computes alike."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numba import int64, types, uint8, uint64, void
+from numpy.typing import NDArray
+
+from saffron.engine.kernels.jit import kernel
+
+_BYTES = types.Array(uint8, 1, "C", readonly=True)
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+
+def seeds(text: str) -> NDArray[np.uint64]:
+    """uint64 [2]: where the hash of a query's results starts, from the query's normalised text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return np.frombuffer(digest[:16], ">u8").astype(np.uint64)
+
+
+@kernel(uint64(uint64))
+def _scatter(value):  # type: ignore[no-untyped-def]
+    value ^= value >> np.uint64(33)
+    value *= np.uint64(0xFF51AFD7ED558CCD)
+    value ^= value >> np.uint64(33)
+    value *= np.uint64(0xC4CEB9FE1A85EC53)
+    value ^= value >> np.uint64(33)
+    return value
+
+
+@kernel(void(uint64[::1], int64[:, ::1], int64[:, ::1], int64[::1], uint64[:, ::1]))
+def identify(start, heads, counts, seqs, out):  # type: ignore[no-untyped-def]
+    """out [n, 2]: 128-bit hashes. Of each result: its column of `heads`, then per component the count and the seqs.
+
+    Two chains, each scattered after every word: h = scatter((h ^ word) + constant).
+    """
+    at = 0
+    for i in range(counts.shape[0]):
+        a, b = start[0], start[1]
+        for k in range(heads.shape[0]):
+            word = np.uint64(heads[k, i])
+            a = _scatter((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
+            b = _scatter((b ^ word) + np.uint64(0xC2B2AE3D27D4EB4F))
+        for part in range(counts.shape[1]):
+            word = np.uint64(counts[i, part])
+            a = _scatter((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
+            b = _scatter((b ^ word) + np.uint64(0xC2B2AE3D27D4EB4F))
+            for _ in range(counts[i, part]):
+                word = np.uint64(seqs[at])
+                a = _scatter((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
+                b = _scatter((b ^ word) + np.uint64(0xC2B2AE3D27D4EB4F))
+                at += 1
+        out[i, 0], out[i, 1] = a, b
+
+
+@kernel(void(uint64[:, ::1], _BYTES, uint8[:, ::1]))
+def hexadecimal(ids, digits, out):  # type: ignore[no-untyped-def]
+    """out [n, 32]: the hashes as hex digits, the most significant first."""
+    for i in range(ids.shape[0]):
+        for half in range(2):
+            for digit in range(16):
+                nibble = (ids[i, half] >> np.uint64(60 - 4 * digit)) & np.uint64(15)
+                out[i, half * 16 + digit] = digits[nibble]
+
+
+def digits(ids: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """uint8 [n, 32]: hex digits of the hashes."""
+    out = np.empty((len(ids), 32), np.uint8)
+    hexadecimal(ids, _HEX, out)
+    return out

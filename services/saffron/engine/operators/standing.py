@@ -1,0 +1,104 @@
+"""A standing query as an operator knows it: what was added, whether it is paused, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+from saffron.engine.operators.aggregates import registered
+from saffron.language import compile_query
+from saffron.language.cost.shedding import AUTO
+from saffron.language.plan.plan import Plan
+from saffron.schema.schema import Schema
+
+R = TypeVar("R")
+
+Compiler = Callable[[str, Schema | None, str], Plan]
+"""(text, schema, name) -> plan; QueryError where the text is wrong or, with a schema, does not fit it."""
+
+
+def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
+    """The compiler of the query language, with the user-defined aggregates that this process knows."""
+    return compile_query(text, schema, name=name, aggregates=frozenset(registered()), unseen=True)
+
+
+@dataclass(frozen=True)
+class Status:
+    """`state`: "active", "paused", "waiting" (for the stream's schema), "rejected" or "failed" (`reason` says why)."""
+
+    version: int
+    state: str
+    reason: str
+
+
+@dataclass
+class StandingQuery(Generic[R]):
+    """A query that was added and not removed; `runs` is what runs it in its engine, there once the text is bound.
+
+    `shed`: its shedder. `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `failure`:
+    why it was stopped (see `containment`), or "". `foreign`: it is no query of this engine, or not of this stream.
+    """
+
+    name: str
+    version: int
+    text: str
+    slot: int
+    earliest: bool
+    shed: str = AUTO
+    paused: bool = False
+    refusal: str = ""
+    failure: str = ""
+    foreign: bool = False
+    runs: R | None = None
+
+    @property
+    def active(self) -> R | None:
+        """What runs it, if the query takes events."""
+        return None if self.paused else self.runs
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """From a "query" control's body, a checkpoint's entry, or a snapshot's."""
+        return cls(
+            name=str(record["name"]),
+            version=int(record.get("version", 1)),
+            text=str(record["text"]),
+            slot=int(record.get("slot", 0)),
+            earliest=record.get("from") == "earliest",
+            shed=str(record.get("shed", AUTO)),
+            paused=bool(record.get("paused")) or record.get("state") == "paused",
+            refusal=str(record.get("refusal", "")),
+            failure=str(record.get("failure") or ""),
+            foreign=bool(record.get("foreign")),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """What a snapshot keeps of it, beside the arrays of what it runs."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "text": self.text,
+            "slot": self.slot,
+            "from": "earliest" if self.earliest else "now",
+            "shed": self.shed,
+            "paused": self.paused,
+            "refusal": self.refusal,
+            "failure": self.failure,
+            "foreign": self.foreign,
+            "bound": self.runs is not None,
+        }
+
+    @property
+    def is_waiting(self) -> bool:
+        """Not bound yet, for want of a schema."""
+        return self.runs is None and not (self.foreign or self.refusal or self.failure)
+
+    def status(self) -> Status:
+        if self.failure:
+            return Status(self.version, "failed", self.failure)
+        if self.refusal:
+            return Status(self.version, "rejected", self.refusal)
+        if self.paused:
+            return Status(self.version, "paused", "")
+        return Status(self.version, "waiting" if self.runs is None else "active", "")

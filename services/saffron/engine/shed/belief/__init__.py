@@ -1,0 +1,1 @@
+"""How far learned orders are trusted."""

@@ -1,0 +1,99 @@
+"""How far a learned order is believed: as far as it has proved better than even dropping on what it was not learned
+from, of late.
+
+Of trials (see `trials`) with gains g_1, ..., g_k, the newest last, let S be the sum of f^(k-i) g_i and V that of
+f^(2(k-i)) g_i^2, f being `FADE`. If the order were no better than chance, S / sqrt(V) would hardly exceed what a
+standard normal variable does (V. H. de la Pena, T. L. Lai, Q.-M. Shao, *Self-Normalized Processes*, 2009). Belief is
+S / sqrt(V) - 1, held between 0 and 1: the lower confidence limit of S at one standard error is above 0 where it begins,
+that at two where it is whole. One trial, and two of few matches, are not enough for any; and with all trials as good as
+each other before, and as bad behind a change, three of them end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+from saffron.engine.models.features.event_model import EventModel
+from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials
+from saffron.engine.shed.drops.evenly import Even
+
+FADE = 0.85
+"""What is left of a trial's weight when another one has come."""
+_BEGINS, _WHOLE = 1.0, 2.0
+"""Standard errors."""
+_GRAIN = 8
+"""Belief is rounded to 1/8, so that what rests on it seldom changes."""
+_MOST_OF_MODEL = 16.0
+"""Trials that the matches behind a model of events make, at most: of more, each has more matches."""
+SHARE = 0.25
+"""Of events that fit the query, at which a model of them is compared with even dropping while others, or none, go."""
+SHARES = (SHARE, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Faded sums over the trials heard of: how many, S, V."""
+
+    count: float = 0.0
+    gains: float = 0.0
+    squares: float = 0.0
+
+    def after(self, trials: Trials) -> Belief:
+        """Behind these, of which each has their mean gain, and their mean square."""
+        if trials.count <= 0:
+            return self
+        left = FADE**trials.count
+        gains = trials.gains / trials.count * (1 - left) / (1 - FADE)
+        squares = trials.squares / trials.count * (1 - left**2) / (1 - FADE**2)
+        return Belief(self.count + trials.count, left * self.gains + gains, left**2 * self.squares + squares)
+
+    def share(self, before: Trials) -> float:
+        """0 (none) to 1; `before`: trials that the model in force brings, which came first."""
+        model, left = Belief().after(before), FADE**self.count
+        gains, squares = left * model.gains + self.gains, left**2 * model.squares + self.squares
+        if gains <= 0 or squares <= 0:
+            return 0.0
+        proved = (gains / sqrt(squares) - _BEGINS) / (_WHOLE - _BEGINS)
+        return float(round(_GRAIN * min(1.0, max(0.0, proved))) / _GRAIN)
+
+
+def trials_of(model: EventModel, lost: Callable[[float], float], even: Even, length: float) -> Trials:
+    """What the matches of a model of events prove of its order, of which `lost` is the share that it loses of those
+    that it was not learned from, by the share of events that goes; `even`: what would go else. A match has so many
+    events (`length`). `LEAST_MATCHES` come in a clump, of which chance alone would lose all or none. That of `SHARES`
+    counts which proves most: an order that loses little loses no more where fewer go.
+    """
+    clumps = model.matches / LEAST_MATCHES
+    if clumps <= 0:
+        return Trials()
+    count = min(_MOST_OF_MODEL, clumps)
+    found = []
+    for share in SHARES:
+        tried = beyond(even.spare, share)
+        evenly = even.lost(tried, length)
+        if evenly > 0:
+            gain = 1.0 - lost(tried) / evenly
+            found.append(Trials(count, count * gain, count * (gain**2 + (1.0 - evenly) / evenly * count / clumps)))
+    proving = (one for one in found if one.squares > 0)
+    return max(proving, key=lambda one: one.gains / sqrt(one.squares), default=Trials())
+
+
+def beyond(spare: float, share: float) -> float:
+    """The share of all events where those to spare go, and this share of the others."""
+    return spare + share * (1.0 - spare)
+
+
+@dataclass
+class Counted:
+    """Trials that a reader has told of, as it counts: it begins anew when it does."""
+
+    told: Trials = Trials()
+
+    def grown(self, now: Trials) -> Trials:
+        """Those since it told last."""
+        before, self.told = self.told, now
+        if now.count < before.count:
+            return now
+        return Trials(now.count - before.count, now.gains - before.gains, max(0.0, now.squares - before.squares))

@@ -1,0 +1,1 @@
+"""What may be dropped, in which order, and how much of it."""

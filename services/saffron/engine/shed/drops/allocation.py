@@ -1,0 +1,65 @@
+"""How a share of the work to be saved is spread over queries, so that matches are wrong least, by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from saffron.engine.shed.drops.loss_curve import LossCurve
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A query that may lose events. `worth`: its weight times its matches an event. `cost`: processing time that it
+    takes of an event, above 0, comparable between queries. `length`: events a match. `ratio`: matches that dropping
+    events has lost, as measured, for each that the curve said, where it was less. `errors` of each match lost: 1, the
+    missed match, up to 2 as another may be found in its stead, which is false (G10). `begun`: the share of partial
+    matches that do not begin, by the share of events that goes; None: it is told by what is lost."""
+
+    curve: LossCurve
+    worth: float
+    cost: float
+    length: float = 1.0
+    ratio: float = 1.0
+    errors: float = 1.0
+    begun: LossCurve | None = None
+
+    def lost(self, share: float) -> float:
+        """The share of matches lost where this share of events is dropped."""
+        return as_measured(self.curve.at(share), self.ratio)
+
+    def left(self, share: float) -> float:
+        """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
+        meet them, since those that a match needs begin and advance them too."""
+        if self.begun is not None:
+            return (1 - share) * (1 - self.begun.at(share))
+        return float((1 - share) * (1 - self.curve.at(share)) ** (1 / self.length))
+
+
+def as_measured(promised: float, ratio: float) -> float:
+    """The share of matches lost, by a model's promise (0 to 1) and the `ratio` of measured to promised losses. What is
+    kept is raised to the ratio: small losses are multiplied by it, and large ones stay below 1 and in their order."""
+    return float(1.0 - (1.0 - promised) ** ratio)
+
+
+def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]:
+    """By query, the share of its events to drop, so that together the share `share` of the time is saved.
+
+    Each curve is replaced by its lower convex hull, whose pieces are taken by ascending loss for the time they save.
+    """
+    if len(queries) == 1:
+        return dict.fromkeys(queries, share)
+    pieces = [
+        (query.worth * query.errors * query.ratio * slope / query.cost, name, begin, end)
+        for name, query in queries.items()
+        for slope, begin, end in query.curve.pieces
+    ]
+    left = share * sum(query.cost for query in queries.values())
+    shares = dict.fromkeys(queries, 0.0)
+    for _, name, begin, end in sorted(pieces, key=lambda piece: piece[:3]):
+        if left <= 0:
+            break
+        taken = min(end - begin, left / queries[name].cost)
+        shares[name] += taken
+        left -= taken * queries[name].cost
+    return {name: min(1.0, one) for name, one in shares.items()}

@@ -1,0 +1,121 @@
+"""Even dropping of a query's events: what is dropped where nothing is learned, or what is learned is not believed.
+
+What the query cannot take goes first (`fitting`), which loses nothing. Of the others, events of a type go at a rate
+inversely proportional to how many of them a match needs for the time that they take. The papers' BL is the same by
+events instead of time (`kind_rates`). Here the pattern says how many are needed; none of it is learned. All
+events together take as long for themselves as the partial matches do that the first ones begin: work is the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.features.kind_rates import rates_at
+from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Even:
+    """Of one query. `spare`: the share of events that it cannot take. Of `types` of its pattern, of those that it can:
+    `frequency`, their shares; `needed`, how many components take them; `begins`, whether one that a match begins with
+    does. `taken`: for each component that a match binds, the place of its type."""
+
+    spare: float = 0.0
+    types: tuple[str, ...] = ("",)
+    frequency: tuple[float, ...] = (1.0,)
+    needed: tuple[int, ...] = (1,)
+    begins: tuple[bool, ...] = (True,)
+    taken: tuple[int, ...] = (0,)
+
+    def rates(self, share: float) -> Floats:
+        """[types] the rates that drop this share of those that the query can take."""
+        frequency, first = np.array(self.frequency), np.array(self.frequency) * np.array(self.begins)
+        time = frequency + (first / first.sum() if first.sum() > 0 else 0.0)
+        return rates_at(min(1.0, max(0.0, share)), frequency, np.array(self.needed) / np.maximum(time, 1e-9))
+
+    def lost(self, share: float, length: float) -> float:
+        """The share of matches, of so many events, that are lost where this share of all events goes."""
+        kept = 1.0 - self.rates(self._beyond(share))[list(self.taken)]
+        return float(1.0 - kept.prod() ** (max(1.0, length) / len(self.taken)))
+
+    def begun(self, share: float) -> float:
+        """The share of partial matches that do not begin then."""
+        first = np.array(self.frequency) * np.array(self.begins)
+        return float(first @ self.rates(self._beyond(share)) / first.sum()) if first.sum() > 0 else 0.0
+
+    def curve(self, length: float) -> LossCurve:
+        """What is lost at all shares."""
+        return _curve(self, length)
+
+    @cached_property
+    def not_begun(self) -> LossCurve:
+        """`begun` at all shares."""
+        return LossCurve.of(self.begun)
+
+    def _beyond(self, share: float) -> float:
+        return max(0.0, share - self.spare) / (1.0 - self.spare) if self.spare < 1 else 0.0
+
+
+@lru_cache(maxsize=64)
+def _curve(even: Even, length: float) -> LossCurve:
+    return LossCurve.of(lambda share: even.lost(share, length))
+
+
+UNKNOWN = Even()
+"""Each event is as good as any other."""
+
+
+def even_of(plan: MatchPlan, spare: float, frequency: Sequence[float]) -> Even:
+    """`frequency`: shares of the types in `types_of`."""
+    types = types_of(plan)
+    place = {name: number for number, name in enumerate(types)}
+    own = [place[component.type] for component in plan.components]
+    first = {own[component] for component in beginnings(plan.pattern)}
+    needed = np.bincount(own, minlength=len(types))
+    begins = tuple(number in first for number in range(len(types)))
+    return Even(spare, types, tuple(frequency), tuple(needed.tolist()), begins, tuple(own[: plan.positive]))
+
+
+def types_of(plan: MatchPlan) -> tuple[str, ...]:
+    """The types of its components, each once."""
+    return tuple(dict.fromkeys(component.type for component in plan.components))
+
+
+def beginnings(shape: Shape) -> set[int]:
+    """The components that a match may begin with."""
+    match shape:
+        case Take(component):
+            return {component}
+        case Loop(body=body):
+            return beginnings(body)
+        case Choice(parts) | Together(parts):
+            return set().union(*map(beginnings, parts))
+        case InOrder(parts):
+            found: set[int] = set()
+            for part in parts:
+                found |= beginnings(part)
+                if not _may_be_nothing(part):
+                    break
+            return found
+        case _:
+            return set()
+
+
+def _may_be_nothing(shape: Shape) -> bool:
+    match shape:
+        case Choice(parts):
+            return any(map(_may_be_nothing, parts))
+        case InOrder(parts):
+            return all(map(_may_be_nothing, parts))
+        case Absent():
+            return True
+        case _:
+            return False

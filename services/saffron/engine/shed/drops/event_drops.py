@@ -1,0 +1,220 @@
+"""Shedders of events: which events of a block go for a query (G4-G6, G9, P10).
+
+gspice-h, gspice-tree, gspice-forest   by utility of the event's features: those at or below the threshold (G6)
+espice                                 by utility of its kind and its position in the window
+bl, e-bl                               by its kind: rates inversely proportional to how often patterns and windows
+                                       repeat it, each event of a kind as likely as any other
+auto                                   that of the former which errs least at the share wanted: in matches lost, and in
+                                       those found that a dropped event would have refused (G10)
+
+Without a model of the query, and as far as one is not believed, each event is as good as any other, but for those that
+the query cannot take (`fitting`): auto and gspice drop these first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.match.shedding.positions import position_bins
+from saffron.engine.models.events.event_shedding import EventShedding
+from saffron.engine.models.features.by_slot import BySlot
+from saffron.engine.models.features.curve import Cut
+from saffron.engine.models.features.event_model import BY_KIND, BY_POSITION, EventModel
+from saffron.engine.models.features.feature_keys import FeatureKeys, Features
+from saffron.engine.models.features.features import FeatureError, FeatureSpec
+from saffron.engine.models.features.kind_rates import KindCut
+from saffron.engine.shed.drops.chance import chance
+from saffron.engine.shed.drops.evenly import UNKNOWN, Even
+from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.engine.shed.drops.taking import Taking
+from saffron.engine.shed.drops.traits import Traits
+from saffron.language.cost.shedding import AUTO
+from saffron.language.plan.plan import Window
+
+LEARNED = ("auto", "gspice-h", "gspice-forest", "gspice-tree")
+"""Shedders whose orders are believed as far as they have proved right; others are there to compare with."""
+CHOICE = ("gspice-h", "gspice-forest", "gspice-tree", "espice")
+"""What auto chooses from; of equals the first."""
+EVENTS_A_MATCH = 3.0
+"""Where neither a model says what a drop loses."""
+_BEFORE = 16.0
+"""Matches: they clump, so that so many are few."""
+
+Marks = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class EventDrops:
+    """Event models in force, and the features of the stream so far; `apply` takes every block once, in order."""
+
+    seed: int
+    models: dict[str, EventModel] = field(default_factory=dict)
+    _watched: FeatureSpec | None = None
+    _keys: dict[str, FeatureKeys] = field(default_factory=dict)
+    _features: dict[str, Features] = field(default_factory=dict)
+    _shedding: dict[tuple[str, str], EventShedding] = field(default_factory=dict)
+    _curves: dict[tuple[str, str], LossCurve] = field(default_factory=dict)
+    _contributed: dict[str, BySlot] = field(default_factory=dict)
+    taking: Taking = field(default_factory=Taking)
+
+    def use(self, models: Mapping[str, EventModel]) -> None:
+        """The models in force by query."""
+        changed = {query for query in {*models, *self.models} if models.get(query) is not self.models.get(query)}
+        if not changed:
+            return
+        self.models = dict(models)
+        self._shedding = {place: one for place, one in self._shedding.items() if place[0] not in changed}
+        self._curves.clear()
+        self._contributed = {query: BySlot(model.contributed) for query, model in models.items()}
+        self._follow()
+
+    def watch(self, spec: FeatureSpec) -> None:
+        """Observers want the keys of these features, whatever models are in force."""
+        self._watched = spec
+        self._follow()
+
+    def _follow(self) -> None:
+        wanted = {one.spec.identity: one.spec for one in self.models.values()}
+        if self._watched is not None:
+            wanted[self._watched.identity] = self._watched
+        self._keys = {identity: self._keys.get(identity) or FeatureKeys(spec) for identity, spec in wanted.items()}
+
+    def apply(self, columns: Columns, *, anew: bool = False) -> None:
+        """Features of the next block; a specification that does not fit the stream's columns leaves none.
+
+        `anew`: a checkpoint stands in the block, from which on all keys count as new.
+        """
+        self._features = {}
+        for keys in self._keys.values() if anew else ():
+            keys.forget()
+        for identity, keys in self._keys.items():
+            try:
+                self._features[identity] = keys.apply(columns)
+            except FeatureError:
+                continue
+        if len(columns):
+            self.taking.saw(columns, {query: self._known_features(query) for query in self.taking.plans})
+
+    def watched(self) -> tuple[NDArray[np.uint64], dict[int, tuple[int, ...]]] | None:
+        """Keys of the block's events, and the vectors behind those that are new; None where nobody watches."""
+        if self._watched is None or self._watched.identity not in self._features:
+            return None
+        identity = self._watched.identity
+        return self._features[identity].keys, self._keys[identity].news()
+
+    def even(self, query: str, by: str) -> Even:
+        """Even dropping of its events, where its shedder knows of it."""
+        return self.taking.even(query) if by in LEARNED else UNKNOWN
+
+    def _known_features(self, query: str) -> tuple[FeatureSpec, Features] | None:
+        """Of the block that was applied last."""
+        model = self.models.get(query)
+        spec = self._watched if model is None else model.spec
+        features = None if spec is None else self._features.get(spec.identity)
+        return None if spec is None or features is None else (spec, features)
+
+    def contribution(self, query: str, events: int) -> float:
+        """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
+        contributed = self._contributions(query)
+        return float(events) if contributed is None else float(contributed.sum())
+
+    def _contributions(self, query: str) -> Floats | None:
+        """By event; None where nothing is known, and each is like any other."""
+        model = self.models.get(query)
+        features = None if model is None else self._features.get(model.spec.identity)
+        if features is None:
+            return None
+        contributed = self._contributed[query].of(features)[features.slots]
+        return np.where(self.taking.fits(query, len(contributed)), contributed, 0.0)
+
+    def parts(self, query: str, by: str, share: float, marks: Marks, length: float) -> float:
+        """Expected share (0 to 1) of the block's contributions to the query's matches that goes with the marked events.
+
+        The block is that which was applied last. `by`, `share`: shedder and share of events wanted, `marks` [n]: those
+        that go, `length`: events of a match.
+
+        By a threshold on features it is measured on this block, which is not like all that the threshold was learned
+        from: where its events are worth more, fewer go. By kind or position it follows from the model's promise L:
+        1 - (1 - L)^(1 / length). If auto chose the position, L is the least of several promises and so biased low, the
+        more the fewer matches it was learned from: it is seen with `_BEFORE` matches that the events' contributions
+        foretell, which ignore the position and are biased high.
+        """
+        shedding = self._of(query, by, share)
+        if shedding is not None and shedding.shedder not in (BY_POSITION, *BY_KIND):
+            return self._contributed_by(query, marks)
+        promised = float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
+        if shedding is None or by != AUTO:
+            return promised
+        beside = _BEFORE / (_BEFORE + shedding.model.matches)
+        return promised + beside * (self._contributed_by(query, marks) - promised)
+
+    def _contributed_by(self, query: str, marks: Marks) -> float:
+        """The part of what the block contributes that these events do."""
+        contributed = self._contributions(query)
+        if contributed is None:
+            fits = self.taking.fits(query, len(marks))
+            return float(marks[fits].mean()) if fits.any() else 0.0
+        whole = float(contributed.sum())
+        return float(contributed[marks].sum()) / whole if whole > 0 else 0.0
+
+    def lost(self, query: str, by: str, share: float) -> float:
+        """The share of matches lost where this share of events is dropped for a query."""
+        shedding = self._of(query, by, share)
+        return self.even(query, by).lost(share, EVENTS_A_MATCH) if shedding is None else shedding.at(share).lost
+
+    def false(self, query: str, by: str, share: float) -> float:
+        """Matches too many, by NOTs that lose events, for each true one where this share is dropped; at most."""
+        shedding = self._of(query, by, share)
+        return 0.0 if shedding is None else shedding.at(share).false
+
+    def curve(self, query: str, by: str) -> LossCurve:
+        """The same at all shares."""
+        if query not in self.models:
+            return self.even(query, by).curve(EVENTS_A_MATCH)
+        found = self._curves.get((query, by))
+        if found is None:
+            found = self._curves[query, by] = LossCurve.of(lambda share: self.lost(query, by, share))
+        return found
+
+    def marks(self, columns: Columns, query: str, traits: Traits, share: float, belief: float = 1.0) -> Marks:
+        """[n] whether each event of the block that was applied last goes. `belief`: the part (0 to 1) of the share that
+        goes by the model; the rest is drawn evenly, behind what does not fit."""
+        shedding = self._of(query, traits.by, share)
+        features = None if shedding is None else self._features.get(shedding.model.spec.identity)
+        marks, learned = np.zeros(len(columns), np.bool_), 0.0
+        if shedding is not None and features is not None and belief > 0:
+            window = Window(traits.slide or 1, traits.counts, traits.slide, None)
+            places = position_bins(window, columns.seq if traits.counts else columns.ts)
+            learned = belief * share
+            marks = shedding.dropped(features, columns.seq, shedding.at(learned), self.seed, places)
+        if learned == share:
+            return marks
+        drawn = chance(self.seed, columns.seq)
+        if traits.by not in LEARNED:
+            return drawn < share
+        return self.taking.evenly(columns, query, share, marks, learned, drawn)
+
+    def _of(self, query: str, by: str, share: float) -> EventShedding | None:
+        model = self.models.get(query)
+        if model is None:
+            return None
+        names = [name for name in (CHOICE if by == AUTO else (by,)) if EventShedding.serves(model, name)]
+        if not names:
+            return None
+        return min((self._known(query, name, model) for name in names), key=lambda one: _errors(one.at(share)))
+
+    def _known(self, query: str, by: str, model: EventModel) -> EventShedding:
+        found = self._shedding.get((query, by))
+        if found is None:
+            found = self._shedding[query, by] = EventShedding(model, by)
+        return found
+
+
+def _errors(cut: Cut | KindCut) -> float:
+    return cut.lost + cut.false

@@ -1,0 +1,95 @@
+"""What dropping partial matches loses for the processing time that it saves, by the model alone (P3-P5).
+
+A partial match begins in state 1 with its whole window before it and walks the Markov chain. Dropping all whose utility
+is at or below a threshold takes it out where it first falls so low: lost is what it would still have matched, saved
+what it would still have cost. Over all thresholds this is the curve by which means of shedding compare.
+
+Where ages are known to tell partial matches apart (`ages`) the chain alone promises too much loss: those that
+have waited long go first, and hardly any of them would have matched. There the curve is that of the partial matches
+that were alive at any time, so many of each age, of which the least useful go at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.models.transitions.ages import A_BIN, by_left
+from saffron.engine.models.transitions.markov import Matrix, remaining_time_table
+from saffron.engine.models.transitions.model import TransitionModel
+
+Floats = NDArray[np.float64]
+
+_THRESHOLDS = 33
+"""Quantiles of utility that are points of the curve; each takes a walk over all bins of the window."""
+
+
+@dataclass(frozen=True)
+class PartialCurve:
+    """`saved`, `lost` [t], rising from 0 to 1: shares of the query's processing time and of its matches."""
+
+    saved: Floats
+    lost: Floats
+
+    @classmethod
+    def of(cls, saved: Floats, lost: Floats, time: float, matches: float) -> PartialCurve:
+        """From what is saved and lost at each point, of so much time and so many matches in all."""
+        shares = (sums / whole if whole > 0 else np.ones_like(sums) for sums, whole in ((saved, time), (lost, matches)))
+        rising = (np.maximum.accumulate(np.clip(np.concatenate([[0.0], one, [1.0]]), 0.0, 1.0)) for one in shares)
+        return cls(*rising)
+
+    def at(self, saved: float) -> float:
+        """The share of matches lost where this share of the time is saved."""
+        return float(np.interp(saved, self.saved, self.lost))
+
+
+def partial_curve(model: TransitionModel, utility: Matrix) -> PartialCurve:
+    """`utility` [bins, states]: by which partial matches go, the least first."""
+    times = model.remaining_ns if len(model.remaining_ns) else _events_met(model)
+    by_ages = len(model.lift) and model.seen.any()
+    return _at_once(model, utility, times) if by_ages else _in_time(model, utility, times)
+
+
+def _at_once(model: TransitionModel, utility: Matrix, times: Matrix) -> PartialCurve:
+    """Of those alive."""
+    worth, cost, matches = (
+        np.repeat(by_left(table, model.bin_size, model.expected_events).T, A_BIN, axis=1)
+        for table in (utility, times, model.expected)
+    )
+    order = np.argsort(worth * model.lift, axis=None, kind="stable")
+    saved = np.cumsum((model.seen * cost).reshape(-1)[order])
+    lost = np.cumsum((model.seen * matches * model.lift).reshape(-1)[order])
+    return PartialCurve.of(saved, lost, float(saved[-1]), float(lost[-1]))
+
+
+def _in_time(model: TransitionModel, utility: Matrix, times: Matrix) -> PartialCurve:
+    """Of each in its time, by the chain."""
+    inner = utility[:, 1:-1]
+    levels = np.unique(np.quantile(inner, np.linspace(0, 1, _THRESHOLDS))) if inner.size else np.zeros(0)
+    step = np.linalg.matrix_power(model.matrix, model.bin_size)
+    points = [_dropped(model, utility <= level, step, times) for level in levels.tolist()]
+    saved, lost = np.array(points).reshape(-1, 2).T
+    return PartialCurve.of(saved, lost, float(times[-1, 1]), float(model.expected[-1, 1]))
+
+
+def _dropped(model: TransitionModel, low: NDArray[np.bool_], step: Matrix, times: Matrix) -> tuple[float, float]:
+    """Time saved and matches lost of a partial match, on average, where those that are `low` [bins, m] are dropped."""
+    bins = len(low)
+    alive = np.zeros(model.states)
+    alive[min(1, model.states - 1)] = 1.0
+    saved = lost = 0.0
+    for left in range(bins - 1, -1, -1):
+        gone = np.where(low[left], alive, 0.0)
+        gone[[0, -1]] = 0.0
+        saved += float(gone @ times[left])
+        lost += float(gone @ model.expected[left])
+        alive = (alive - gone) @ step
+        alive[-1] = 0.0
+    return saved, lost
+
+
+def _events_met(model: TransitionModel) -> Matrix:
+    """Where no times were measured every event met costs the same."""
+    return remaining_time_table(model.matrix, np.ones(model.states), model.bin_size, len(model.completion))

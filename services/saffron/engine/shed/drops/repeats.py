@@ -1,0 +1,74 @@
+"""How often events of a query come again: whether another event can take the place of one that is dropped.
+
+Without another event of its type and key within a window, none can: then a match that loses an event is missed, and no
+false one is found in its stead. Some keys are followed, so that it costs little; a query without a key has one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.kernels.splitmix import mixed
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Kind
+
+Words = NDArray[np.uint64]
+
+_ONE_IN = 8
+_MOST_HELD = 8_192
+"""Types and keys that are held before any is forgotten."""
+_MOST_SEEN = 4_096.0
+"""Events, of which the older count half from then on."""
+_GRAIN = 8
+
+
+@dataclass
+class Repeats:
+    """Of one query. `_last`: by type and key, where the last event was; beyond `_most` of them, those that no window
+    holds are forgotten. `_seen`, `_again`: events, and those that came again within a window."""
+
+    plan: MatchPlan
+    _last: dict[int, int] = field(default_factory=dict)
+    _most: int = _MOST_HELD
+    _seen: float = 0.0
+    _again: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Of events, in steps of 1/8; 1 where nothing is known."""
+        return round(_GRAIN * (self._again + 1) / (self._seen + 1)) / _GRAIN if self.plan.key else 1.0
+
+    def saw(self, columns: Columns, fits: NDArray[np.bool_]) -> None:
+        """Events in order, and which of them the query can take."""
+        names = self.plan.key
+        if not names or not all(name in columns.attributes for name in names):
+            return
+        words = _words(columns.type)
+        for name in names:
+            words = mixed(words ^ _words(columns.attributes[name]))
+        chosen = np.flatnonzero(fits & (words % np.uint64(_ONE_IN) == 0))
+        window, places = self.plan.window.size, columns.seq if self.plan.window.events else columns.ts
+        for word, place in zip(words[chosen].tolist(), places[chosen].tolist(), strict=True):
+            last = self._last.get(word)
+            self._seen += 1
+            self._again += last is not None and place - last <= window
+            self._last[word] = place
+        if len(self._last) > self._most:
+            newest = max(self._last.values())
+            self._last = {word: place for word, place in self._last.items() if newest - place <= window}
+            self._most = max(_MOST_HELD, 2 * len(self._last))
+        if self._seen > _MOST_SEEN:
+            self._seen, self._again = self._seen / 2, self._again / 2
+
+
+def _words(column: Column) -> Words:
+    """uint64 [n]: equal for equal values."""
+    if column.kind is Kind.STRING:
+        table = np.array([*(crc32(value.encode("utf-8", "surrogatepass")) for value in column.values), 0], np.uint64)
+        return mixed(table[column.data])
+    return mixed(column.data.real.astype(np.float64).view(np.uint64))

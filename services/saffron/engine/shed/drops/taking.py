@@ -1,0 +1,145 @@
+"""What queries can take of the stream as it comes: how much does not fit, of which types the rest is, what recurs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.models.features.by_slot import BySlot
+from saffron.engine.models.features.feature_keys import Features
+from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.shed.drops.evenly import UNKNOWN, Even, even_of, types_of
+from saffron.engine.shed.drops.fitting import can_skip, unfit
+from saffron.engine.shed.drops.repeats import Repeats
+from saffron.language.plan.plan import MatchPlan
+
+Marks = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+_NEAR, _FAR = 512.0, 4_096.0
+"""Events over which shares of them are means: where they go, and where means of shedding are compared."""
+_GRAIN = 64
+"""The latter are in steps of 1/64, so that what rests on them seldom changes."""
+
+
+@dataclass
+class _Query:
+    """`known`: the specification, and which of its vectors do not fit. `fits` [n]: the events of the last block that
+    do. `near`, `far`: shares of events that do not fit; `types`: of those that fit, shares of the pattern's types.
+    `even`: dropping by the last two."""
+
+    plan: MatchPlan
+    repeats: Repeats
+    known: tuple[str, BySlot] | None = None
+    fits: Marks = field(default_factory=lambda: np.zeros(0, np.bool_))
+    near: float | None = None
+    far: float | None = None
+    types: Floats | None = None
+    even: Even = UNKNOWN
+
+
+@dataclass
+class Taking:
+    """Of one chain: the queries whose plans are known, and that skip what lies between."""
+
+    plans: Mapping[str, MatchPlan] = field(default_factory=dict)
+    _queries: dict[str, _Query] = field(default_factory=dict)
+
+    def serve(self, plans: Mapping[str, MatchPlan]) -> None:
+        """The plans of the queries in force, as far as they are known. Of one that stays nothing is forgotten."""
+        if plans is self.plans:
+            return
+        same = {name for name, plan in plans.items() if name in self.plans and self.plans[name] == plan}
+        self.plans = plans
+        self._queries = {
+            name: self._queries[name] if name in same else _Query(plan, Repeats(plan)) for name, plan in plans.items()
+        }
+
+    def saw(self, columns: Columns, features: Mapping[str, tuple[FeatureSpec, Features] | None]) -> None:
+        """The next block, and by query the features of its events, where they are known."""
+        for name, own in self._queries.items():
+            own.fits = _fits(own, len(columns), features.get(name))
+            spare, types = float(1.0 - own.fits.mean()), _shares(own, columns)
+            own.near = _towards(own.near, spare, len(columns), _NEAR)
+            own.far = _towards(own.far, spare, len(columns), _FAR)
+            if own.fits.any():
+                before = types if own.types is None else own.types
+                own.types = before + (types - before) * len(columns) / (len(columns) + _FAR)
+            own.repeats.saw(columns, own.fits)
+            self._weigh(own)
+
+    def even(self, query: str) -> Even:
+        """Even dropping of its events."""
+        own = self._queries.get(query)
+        return UNKNOWN if own is None else own.even
+
+    def _weigh(self, own: _Query) -> None:
+        if own.far is None or own.types is None:
+            return
+        spare, types = int(_GRAIN * own.far) / _GRAIN, tuple((np.round(_GRAIN * own.types) / _GRAIN).tolist())
+        if own.even is UNKNOWN or (spare, types) != (own.even.spare, own.even.frequency):
+            own.even = even_of(own.plan, spare, types)
+
+    def spare_now(self, query: str) -> float:
+        """The share of the last few events that it cannot take."""
+        own = self._queries.get(query)
+        return 0.0 if own is None or own.near is None else own.near
+
+    def replaced(self, query: str) -> float:
+        """The share of its events in whose stead another may be taken; 1 where nothing is known."""
+        own = self._queries.get(query)
+        return 1.0 if own is None else own.repeats.share
+
+    def fits(self, query: str, count: int) -> Marks:
+        """[n] which events of the last block it can take; all where that is not known."""
+        own = self._queries.get(query)
+        return np.ones(count, np.bool_) if own is None or len(own.fits) != count else own.fits
+
+    def evenly(self, columns: Columns, query: str, share: float, marks: Marks, learned: float, drawn: Floats) -> Marks:
+        """[n] whether each event of the last block goes where this share is to, of which `marks`, the share `learned`,
+        goes by what was learned. `drawn`: a number of [0, 1) for each. What does not fit goes first, the rest by
+        type."""
+        fits, spare = self.fits(query, len(columns)), self.spare_now(query)
+        if share <= spare:
+            return ~fits & (drawn < share / spare)
+        going = max(learned, spare)
+        rates = self._rates(columns, query, (share - going) / (1.0 - going))
+        return marks | (~fits if spare > 0 else False) | (drawn < rates)
+
+    def _rates(self, columns: Columns, query: str, share: float) -> Floats:
+        """[n] the rates of the events' types that drop this share of those that fit."""
+        even, values = self.even(query), columns.type.values
+        if even is UNKNOWN:
+            return np.full(len(columns), share)
+        rates = dict(zip(even.types, even.rates(share).tolist(), strict=True))
+        by_code = np.array([*(rates.get(value, 1.0) for value in values), 1.0])
+        found: Floats = by_code[columns.type.data]
+        return found
+
+
+def _fits(own: _Query, count: int, features: tuple[FeatureSpec, Features] | None) -> Marks:
+    if features is None or not can_skip(own.plan):
+        return np.ones(count, np.bool_)
+    spec, found = features
+    if own.known is None or own.known[0] != spec.identity:
+        plan = own.plan
+        own.known = spec.identity, BySlot(lambda _, vectors: unfit(plan, spec, vectors).astype(np.float64))
+    fits: Marks = own.known[1].of(found)[found.slots] == 0
+    return fits
+
+
+def _shares(own: _Query, columns: Columns) -> Floats:
+    """Of those that fit, the shares of the pattern's types."""
+    place = {name: number for number, name in enumerate(types_of(own.plan))}
+    by_code = np.array([*(place.get(value, -1) for value in columns.type.values), -1])
+    places = by_code[columns.type.data][own.fits]
+    counts: Floats = np.bincount(places[places >= 0], minlength=len(place)).astype(np.float64)
+    return counts / max(1.0, float(counts.sum()))
+
+
+def _towards(before: float | None, now: float, count: int, span: float) -> float:
+    return now if before is None else before + (now - before) * count / (count + span)

@@ -1,0 +1,163 @@
+"""The decision of a block (P7, G7): which share of its events to drop, and how many partial matches to keep.
+
+Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
+flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
+nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
+LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a tenth of it in the
+last quarter and beyond, so that the queue shrinks by itself and the safety buffer is what it is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from saffron.engine.shed.load.drop_share import drop_share
+from saffron.engine.shed.load.settings import Overload
+from saffron.engine.shed.load.speed import Speed
+
+_LEAST_LEFT = 0.1
+"""Of the time in which a block's events came, what it may take even beyond the bound."""
+_UNTOUCHED = 0.25
+"""Of the safety buffer: no more is given once only this is left, so that it is there for what nobody foresees."""
+_MOST_OF_BUFFER = 0.4
+"""The time that is left of the safety buffer is not spent on one block."""
+_NOTHING_MS = 1e-6
+"""Where events are to save all that must be, rounding leaves no part of it to partial matches."""
+_WORTHWHILE = 0.5
+"""Of what a block must save: where all partial matches together save less, they stay if events can save it all. Hardly
+any time depends on them, and they would be lost to the rest of their windows."""
+_MOST_BUFFER = 0.5
+"""Of the bound."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A block as it is taken, and as one reader will meet it. Times in ms.
+
+    `queueing`: l_q of its oldest event, and what its results will wait for their commit. `events`: its own. `rate`:
+    events a ms that come. `waiting`: events that wait, its own included. `flying`: work forwarded and not yet done.
+    `alive`: n. `droppable`: the part of n whose time is saved where all partial matches go that may. `met`: how many
+    partial matches its events are expected to meet, which is n where nothing is in flight. `reach`: the share of the
+    time that is saved where all events go that may: other queries keep theirs.
+    """
+
+    queueing: float
+    events: int
+    rate: float
+    waiting: float
+    flying: float = 0.0
+    alive: int = 0
+    droppable: int = 0
+    met: float = 0.0
+    reach: float = 1.0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`share`: of the block's time, to be saved by dropping events. `keep`: at most so many of the droppable partial
+    matches, None: all."""
+
+    share: float = 0.0
+    keep: int | None = None
+
+
+PASS = Decision()
+
+OfShare = Callable[[float], float]
+
+
+@dataclass
+class Decider:
+    """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis). `mean`: an event's ms.
+
+    Events begin to be dropped when the block's latency reaches `start` of the bound, and cease when it is below half of
+    that; in between the share follows the backlog, and falls to 0 by itself when the load does. Those that lose nothing
+    go above half of that, too, so that all that the queue may hold is there for a burst.
+    """
+
+    settings: Overload
+    dropping: bool = False
+    mean: float | None = None
+
+    def decide(
+        self, at: Situation, speed: Speed, *, events: bool, partial: bool, split: OfShare, lossless: OfShare
+    ) -> Decision:
+        """What to drop of one block, so that it fits its budget, and the backlog is gone within an interval.
+
+        `events`, `partial`: what may be dropped. `split`: share of the time to be saved -> the part of it (0 to 1) that
+        dropping events saves, where both may be dropped; partial matches save the rest. `lossless`: share of the time
+        -> the greatest one that dropping events saves while it loses no more.
+
+        The plan for an interval says which share of the time must be saved. A late block may need more, which is
+        divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
+        to the rest of its window, for the sake of one block. More events than the split says go only if that loses
+        nothing, or if the block does not fit its budget even without the partial matches that may go; these stay where
+        all of them would save less than half of what must be, and events can save all of it.
+        """
+        settings = self.settings
+        each = speed.processing(at.met)
+        latency = at.queueing + at.flying + at.events * each
+        threshold = settings.start * settings.bound
+        self.dropping = events and latency > (threshold / 2 if self.dropping else threshold)
+        mean = self._smoothed(each, at)
+        planned = 0.0
+        if self.dropping and mean > 0:
+            planned = drop_share(
+                backlog=at.waiting,
+                rate=at.rate,
+                capacity=1 / mean,
+                interval=settings.horizon,
+                slack=max(0.0, threshold - at.flying),
+            )
+        budget = self._budget(at, self._buffer(at, speed))
+        wanted = max(planned, _to_fit(at, each, budget)) if events else 0.0
+        share = min(at.reach, wanted * split(planned) if partial and planned > 0 else wanted)
+        if share > 0 or (events and latency > threshold / 2):
+            share = lossless(share)
+        keep = self._keep(at, speed, share, budget, events=events) if partial else None
+        if events:
+            alive = at.met if keep is None else at.alive - at.droppable + keep
+            share = min(at.reach, max(share, _to_fit(at, speed.processing(alive), budget)))
+        return PASS if share == 0 and keep is None else Decision(share, keep)
+
+    def _smoothed(self, each: float, at: Situation) -> float:
+        """An event's time over the last half of an interval: a plan for an interval does not follow each burst."""
+        if self.mean is None:
+            self.mean = each
+        passed = at.events / at.rate if at.rate > 0 else 0.0
+        self.mean += (each - self.mean) * passed / (passed + self.settings.horizon / 2)
+        return self.mean
+
+    def _buffer(self, at: Situation, speed: Speed) -> float:
+        """b_s: the share that was set, or what blocks have taken longer than expected of late, or what is in flight, on
+        which nothing that is decided has an effect any more."""
+        settings = self.settings
+        return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, speed.overshoot, at.flying))
+
+    def _budget(self, at: Situation, buffer: float) -> float:
+        """How long the block may take."""
+        bound = self.settings.bound
+        waited = at.queueing + at.flying
+        above = (bound - waited) / buffer
+        left = min(1.0, _LEAST_LEFT + (1 - _LEAST_LEFT) * max(0.0, (above - _UNTOUCHED) / (1 - _UNTOUCHED)))
+        span = min(at.events / at.rate if at.rate > 0 else 0.0, _MOST_OF_BUFFER * buffer)
+        return max(bound - buffer - waited, span * left)
+
+    def _keep(self, at: Situation, speed: Speed, share: float, budget: float, *, events: bool) -> int | None:
+        staying, each = at.events * (1 - share), speed.processing(at.met)
+        if staying * each <= budget + _NOTHING_MS:
+            return None
+        wanted, others = (budget - speed.shedding(at.alive)) / staying, at.alive - at.droppable
+        worthwhile = each - speed.processing(others) >= _WORTHWHILE * (each - wanted)
+        if not worthwhile and events and _to_fit(at, each, budget) <= at.reach:
+            return None
+        keep = max(0, speed.affordable(wanted, at.alive) - others)
+        return keep if keep < at.droppable else None
+
+
+def _to_fit(at: Situation, each: float, budget: float) -> float:
+    """The share that must go for the block to fit its budget, whatever was planned."""
+    if at.events * each <= budget:
+        return 0.0
+    return 1.0 - max(0.0, budget) / (at.events * each)

@@ -1,0 +1,70 @@
+"""What a chain's shedder is asked to hold: the settings of a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from saffron.errors import InputError
+
+_LEAST_AHEAD, _MOST_AHEAD = 0.08, 0.2
+"""Work in flight, as a share of the bound: while a reader never waits for work, and when it waits for `_STARVED` of its
+time. No decision reaches what is in flight, so it is little; but a reader that waits does less than it could."""
+_STARVED = 0.15
+"""Share of its time for which a reader waits for work, from which on it is given the most."""
+SHED, CATCH_UP = "shed", "catch-up"
+POLICIES = (SHED, CATCH_UP)
+MOST_SEEDS = 1 << 63
+"""As `models.features.features` has room for."""
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A latency bound and how it is held (P7, G7). Times in ms.
+
+    `bound`: LB. By what each query is shed, its record says (`shed`, "auto" where it does not).
+    `policy`: after an outage "shed" (be current at once) or "catch-up" (drop nothing until its backlog is gone).
+    `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
+    `interval`: T, over which a share of events is planned; None: as long as the bound. `exempt`: share of the spans of
+    the stream in which no event is dropped, so that models stay true. `spared`: share of the partial matches an order
+    would drop that it keeps, to measure what dropping loses. `followed`: share of all partial matches that orders drop
+    last, to train models on. `weights`: of queries, in place of those that they give themselves.
+    """
+
+    bound: float
+    policy: str = SHED
+    start: float = 0.8
+    safety: float = 0.1
+    interval: float | None = None
+    exempt: float = 0.02
+    spared: float = 0.05
+    followed: float = 0.02
+    seed: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.bound > 0:
+            raise InputError(f"a latency bound is above 0 ms, not {self.bound:g}")
+        if self.policy not in POLICIES:
+            raise InputError(f"after an outage there is {' or '.join(POLICIES)}, not {self.policy!r}")
+        if not 0 < self.start < 1 or not 0 < self.safety < 1 or not self.horizon > 0:
+            raise InputError("start and safety lie in (0, 1), and the interval is above 0 ms")
+        if not all(0 <= share < 1 for share in (self.exempt, self.spared, self.followed)):
+            raise InputError("what is exempt, spared or followed is a share in [0, 1)")
+        if not 0 <= self.seed < MOST_SEEDS:
+            raise InputError(f"a seed is a whole number from 0 to {MOST_SEEDS - 1}, not {self.seed}")
+
+    @property
+    def horizon(self) -> float:
+        """T in ms."""
+        return self.bound if self.interval is None else self.interval
+
+    @property
+    def limit(self) -> float:
+        """LB - b_s."""
+        return self.bound * (1 - self.safety)
+
+    def ahead(self, idle: float) -> float:
+        """ms of work that may be in flight: the less, the sooner a decision takes hold, and the more of its time a
+        reader waits for the next block. `idle`: the share of its time that it has waited of late."""
+        return (_LEAST_AHEAD + (_MOST_AHEAD - _LEAST_AHEAD) * min(1.0, idle / _STARVED)) * self.bound

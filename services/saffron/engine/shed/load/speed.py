@@ -1,0 +1,47 @@
+"""How long one reader takes: f, g and f^-1 (P7) as they are believed now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.engine.models.transitions.latency import LatencyFunction
+
+_LEAST, _MOST = 0.25, 2.0
+"""How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """`function`, `of_shedding`: of the model, None before there is one. `slowness`: time that passes for each that the
+    model says. `mean`: ms of an event of which nothing is masked, of late, and `mean_alive`, the partial matches beside
+    which that was; `overshoot`: by how many ms what was done of late took longer than expected, at most."""
+
+    function: LatencyFunction | None = None
+    of_shedding: LatencyFunction | None = None
+    slowness: float = 1.0
+    mean: float = 0.0
+    mean_alive: float = 0.0
+    overshoot: float = 0.0
+
+    def uncorrected(self, partial_matches: float) -> float:
+        """f(n) in ms an event; before a model is there, in proportion to the mean that was measured."""
+        if self.function is not None:
+            return self.function(partial_matches) / 1e6
+        if self.mean_alive <= 0:
+            return self.mean
+        return self.mean * min(_MOST, max(_LEAST, partial_matches / self.mean_alive))
+
+    def processing(self, partial_matches: float) -> float:
+        """f(n) in ms an event, corrected."""
+        return self.uncorrected(partial_matches) * self.slowness
+
+    def shedding(self, partial_matches: float) -> float:
+        """g(n) in ms; 0 before it is known."""
+        return 0.0 if self.of_shedding is None else self.of_shedding(partial_matches) / 1e6
+
+    def affordable(self, milliseconds: float, at_most: int) -> int:
+        """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
+        if self.function is None:
+            whole = self.processing(at_most)
+            return at_most if whole <= milliseconds else int(at_most * max(0.0, milliseconds) / whole)
+        return self.function.inverse(milliseconds * 1e6 / self.slowness, at_most)

@@ -1,0 +1,1 @@
+"""What dropping has lost."""

@@ -1,0 +1,182 @@
+"""Expected share of a query's matches lost to dropped events.
+
+A match has k events (`Extent.length`) within the last `Extent.reach` events, or those of its block if they are more.
+Let p be the dropped part of that stretch's contributions: a match that ends there is lost with probability
+L = 1 - (1 - p)^k.
+
+How many were due is not observed once events are missing. A block of n events with contributions c (in means of all
+events) beside `alive` partial matches is modelled as due W = n (c / n)^b (1 + alive)^a. Under skip-till-next-match a
+share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. a, b and r are chosen from a fixed
+grid by maximum likelihood (Poisson) of the counts that readers report, and a and b near their usual values (1/2 and 1)
+are preferred. Estimate: sum(L W) / sum(W). Beside it stands what as many events would lose if each were as good as any
+other: L of the masked share of that stretch in place of p.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from math import log, log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.shed.drops.event_drops import EVENTS_A_MATCH
+
+Floats = NDArray[np.float64]
+
+_MOST = 0.999
+"""Greatest L. It is below 1 since the logarithm of what is expected to be found is taken, also of blocks that are
+dropped whole."""
+_LEAST = 1e-3
+"""Least c / n. It is above 0 since its logarithm is taken, also of blocks that contribute nothing."""
+_OF_CONTRIBUTION, _OF_ALIVE = (one.reshape(-1) for one in np.meshgrid(np.arange(3) / 2, np.arange(7) / 4))
+"""The grid of b (0, 1/2, 1) and a (0, 1/4, ..., 3/2), all pairs."""
+_INSTEAD = np.arange(5) / 4
+"""That of r."""
+_UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0])
+"""The place of the usual powers, which hold until something has been found."""
+_UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
+"""By how much the log-likelihood of other powers must be greater. It is high, since matches come many at once: a few
+dozen of them tell no more than one."""
+_MOST_MARKS = 8_192
+"""Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
+matches were due."""
+_DUE, _LOST, _AT_RANDOM = 0, 1, 2
+"""Rows of the sums of matches."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many events a match of a query has, and over how many events of the stream it extends."""
+
+    length: float = EVENTS_A_MATCH
+    reach: float = 1.0
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """The end of a block, and sums up to there: what its events contribute, the part of it that `gone` is, events that
+    are `masked`, and the `matches` that were due, those lost, and those lost if at random (3 x powers, all pairs)."""
+
+    end: float
+    contributed: float
+    gone: float
+    masked: float
+    matches: Floats
+
+
+def _no_matches() -> Floats:
+    return np.zeros((3, len(_OF_ALIVE)))
+
+
+@dataclass
+class EventLosses:
+    """Of one query. `_counted`: matches found, as the reader counts, which may have begun before. `_heard`: matches as
+    in a mark, up to where it was heard of last. Since it was first: `_matches`, as in a mark, those that were `_found`,
+    the sum of the logarithm of what was to be found over these (powers x instead), and the place of the likeliest
+    powers."""
+
+    extent: Extent = Extent()
+    _marks: list[_Mark] = field(default_factory=list)
+    _counted: float | None = None
+    _heard: Floats = field(default_factory=_no_matches)
+    _matches: Floats = field(default_factory=_no_matches)
+    _found: float = 0.0
+    _logs: Floats = field(default_factory=lambda: np.zeros((len(_OF_ALIVE), len(_INSTEAD))))
+    _powers: int = _UNKNOWN
+
+    def add(self, block: tuple[int, int], contributed: float, alive: int, part: float, masked: float = 0.0) -> None:
+        """A block of events [begin, end): what they contribute, in means of all events, the partial matches that wait,
+        the part of it that goes, the share of events that is `masked`."""
+        begin, end = block
+        if not self._marks:
+            self._marks.append(_Mark(begin, 0.0, 0.0, 0.0, _no_matches()))
+        last = self._marks[-1]
+        whole, gone = last.contributed + contributed, last.gone + contributed * part
+        dropped = last.masked + (end - begin) * masked
+        one, other, between = self._around(min(end - self.extent.reach, begin))
+        lost = self._lost(
+            whole - one.contributed - between * (other.contributed - one.contributed),
+            gone - one.gone - between * (other.gone - one.gone),
+        )
+        at_random = self._lost(
+            end - one.end - between * (other.end - one.end),
+            dropped - one.masked - between * (other.masked - one.masked),
+        )
+        each = max(_LEAST, contributed / (end - begin))
+        due = (end - begin) * np.exp(log(each) * _OF_CONTRIBUTION + log1p(alive) * _OF_ALIVE)
+        matches = last.matches + np.array([[1.0], [lost], [at_random]]) * due
+        self._marks.append(_Mark(end, whole, gone, dropped, matches))
+        if self._counted is None:
+            self._forget(begin)
+        if len(self._marks) > _MOST_MARKS:
+            del self._marks[: _MOST_MARKS // 2]
+
+    def heard(self, position: int, count: float) -> None:
+        """All events before `position` have been applied, and so many matches found by now."""
+        before, self._counted = self._counted, count
+        if not self._marks:
+            return
+        one, other, between = self._around(position)
+        earlier, self._heard = self._heard, one.matches + between * (other.matches - one.matches)
+        if before is not None:
+            self._take(self._heard - earlier, count - before if count >= before else count)
+        self._forget(position)
+
+    @property
+    def share(self) -> float:
+        """Of the matches so far, the share that is expected to be lost; 0 before any event."""
+        return self._share_of(_LOST)
+
+    @property
+    def at_random(self) -> float:
+        """The same if each event were as good as any other."""
+        return self._share_of(_AT_RANDOM)
+
+    def _share_of(self, row: int) -> float:
+        sums = self._matches if self._found > 0 else self._marks[-1].matches if self._marks else _no_matches()
+        due = sums[_DUE, self._powers]
+        return float(sums[row, self._powers] / due) if due > 0 else 0.0
+
+    def _take(self, matches: Floats, found: float) -> None:
+        """Of so many matches some were found; of none or less where a reader has begun again, further back."""
+        expected = _to_be_found(matches)
+        if expected.min() <= 0:
+            return
+        self._matches += matches
+        if found > 0:
+            self._found += found
+            self._logs += found * np.log(expected)
+        if self._found > 0:
+            likely = self._logs - self._found * np.log(_to_be_found(self._matches))
+            self._powers = int(np.argmax(likely.max(axis=1) - _UNLIKELY))
+
+    def _forget(self, position: float) -> None:
+        """Marks of which nothing is asked where all is known up to a position."""
+        past = bisect_right(self._marks, position - self.extent.reach, key=_end)
+        del self._marks[: max(0, min(past, len(self._marks) - 1) - 1)]
+
+    def _lost(self, contributed: float, gone: float) -> float:
+        """The share of matches lost, where so much goes of what is contributed."""
+        part = min(1.0, max(0.0, gone / contributed)) if contributed > 0 else 0.0
+        return min(_MOST, float(1.0 - (1.0 - part) ** self.extent.length))
+
+    def _around(self, position: float) -> tuple[_Mark, _Mark, float]:
+        """The marks before and behind a position, and how far it is from the one to the other; the first or the last,
+        where it is not between any."""
+        place = bisect_left(self._marks, position, key=_end)
+        if place in (0, len(self._marks)):
+            at = self._marks[place - 1 if place else 0]
+            return at, at, 0.0
+        one, other = self._marks[place - 1], self._marks[place]
+        return one, other, (position - one.end) / (other.end - one.end)
+
+
+def _end(mark: _Mark) -> float:
+    return mark.end
+
+
+def _to_be_found(matches: Floats) -> Floats:
+    """Matches in proportion to which some are found: powers x instead."""
+    return np.asarray(matches[_DUE, :, None] - matches[_LOST, :, None] * (1.0 - _INSTEAD))

@@ -1,0 +1,1 @@
+"""Loops specialised for a query, and columns prepared for them."""

@@ -1,0 +1,1 @@
+"""Arrays, numbers and limits of trend queries."""

@@ -1,0 +1,132 @@
+"""Conditions as Python text for kernels, and the few functions that the text calls.
+
+The text computes in float64, NaN standing for null; a truth value is a plain bool. Kinds are known when the text is
+written, so a comparison between kinds is simply written as `False` (`plan.Binary`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saffron.engine.kernels.jit import jitable
+from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
+from saffron.schema.schema import Kind
+
+ORDERINGS = ("<", "<=", ">", ">=")
+_ARITHMETIC = ("+", "-", "*", "/", "%")
+_PYTHON = {"=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*"}
+
+Reader = Callable[[Attribute], str]
+Codes = Mapping[str, int]
+
+
+def kind(expr: Expr) -> Kind | None:
+    """The kind of value an expression has (FLOAT for all numbers); None for the literal null."""
+    if isinstance(expr, Const):
+        if expr.value is None:
+            return None
+        if isinstance(expr.value, bool):
+            return Kind.BOOL
+        return Kind.STRING if isinstance(expr.value, str) else Kind.FLOAT
+    if isinstance(expr, Attribute):
+        return Kind.FLOAT if expr.kind.is_number else expr.kind
+    if isinstance(expr, Unary):
+        return Kind.BOOL if expr.operator == "not" else Kind.FLOAT
+    if isinstance(expr, Binary):
+        return Kind.FLOAT if expr.operator in _ARITHMETIC else Kind.BOOL
+    return Kind.BOOL if isinstance(expr, In) else Kind.FLOAT
+
+
+def truth(expr: Expr, codes: Codes, reader: Reader) -> str:
+    """The expression as a condition: text of type bool, False where it is null or no truth value."""
+    if isinstance(expr, Unary) and expr.operator == "not":
+        return f"(not {truth(expr.operand, codes, reader)})"
+    if isinstance(expr, Binary) and expr.operator in ("and", "or"):
+        return f"({truth(expr.left, codes, reader)} {expr.operator} {truth(expr.right, codes, reader)})"
+    if isinstance(expr, Binary) and expr.operator not in _ARITHMETIC:
+        return _comparison(expr, codes, reader)
+    if isinstance(expr, In):
+        tests = [_comparison(Binary("=", expr.operand, choice), codes, reader) for choice in expr.choices]
+        return f"({' or '.join(tests)})"
+    if isinstance(expr, Const):
+        return "True" if expr.value is True else "False"
+    return f"({reader(expr)} == 1.0)" if isinstance(expr, Attribute) and expr.kind is Kind.BOOL else "False"
+
+
+def _comparison(expr: Binary, codes: Codes, reader: Reader) -> str:
+    left_kind, right_kind = kind(expr.left), kind(expr.right)
+    if left_kind is None or left_kind is not right_kind:
+        return "False"
+    left, right = value(expr.left, codes, reader), value(expr.right, codes, reader)
+    if expr.operator == "!=":
+        return f"differ({left}, {right})"
+    if expr.operator in ORDERINGS and left_kind is Kind.BOOL:
+        return "False"
+    if expr.operator in ORDERINGS and left_kind is Kind.STRING:
+        left, right = f"rank(ranks, {left})", f"rank(ranks, {right})"
+    return f"({left} {_PYTHON[expr.operator]} {right})"
+
+
+def value(expr: Expr, codes: Codes, reader: Reader) -> str:
+    """The expression as a float64 value: text that is NaN where the expression is null."""
+    if isinstance(expr, Const):
+        return _literal(expr, codes)
+    if isinstance(expr, Attribute):
+        return reader(expr)
+    if kind(expr) is Kind.BOOL:
+        return f"(1.0 if {truth(expr, codes, reader)} else 0.0)"
+    if isinstance(expr, Unary):
+        return f"(-{value(expr.operand, codes, reader)})"
+    if isinstance(expr, Binary):
+        left, right = value(expr.left, codes, reader), value(expr.right, codes, reader)
+        if expr.operator in ("/", "%"):
+            return f"{'quotient' if expr.operator == '/' else 'remainder'}({left}, {right})"
+        return f"({left} {_PYTHON[expr.operator]} {right})"
+    if isinstance(expr, Call):
+        return _call(expr, codes, reader)
+    message = f"a trend condition cannot read {expr}"
+    raise ValueError(message)
+
+
+def _literal(expr: Const, codes: Codes) -> str:
+    if expr.value is None:
+        return "math.nan"
+    if isinstance(expr.value, str):
+        return f"{codes[expr.value]}.0"
+    number = float(expr.value)
+    return repr(number) if math.isfinite(number) else ("math.inf" if number > 0 else "-math.inf")
+
+
+def _call(expr: Call, codes: Codes, reader: Reader) -> str:
+    arguments = [value(argument, codes, reader) for argument in expr.arguments]
+    if expr.function == "abs":
+        return f"abs({arguments[0]})"
+    if expr.function == "sqrt":
+        return f"root({arguments[0]})"
+    text = arguments[0]
+    for argument in arguments[1:]:
+        text = f"{expr.function}({text}, {argument})"
+    return text
+
+
+# ---- what the text calls, besides `engine.kernels.arithmetic`
+
+
+@jitable  # type: ignore[misc]
+def differ(a: float, b: float) -> bool:
+    """a != b, false where either is null."""
+    return a < b or a > b
+
+
+@jitable  # type: ignore[misc]
+def rank(ranks: Any, code: float) -> float:
+    """Where an interned string stands in the order of strings; null for null."""
+    return float(ranks[int(code)]) if code >= 0.0 else math.nan
+
+
+@jitable  # type: ignore[misc]
+def within(value: float) -> float:
+    """The nearest finite number; null for null."""
+    return min(max(value, -1.7976931348623157e308), 1.7976931348623157e308) if not math.isnan(value) else value

@@ -1,0 +1,1 @@
+"""The loops of every trend query: GRETA's algorithms 2 and 3 over flat arrays."""

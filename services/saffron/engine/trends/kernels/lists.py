@@ -1,0 +1,208 @@
+"""Loops over lists of vertices: which of them the event being taken may follow, and room for more of them.
+
+Part of what is compiled once for all queries; see `kernels`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saffron.engine.trends.core.layout import (
+    ABSENCES,
+    AFTER_LISTS,
+    AFTER_SEEN,
+    ARENA,
+    BIT,
+    CONDITION,
+    CONTIGUOUS,
+    ENDS,
+    EXPIRED,
+    FIRST_ROW,
+    KEY_WIDTH,
+    KLO,
+    LIST,
+    LIST_SIZE,
+    M_LAST,
+    M_ORDER,
+    NEED,
+    NEED_ARENA,
+    NEGATIVE,
+    NEXT,
+    OWNED,
+    ROOM,
+    SEEN,
+    SINGLE,
+    SOURCE,
+    STRATEGY,
+    STRICT,
+    USED,
+    WAITS,
+    X_NEW,
+    X_NEW_SEQ,
+    X_ORDER,
+    X_SEQ,
+    X_TAKEN,
+    X_WINDOW,
+    Batch,
+    Flags,
+    Ints,
+    Select,
+    Store,
+    Wiring,
+)
+from saffron.engine.trends.kernels.absences import barrier
+from saffron.engine.trends.kernels.cells import gather_chosen
+
+# ---- template begins: what follows is compiled once for all queries (`source.core`)
+
+
+def begin_of(row: int, base: int, klo: int, keys: Ints, marks: Ints) -> Any:
+    """The first vertex of a list that is in an open window; those before it are marked expired."""
+    first = keys[row, base + FIRST_ROW]
+    stop = first + keys[row, base + USED]
+    begin = first + keys[row, base + EXPIRED]
+    while begin < stop and marks[begin, M_LAST] < klo:
+        begin += 1
+    keys[row, base + EXPIRED] = begin - first
+    return begin
+
+
+def lengthen(row: int, base: int, klo: int, store: Store) -> bool:
+    """Free rows of a full list: drop the expired ones if they are half of it, else move it to twice the room."""
+    keys, marks = store.keys, store.marks
+    begin = begin_of(row, base, klo, keys, marks)
+    target = keys[row, base + FIRST_ROW]
+    used = keys[row, base + USED]
+    live = used - keys[row, base + EXPIRED]
+    if used == 0 or 2 * live > used:
+        owned = max(4, 2 * used)
+        target = store.head[ARENA]
+        if target + owned > len(marks):
+            store.head[NEED] = NEED_ARENA
+            store.head[ROOM] = owned
+            return False
+        store.head[ARENA] = target + owned
+        keys[row, base + OWNED] = owned
+    for j in range(live):
+        move(begin + j, target + j, store)
+    keys[row, base + FIRST_ROW] = target
+    keys[row, base + EXPIRED] = 0
+    keys[row, base + USED] = live
+    return True
+
+
+def move(source: int, target: int, store: Store) -> None:
+    """Copy a vertex to another row."""
+    for field in range(store.marks.shape[1]):
+        store.marks[target, field] = store.marks[source, field]
+    for c in range(len(store.values)):
+        store.values[c, target] = store.values[c, source]
+    slot = 0
+    while slot < store.counts.shape[2]:
+        for a in range(store.counts.shape[1]):
+            store.counts[target, a, slot] = store.counts[source, a, slot]
+            store.count_scales[target, a, slot] = store.count_scales[source, a, slot]
+        for b in range(store.count_extremes.shape[1]):
+            store.count_extremes[target, b, slot] = store.count_extremes[source, b, slot]
+        slot += 1
+
+
+def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
+    """See that the key's lists of these states have a free row each; False when the arena is full (`NEED`)."""
+    lists = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS
+    for s in range(len(wiring.states)):
+        if wiring.states[s, LIST] >= 0 and (events >> s) & 1:
+            base = lists + LIST_SIZE * wiring.states[s, LIST]
+            full = store.keys[row, base + USED] == store.keys[row, base + OWNED]
+            needy = (full and wiring.states[s, SINGLE] == 0) or store.keys[row, base + OWNED] == 0
+            if needy and not lengthen(row, base, store.head[KLO], store):
+                return False
+    return True
+
+
+def candidates(row: int, t: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> tuple[int, int]:
+    """begin, stop: the vertices of transition t's source that may come before event i, conditions apart."""
+    keys, marks = store.keys, store.marks
+    after = 1 + wiring.params[KEY_WIDTH]
+    base = after + AFTER_LISTS + LIST_SIZE * wiring.states[wiring.transitions[t, SOURCE], LIST]
+    begin = begin_of(row, base, store.head[KLO], keys, marks)
+    stop = keys[row, base + FIRST_ROW] + keys[row, base + USED]
+    if wiring.params[STRICT]:
+        while stop > begin and marks[stop - 1, M_ORDER] >= batch.ts[i]:
+            stop -= 1
+    strategy = wiring.transitions[t, STRATEGY]
+    if strategy > NEXT and stop > begin:
+        seen = store.head[SEEN] if strategy == CONTIGUOUS else keys[row, after + AFTER_SEEN]
+        begin = stop - 1
+        if marks[begin, X_SEQ] != seen:
+            begin = stop
+    return begin, stop
+
+
+def waiting(t: int, begin: int, stop: int, seq: int, chosen: Flags, wiring: Wiring, store: Store) -> None:
+    """Skip-till-next-match: of the chosen vertices keep those that still wait; the event ends some of their waiting."""
+    marks = store.marks
+    bit, ends = 1 << wiring.transitions[t, BIT], wiring.transitions[t, ENDS]
+    for v in range(begin, stop):
+        if chosen[v]:
+            if marks[v, X_NEW_SEQ] != seq:
+                marks[v, X_TAKEN] |= marks[v, X_NEW]
+                marks[v, X_NEW] = 0
+                marks[v, X_NEW_SEQ] = seq
+            if marks[v, X_TAKEN] & bit != 0:
+                chosen[v] = False
+            else:
+                marks[v, X_NEW] |= ends
+
+
+def gather_list(s: int, row: int, t: int, i: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> None:
+    """Add the numbers of the vertices that transition t leads from to event i in state s."""
+    begin, stop = candidates(row, t, i, wiring, store, batch)
+    order = barrier(row, wiring.transitions[t, ABSENCES], store.absent)
+    waits = wiring.transitions[t, WAITS]
+    marks, chosen = store.marks, store.chosen
+    if not waits:  # a NOT ends no waiting: it is judged when all is chosen
+        begin = first_from(begin, stop, order, marks)
+    if begin == stop:
+        return
+    if wiring.transitions[t, CONDITION] >= 0:
+        condition = wiring.transitions[t, CONDITION]
+        select(condition, begin, stop, i, store.values, batch.attributes, batch.ranks, chosen)
+    else:
+        for v in range(begin, stop):
+            chosen[v] = True
+    if waits:
+        waiting(t, begin, stop, batch.seq[i], chosen, wiring, store)
+        begin = first_from(begin, stop, order, marks)
+    if wiring.states[s, NEGATIVE] < 0:
+        gather_chosen(s, begin, stop, store.head[KLO], chosen, wiring, store)
+        return
+    for v in range(begin, stop):
+        if chosen[v]:
+            store.starts[s, 0] = max(store.starts[s, 0], marks[v, X_ORDER])
+            store.starts[s, 1] = max(store.starts[s, 1], marks[v, X_WINDOW])
+
+
+def first_from(begin: int, stop: int, order: int, marks: Ints) -> Any:
+    """The first of the vertices begin..stop-1 that is not before this order."""
+    if begin == stop or marks[begin, M_ORDER] >= order:
+        return begin
+    low, high = begin + 1, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if marks[middle, M_ORDER] < order:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def extra_marks(v: int, s: int, seq: int, store: Store) -> None:
+    """What contiguity, skip-till-next-match and negative graphs keep with a vertex besides."""
+    marks = store.marks
+    marks[v, X_SEQ] = seq
+    marks[v, X_TAKEN] = 0
+    marks[v, X_NEW] = 0
+    marks[v, X_NEW_SEQ] = -1
+    marks[v, X_ORDER] = store.starts[s, 0]
+    marks[v, X_WINDOW] = store.starts[s, 1]

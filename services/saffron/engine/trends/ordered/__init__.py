@@ -1,0 +1,1 @@
+"""The ordered index of vertices: B+ trees with subtotals (T6)."""

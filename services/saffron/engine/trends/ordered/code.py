@@ -1,0 +1,92 @@
+"""The ordered index as other kernels use it: as Python, or as machine code that is made once for all queries.
+
+The text behind `# ---- template begins` of `numbers` and of the index's four modules makes one module. Compiled, its
+long parts are called by their addresses (`jit.separate`): a query's kernels name them and compile none of them. So
+
+    jit.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only in kernels
+    ordered_code.plain(unlimited=True)                      # the same names as Python, for EXACT over integers
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from numba import types
+
+from saffron.engine.kernels import jit
+from saffron.engine.trends.core import exact, layout, numbers
+from saffron.engine.trends.ordered import few as ordered_few
+from saffron.engine.trends.ordered import nodes as ordered_nodes
+from saffron.engine.trends.ordered import ordered, references
+from saffron.engine.trends.ordered import removal as ordered_removal
+from saffron.engine.trends.ordered import tree as ordered_tree
+
+_BEGIN = "# ---- template begins"
+_PARTS = (ordered_nodes, ordered_tree, ordered_removal, ordered_few)
+PUBLIC = ("ready", "insert", "aggregate", "tend", "fell_tree")
+"""What kernels call; the docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
+
+
+def plain(*, unlimited: bool = False) -> ModuleType:
+    """The functions as Python; `unlimited`: over integers of any size."""
+    text = "\n".join(["from typing import Any", *map(text_of, _PARTS if unlimited else (numbers, *_PARTS))])
+    return jit.load(text, helpers=(layout, ordered, exact) if unlimited else (layout, ordered), compiled=False)
+
+
+def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
+    """These by name, all of them signed, for `jit.load(..., functions=...)`: other kernels call them as machine code.
+
+    The caller's source must hold the name of their `__module__`, a comment will do: it follows from their content, and
+    machine code from the cache that calls the addresses of another version would crash.
+    """
+    machine = _machine()
+    return {name: getattr(machine, name) for name in names}
+
+
+@cache
+def _machine() -> ModuleType:
+    lines = ["from typing import Any"]
+    signatures = _signatures()
+    for part in (numbers, *_PARTS):
+        for line in text_of(part).splitlines():
+            if line.startswith("def "):
+                name = line[4 : line.index("(")]
+                lines.append(f'@separate(SIGNATURES["{name}"])' if name in signatures else "@inlined")
+            lines.append(line)
+    names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": signatures}
+    return jit.load("\n".join([*lines, ""]), helpers=(layout, ordered, references), functions=names)
+
+
+def text_of(part: ModuleType) -> str:
+    """The functions of a template module."""
+    text = inspect.getsource(part)
+    return text[text.index(_BEGIN) :]
+
+
+def _signatures() -> Mapping[str, Any]:
+    """Of the long functions, and of those that kernels call; a root is an int64."""
+    index = references.INDEX
+    i, f, b = types.int64, types.float64, types.boolean
+    order, bounds = (i, f, i), (i, f, i, f, i)
+    return {
+        "add_aligned": types.UniTuple(i, 2)(i, i, i, i),
+        "copy_entries": types.void(i, i, i, index),
+        "opened": types.UniTuple(i, 3)(i, i, b, index),
+        "total": types.UniTuple(i, 2)(i, i, i, types.int64[:, ::1], types.int32[:, ::1]),
+        "sum_child": types.void(i, i, index),
+        "divide_path": types.UniTuple(i, 2)(i, i, i, b, index),
+        "lacks": b(index),
+        "insert": i(i, i, f, index),
+        "add_side": types.void(i, *order, b, index),
+        "aggregate": types.void(i, *bounds, index),
+        "prune": i(i, i, index),
+        "free_tree": types.void(i, index),
+        "planted": i(i, i, index),
+        "ready": i(i, i, index),
+        "tend": i(i, i, index),
+        "fell_tree": types.void(i, index),
+    }

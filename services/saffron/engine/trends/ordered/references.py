@@ -1,0 +1,89 @@
+"""The arrays of a trend query as its machine code takes them: one address each tuple (`engine.kernels.addresses`)."""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from saffron.engine.kernels.addresses import Reference, Table, arrays_of, reader
+from saffron.engine.trends.core.layout import Batch, Store, Wiring
+from saffron.engine.trends.ordered.ordered import Index
+
+STORE = Reference(
+    "trends.Store",
+    arrays_of(
+        Store,
+        {
+            2: "keys panes matrices groups where slots entries entry_numbers entry_scales entry_extremes "
+            "marks values starts out out_numbers out_scales out_extremes",
+            3: "absent latest counts count_scales count_extremes sums sum_scales sum_extremes",
+            4: "totals total_scales total_extremes",
+        },
+    ),
+)
+BATCH = Reference(
+    "trends.Batch",
+    arrays_of(
+        Batch,
+        {
+            2: "words group_words attributes mantissas exponents "
+            "range_keys range_own range_words range_lows range_highs",
+        },
+    ),
+)
+INDEX = Reference("trends.Index", arrays_of(Index, {2: "meta ints smalls floats"}))
+
+
+@intrinsic(prefer_literal=True)
+def sized(typing_context, array, axis, size):
+    """The array, which is as long along an axis as this says: machine code is made for that size."""
+
+    def lowered(context, builder, signature, arguments):
+        kind = signature.args[0]
+        known = make_array(kind)(context, builder, arguments[0])
+        shape = cgutils.unpack_tuple(builder, known.shape)
+        shape[axis.literal_value] = cgutils.intp_t(size.literal_value)
+        strides = [known.itemsize]
+        for length in reversed(shape[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        known.shape, known.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
+        return known._getvalue()
+
+    return array(array, axis, size), lowered
+
+
+store_in, batch_in, index_in = reader(STORE), reader(BATCH), reader(INDEX)
+"""What a kernel reads of a table that it was called with; as Python, of the tuple itself."""
+
+
+class ByReference:
+    """The loops made for one query (`source.special`), which get its arrays by address: as the loops themselves."""
+
+    def __init__(self, made: ModuleType, rehash: Any) -> None:
+        self._advance, self.rehash = made.advance, rehash
+        store, batch = ({name for whole, name in made.READ if whole == one} for one in ("store", "batch"))
+        self._store, self._batch, self._index = Table(STORE, read=store), Table(BATCH, read=batch), Table(INDEX)
+        self._asks = made.ASKS
+
+    def advance(
+        self,
+        begin: int,
+        stop: int,
+        point: int,
+        position: int,
+        select: Any,
+        wiring: Wiring,
+        store: Store,
+        batch: Batch,
+        index: Index | tuple[()],
+    ) -> int:
+        """See `kernels.advance`; the wiring is part of the machine code."""
+        read = batch if begin < stop else ()  # of a batch without events nothing is read
+        tables = self._store.of(store), self._batch.of(read), self._index.of(index)
+        reached: int = self._advance(begin, stop, point, position, select if self._asks else 0, 0, *tables)
+        return reached

@@ -1,0 +1,131 @@
+"""The trees of the ordered index: windows that close, and trees that end (see `ordered`). None of it needs room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saffron.engine.trends.ordered.nodes import child_at, close_gap, copy_entries, first_of, release, sum_child
+from saffron.engine.trends.ordered.ordered import BLOCK, PATH, ROOM, ROWS, USED, WINDOWS, Index
+
+# ---- template begins: what follows is compiled once for all queries (`source.core`)
+
+
+def lowered(root: int, index: Index) -> Any:
+    """The root without what is above the first node that has more than one child; 0 if nothing is left."""
+    if root != 0 and index.meta[abs(root) - 1, USED] == 0:
+        release(root, index)
+        return 0
+    while root > 0 and index.meta[root - 1, USED] == 1:
+        child = child_at(first_of(root), index)
+        release(root, index)
+        root = child
+    return root
+
+
+def clear_slot(at: int, slot: int, index: Index) -> None:
+    """Zero an entry's numbers of one window slot: row r is of slot r mod K, low r too."""
+    windows = index.head[WINDOWS]
+    for r in range(slot, index.head[ROWS], windows):
+        index.ints[r, at] = 0
+        index.smalls[r, at] = 0
+    for r in range(slot, len(index.floats) - 1, windows):
+        index.floats[r, at] = float("inf")
+
+
+def is_dead(at: int, index: Index) -> bool:
+    """Whether an entry counts in no window."""
+    r = 0
+    while r < index.head[WINDOWS] and index.ints[r, at] == 0:
+        r += 1
+    return bool(r == index.head[WINDOWS])
+
+
+def sift(block: int, slot: int, index: Index) -> None:
+    """Zero a slot of the entries of a leaf, and drop those that are dead then."""
+    first = block * BLOCK
+    target = first
+    for at in range(first, first + index.meta[block, USED]):
+        clear_slot(at, slot, index)
+        if not is_dead(at, index):
+            if target < at:
+                copy_entries(at, at + 1, target, index)
+            target += 1
+    index.meta[block, USED] = target - first
+
+
+def joined(block: int, j: int, index: Index) -> bool:
+    """Pour the j-th child, a leaf, into the leaf before it if that has room; it is empty then."""
+    meta = index.meta
+    if j == 0 or child_at(block * BLOCK + j, index) > 0:
+        return False
+    source = -child_at(block * BLOCK + j, index) - 1
+    target = -child_at(block * BLOCK + j - 1, index) - 1
+    used = meta[target, USED]
+    size = meta[source, USED]
+    if used + size > meta[target, ROOM] * BLOCK:
+        return False
+    copy_entries(source * BLOCK, source * BLOCK + size, target * BLOCK + used, index)
+    meta[target, USED] = used + size
+    meta[source, USED] = 0
+    sum_child(-(target + 1), block * BLOCK + j - 1, index)
+    return True
+
+
+def prune(root: int, slot: int, index: Index) -> Any:
+    """The root with 0 in a slot, without entries that are dead then; leaves that are small enough are joined. O(n)."""
+    head, meta = index.head, index.meta
+    if root < 0:
+        sift(-root - 1, slot, index)
+    if root <= 0:
+        return lowered(root, index)
+    depth = 0
+    head[PATH] = root - 1
+    head[PATH + 1] = 0
+    while True:
+        block, j = head[PATH + 2 * depth], head[PATH + 2 * depth + 1]
+        if j < meta[block, USED]:
+            child = child_at(block * BLOCK + j, index)
+            if child > 0:
+                depth += 1
+                head[PATH + 2 * depth] = child - 1
+                head[PATH + 2 * depth + 1] = 0
+                continue
+            sift(-child - 1, slot, index)
+        else:
+            if depth == 0:
+                return lowered(root, index)
+            child = block + 1
+            depth -= 1
+            block, j = head[PATH + 2 * depth], head[PATH + 2 * depth + 1]
+        if meta[abs(child) - 1, USED] == 0 or joined(block, j, index):
+            release(child, index)
+            close_gap(block, j, j + 1, index)
+        else:
+            sum_child(child, block * BLOCK + j, index)
+            head[PATH + 2 * depth + 1] = j + 1
+
+
+def free_tree(root: int, index: Index) -> None:
+    """Give back all nodes of a tree; its root is 0 from now on."""
+    head = index.head
+    if root < 0:
+        release(root, index)
+    if root <= 0:
+        return
+    depth = 0
+    head[PATH] = root - 1
+    head[PATH + 1] = 0
+    while depth >= 0:
+        block, j = head[PATH + 2 * depth], head[PATH + 2 * depth + 1]
+        if j == index.meta[block, USED]:
+            release(block + 1, index)
+            depth -= 1
+            continue
+        head[PATH + 2 * depth + 1] = j + 1
+        child = child_at(block * BLOCK + j, index)
+        if child < 0:
+            release(child, index)
+        else:
+            depth += 1
+            head[PATH + 2 * depth] = child - 1
+            head[PATH + 2 * depth + 1] = 0

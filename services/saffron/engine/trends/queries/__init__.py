@@ -1,0 +1,1 @@
+"""Trend queries at work, alone or sharing a graph."""

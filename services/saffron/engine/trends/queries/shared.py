@@ -1,0 +1,235 @@
+"""A graph that serves one or more queries: its readers are in force from the same position, with the same events.
+
+What a graph holds follows from the events since its beginning. So readers come together where their graphs hold
+nothing, or no windows but those that both have seen from their beginning, and each has what it would have alone. A
+query leaves when it is paused, removed or replaced; the graph goes on for the others. A reader that is given other
+events than the rest (shedding drops them query by query) takes a copy along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from saffron.engine.trends.core.measures import measures_of
+from saffron.engine.trends.queries.adopting import adopt
+from saffron.engine.trends.queries.reader import Reader
+from saffron.engine.trends.queries.trend_query import TrendQuery
+from saffron.engine.trends.store.contents import FARTHEST
+from saffron.engine.trends.values.returns import Rows
+from saffron.language.plan.pairs import narrowed
+from saffron.language.plan.plan import TrendPlan
+from saffron.language.trends.sharing import graph_of, in_order, likeness, united
+from saffron.schema.schema import Kind
+
+MOST_MEASURES = 32
+"""Most numbers and extremes of one graph: each is a column of every vertex, and more text to compile."""
+Openings = tuple[tuple[int, int], ...]
+"""OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
+
+
+@dataclass(eq=False)
+class SharedGraph:
+    """`plan`: of the graph, with the aggregates of all readers that it ever had. `running`: None until it is needed.
+
+    `low`: no window begins before it; None: whatever the stream's next event allows. `openings`: OPEN ON: the windows
+    that are open at the beginning. `since`: of windows that begin later (ts, or position) it has had every event.
+    `lost`: why what a snapshot has of it could not be taken over.
+    `narrow`: kinds of attributes by which events are compared as long as it holds vertices of before they widened, for
+    these stand in that order; results that this may touch are not `exact`.
+    """
+
+    plan: TrendPlan
+    compiled: bool
+    readers: list[Reader]
+    low: int | None = None
+    openings: Openings = ()
+    running: TrendQuery | None = None
+    since: int | None = None
+    lost: Exception | None = None
+    narrow: Mapping[str, Kind] = field(default_factory=dict)
+    alike: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._liken()
+        for reader in self.readers:
+            reader.graph = self
+
+    @classmethod
+    def of(cls, reader: Reader, *, compiled: bool) -> SharedGraph:
+        """The graph of a query by itself, that has seen nothing."""
+        return cls(graph_of(reader.plan), compiled, [reader])
+
+    def _liken(self) -> None:
+        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
+
+    def adopt(self) -> None:
+        """Its readers have been bound to a wider schema: it goes on under that with all that it holds."""
+        plan, kinds = graph_of(self.readers[0].plan), self.readers[0].kinds
+        aggregates = tuple(replace(one, kind=kinds.get(one.attribute or "", one.kind)) for one in self.plan.aggregates)
+        more = (one for reader in self.readers for one in reader.plan.aggregates)
+        aggregates = tuple(dict.fromkeys((*aggregates, *more)))
+        old, self.running = self.running, None
+        self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
+        if old is not None and not self._go_on(old, kinds):
+            read = {name: kind for name, kind in old.kinds.items() if name in old.needs.names and not kind.is_wide}
+            changed = {name: kind for name, kind in read.items() if kinds.get(name, kind) is not kind}
+            self.narrow = {**changed, **self.narrow}
+            self._go_on(old, kinds)
+        self._liken()
+
+    def _go_on(self, old: TrendQuery, kinds: Mapping[str, Kind]) -> bool:
+        if old.plan == narrowed(self.plan, self.narrow) and old.keeps(kinds):
+            self.running = old
+            return True
+        fresh = self._made(self.readers[0])
+        if not adopt(old, fresh):
+            return False
+        self.running = fresh
+        return True
+
+    def widen(self) -> None:
+        """Where it holds nothing, it may compare all numbers exactly from now on."""
+        if self.narrow and self.running is not None and self.running.is_empty:
+            low, self.openings = self.running.low(), self.running.openings()
+            self.low = None if low <= -FARTHEST else low
+            self.narrow, self.running = {}, None
+            self._liken()
+
+    def add(self, reader: Reader) -> None:
+        """One more reader, that has had all events of this graph."""
+        self.readers.append(reader)
+        reader.graph = self
+
+    def run(self) -> TrendQuery:
+        """What counts: made, with its kernels, when it is first asked for."""
+        if self.running is None:
+            running = self._made(self.readers[0])
+            if self.low is not None:
+                running.begin_at(self.low)
+            running.reopen(self.openings)
+            self.running = running
+        self.running.slot = self.readers[0].slot
+        return self.running
+
+    def _made(self, reader: Reader) -> TrendQuery:
+        plan, narrow = narrowed(self.plan, self.narrow), frozenset(self.narrow)
+        return TrendQuery(plan, reader.kinds, reader.slot, narrow=narrow, compiled=self.compiled)
+
+    def own(self, reader: Reader, rows: Rows) -> Rows:
+        """Of what `run` has found, a reader's own."""
+        assert self.running is not None
+        return reader.own(rows, measures_of(self.plan), self.running.strings)
+
+    def copy_for(self, readers: Sequence[Reader]) -> SharedGraph:
+        """A graph that holds the same, for some of the readers, which leave this one."""
+        assert self.running is not None
+        running = self._made(readers[0])
+        running.restore(self.running.snapshot())
+        for reader in readers:
+            self.readers.remove(reader)
+        return SharedGraph(
+            self.plan, self.compiled, list(readers), running=running, since=self.since, narrow=self.narrow
+        )
+
+    def part(self) -> None:
+        """From now on each reader has a graph of its own, which holds the same, and shares it with nobody."""
+        for reader in self.readers:
+            reader.apart = True
+        for reader in self.readers[1:]:
+            if self.running is not None:
+                self.copy_for([reader])
+                continue
+            self.readers.remove(reader)
+            own = graph_of(reader.plan)
+            SharedGraph(own, self.compiled, [reader], low=self.low, openings=self.openings, since=self.since)
+        if self.running is None:
+            self.plan = graph_of(self.readers[0].plan)
+
+    # ---------------------------------------------------------------- coming together
+
+    def begins(self, point: int) -> int | Openings | None:
+        """Where its first window begins, if it holds nothing; None if it does. `point`: of the next event.
+
+        OPEN ON: the open windows, which nothing has entered.
+        """
+        window = self.plan.window
+        if self.running is not None and not self.running.is_empty:
+            return None
+        if window.slide is None:
+            openings = self.openings if self.running is None else self.running.openings()
+            return tuple((low, seq) for low, seq in openings if low + window.size > point)
+        low = ((point - window.size) // window.slide + 1) * window.slide
+        known = self.low if self.running is None else self.running.low()
+        lowest = low if known is None else max(low, known)
+        return max(0, lowest) if window.events else lowest
+
+    def whole(self) -> tuple[object, ...] | None:
+        """What must be the same in two graphs that hold something, for one to serve the readers of both.
+
+        None where nothing is enough: it lacks events of its open windows, or what it is in depends on earlier ones.
+        """
+        if self.running is None or self.since is None or not self._in_order:
+            return None
+        low = self.running.low()
+        return (self.plan.window, low, self.running.openings()) if self.since < low else None
+
+    def with_readers(self, other: SharedGraph, point: int) -> SharedGraph | None:
+        """Of two that hold nothing, one for the readers of both.
+
+        None where that would change a result, or compile kernels once more than without it.
+        """
+        mine, others = self.begins(point), other.begins(point)
+        assert mine is not None
+        assert others is not None
+        begin, plan = _common(mine, others, self, other), united(self.plan, other.plan)
+        if begin is None or plan is None or len(measures_of(plan).all) > MOST_MEASURES:
+            return None
+        for one, low in ((self, mine), (other, others)):
+            if one.running is not None and low == begin and _serves(one.plan, plan):
+                return one._for_both(self, other)
+        if self.running is not None and other.running is not None:
+            return None
+        made = SharedGraph(plan, self.compiled, [*self.readers, *other.readers])
+        if isinstance(begin, int):
+            made.low = begin
+        else:
+            made.openings = begin
+        return made
+
+    def instead_of(self, other: SharedGraph) -> SharedGraph | None:
+        """Of two that are alike and `whole`, the one that serves the readers of both, if there is one."""
+        for one, beside in ((self, other), (other, self)):
+            if set(beside.plan.aggregates) <= set(one.plan.aggregates):
+                return one._for_both(self, other)
+        return None
+
+    def _for_both(self, one: SharedGraph, other: SharedGraph) -> SharedGraph:
+        readers = [*one.readers, *other.readers]
+        return SharedGraph(
+            self.plan, self.compiled, readers, running=self.running, since=self.since, narrow=self.narrow
+        )
+
+    @cached_property
+    def _in_order(self) -> bool:
+        return in_order(self.plan)
+
+
+def _serves(plan: TrendPlan, asked: TrendPlan) -> bool:
+    return plan.window == asked.window and set(asked.aggregates) <= set(plan.aggregates)
+
+
+def _common(
+    mine: int | Openings, others: int | Openings, one: SharedGraph, other: SharedGraph
+) -> int | Openings | None:
+    """Where the windows of a graph for both begin, so that each reader has those that it had; None where it cannot."""
+    if isinstance(mine, int) and isinstance(others, int):
+        begin = min(mine, others)
+        for low, graph in ((mine, one), (others, other)):
+            for slide in {reader.plan.window.slide for reader in graph.readers}:
+                assert slide is not None
+                if -(-low // slide) != -(-begin // slide):
+                    return None
+        return begin
+    return mine if mine == others else None

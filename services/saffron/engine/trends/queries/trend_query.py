@@ -1,0 +1,352 @@
+"""One trend query at work: its plan, its kernels, its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.events.strings import Strings
+from saffron.engine.trends.codegen import conditions, source
+from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in
+from saffron.engine.trends.core.graphs import graphs_of
+from saffron.engine.trends.core.layout import (
+    DROPPED,
+    IN_EVENTS,
+    KEYS,
+    KHI,
+    KLO,
+    NEED,
+    NEED_ARENA,
+    NEED_ENTRIES,
+    NEED_GROUPS,
+    NEED_KEYS,
+    NEED_MATRICES,
+    NEED_NODES,
+    NEED_OUT,
+    NEED_WINDOWS,
+    ON_OPEN,
+    OPENED,
+    OUT,
+    ROOM,
+    S_ENTRIES,
+    S_LOW,
+    S_SEQ,
+    SLIDE,
+    TOUCHED,
+    Batch,
+    Ints,
+    Smalls,
+    Store,
+)
+from saffron.engine.trends.core.limits import check
+from saffron.engine.trends.core.measures import measures_of
+from saffron.engine.trends.core.sizes import Sizes
+from saffron.engine.trends.ordered import forest
+from saffron.engine.trends.ordered.ordered import Index
+from saffron.engine.trends.queries.shed import Shed
+from saffron.engine.trends.store import contents, store
+from saffron.engine.trends.store.extremes import Extremes
+from saffron.engine.trends.store.saved import restored, saved
+from saffron.engine.trends.store.wiring import sizes_of, wiring_of
+from saffron.engine.trends.values.returns import Rows, kinds_of
+from saffron.language.plan.plan import TrendPlan
+from saffron.schema.schema import Kind
+
+_GROWN = {NEED_ENTRIES: store.grow_entries, NEED_MATRICES: store.pack_matrices, NEED_OUT: store.grow_out}
+_SWEEP = 4096
+_SLACK = 1024  # each query has a table of its own
+
+
+class TrendQuery:
+    """Aggregates the trends of one plan over the blocks of one partition (T1-T10).
+
+    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`. `narrow`:
+    attributes by which events are compared as float64, which may not hold them; `rounded` counts events of which it
+    does not.
+    Raises SaffronError for what it cannot hold (`limits.check`).
+    """
+
+    def __init__(
+        self,
+        plan: TrendPlan,
+        kinds: Mapping[str, Kind],
+        slot: int,
+        *,
+        narrow: frozenset[str] = frozenset(),
+        compiled: bool = True,
+    ) -> None:
+        self.graphs = graphs_of(plan, kinds)
+        check(self.graphs)
+        self.plan = plan
+        self.narrow = sorted(narrow)
+        self._is_rounded = np.zeros(0, np.bool_)  # of the last batch
+        self.kinds = kinds
+        self.slot = slot
+        self.key_kinds = kinds_of(self.graphs.plan.key, kinds)
+        self.group_kinds = kinds_of(self.graphs.plan.group, kinds)
+        self.strings = Strings()
+        self._measures = measures_of(plan)
+        self.needs = conditions.reads(self.graphs, self._measures)
+        self.wiring = wiring_of(self.graphs, self._measures, self.needs.attributes, self.needs.stored)
+        compiled = compiled and not plan.exact
+        self._kernels = (
+            source.special(self.wiring, self._sizes().lasting, compiled=True)
+            if compiled
+            else source.core(unlimited=plan.exact)
+        )
+        self._conditions = conditions.conditions(self.graphs, self.needs, compiled=compiled)
+        self._has_local = any(place.local for place in self.graphs.places)
+        stored = self.needs.attributes[: self.needs.stored]
+        self._extremes = Extremes(self._measures)
+        self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
+        self._nothing = nothing()
+        self._store: Store
+        self.reset()
+        if compiled:
+            self._warm()
+
+    def reset(self) -> None:
+        """Forget all events: as if the query were added now."""
+        self.strings = self._table()
+        self.shed, self.rounded = Shed(self.plan.window), Shed(self.plan.window)
+        self._store = store.new(self.wiring, self._sizes())
+        self._index = self._forest()
+        self._extremes.reset()
+
+    def _forest(self) -> Index | tuple[()]:
+        """No trees yet; () for a query that never has any."""
+        return forest.planted(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
+
+    def _sizes(self) -> Sizes:
+        return sizes_of(self.graphs, self._measures, self.needs.stored)
+
+    def _table(self, *saved: Any) -> Strings:
+        """A table of strings; literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
+        strings = Strings(*saved, slack=_SLACK)
+        for text in self.needs.strings:
+            strings.pin(text)
+        return strings
+
+    def _warm(self) -> None:
+        """Compile the kernels, or load them from the cache, before the first event."""
+        batch = self._nothing
+        self._advance(batch, 0, 0, -contents.FARTHEST, 0)
+        if self._has_local:
+            self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        self._rank(batch)
+        if self.plan.window.opens is not None:
+            self._conditions.choose_openings(batch.opens, batch.attributes, batch.ranks)
+        self._kernels.rehash(self._store.table, self._store.keys, 0)
+
+    def batch(self, columns: Columns, opened: Sequence[int]) -> Batch:
+        """The block's events as `apply` takes them."""
+        self._extremes.enter(columns, self._store, self._index)
+        orders = self._extremes.orders
+        batch = prepare(self.graphs, self.needs, self.strings, columns, self.slot, opened, orders)
+        if self._has_local:
+            self._conditions.keep(batch.states, batch.attributes, batch.ranks)
+        self._is_rounded = rounded_in(columns, self.narrow)
+        return self._rank(batch)
+
+    def _rank(self, batch: Batch) -> Batch:
+        """The batch with what its events are to the trees."""
+        if not self.graphs.trees:
+            return batch
+        return ranked(batch, self._conditions.rank_events)
+
+    def opened_by(self, columns: Columns) -> list[int]:
+        """Seqs at which an OPEN ON window opens, for blocks from before the query was there."""
+        opens = self.plan.window.opens
+        if opens is None:
+            return []
+        batch = self.batch(columns, ())
+        candidates = np.asarray([name == opens.type for name in columns.type.values], dtype=np.bool_)[columns.type.data]
+        self._conditions.choose_openings(candidates, batch.attributes, batch.ranks)
+        return [int(position) for position in columns.seq[candidates]]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds nothing of any event: as if it were made now, but for the windows that it has closed."""
+        return contents.is_empty(self._store) and not len(self.shed)
+
+    def low(self) -> int:
+        """The beginning of the first window that is not closed."""
+        return contents.oldest(self._store, self.wiring)
+
+    def begin_at(self, low: int) -> None:
+        """Before the first event: no window before this one."""
+        self._store.head[KLO] = low // int(self.wiring.params[SLIDE])
+
+    def openings(self) -> tuple[tuple[int, int], ...]:
+        """OPEN ON: (where it begins, seq of the event that opened it) of each open window; else none."""
+        return contents.openings(self._store) if self.wiring.params[ON_OPEN] else ()
+
+    def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
+        """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
+        for low, seq in openings:
+            if self._store.head[OPENED] - self._store.head[KLO] >= len(self._store.slots):
+                self._widen()
+            slot = self._store.head[OPENED] % len(self._store.slots)
+            self._store.slots[slot, [S_LOW, S_SEQ]] = low, seq
+            self._store.head[OPENED] += 1
+
+    def apply(self, batch: Batch, begin: int, stop: int) -> None:
+        """Apply events begin..stop-1 of the batch."""
+        states = batch.states[begin:stop]
+        lacking = begin + np.flatnonzero((states < 0) & (states != DROPPED))  # others would have changed nothing
+        instants = batch.seq if self.plan.window.events else batch.ts
+        self.shed.add(instants[lacking], batch.seq[lacking])
+        rounded = begin + np.flatnonzero(self._is_rounded[begin:stop])
+        self.rounded.add(instants[rounded], batch.seq[rounded])
+        self._advance(batch, begin, stop, -contents.FARTHEST, 0)
+
+    def pass_position(self, position: int) -> None:
+        """Every event before `position` has been applied: EVENTS windows that end there are complete."""
+        if self.wiring.params[IN_EVENTS]:
+            self._close_until(position, position)
+
+    def pass_time(self, watermark: int, position: int) -> None:
+        """No event with ts below `watermark` will come; `position` is that of the next event."""
+        if not self.wiring.params[IN_EVENTS]:
+            self._close_until(max(watermark, -contents.FARTHEST), position)
+
+    def end(self, last_ts: int | None, watermark: int, position: int) -> None:
+        """Close all windows; those that begin before the next event (number `position`) take no later one."""
+        head, params = self._store.head, self.wiring.params
+        self._close_until(2 * contents.FARTHEST, position)
+        if params[ON_OPEN]:
+            return
+        begin = (
+            position if params[IN_EVENTS] else max(watermark, -contents.FARTHEST if last_ts is None else last_ts + 1)
+        )
+        head[KLO] = -(-begin // int(params[SLIDE]))
+
+    def take_results(self) -> Rows:
+        """The results since the last call, in the order in which they fired."""
+        found = self._store.head[OUT]
+        state = self._store
+        rows = Rows(
+            state.out[:found].copy(),
+            state.out_numbers[:found].copy(),
+            state.out_scales[:found].copy(),
+            self._extremes.values(state.out_extremes[:found]),
+        )
+        state.head[OUT] = 0
+        return rows
+
+    def tidy(self) -> None:
+        """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
+        head = self._store.head
+        idle = head[KEYS] > 0 and head[KLO] > head[KHI]
+        if idle or head[TOUCHED] > max(_SWEEP, len(self._store.keys)):
+            if idle or len(self._store.keys) > store.SMALLEST:  # else there is nothing to be had
+                self._store = store.sweep(self._store, self.wiring, self._kernels.rehash)
+            head[TOUCHED] = 0
+            if len(self._store.marks):
+                self._shrink_arena()
+            if self._store.head[KEYS] == 0:
+                self._index = self._forest()  # without keys there is no tree
+        self.shed.forget(self.low())
+        self.rounded.forget(self.low())
+        if self.strings.wants_collection:
+            kinds = self.key_kinds, self._string_values, self.group_kinds
+            used = contents.strings_in_use(self._store, self.wiring, *kinds)
+            ordered = forest.codes(self._index, self._store, self.wiring, len(self.strings.values))
+            self.strings.collect([*used, *ordered], shrink=True)
+
+    def statistics(self) -> dict[str, int]:
+        """Stored vertices, windows in which a trend has begun, keys, bytes of state."""
+        head = self._store.head
+        rows, _ = store.live_vertices(self._store, self.wiring)
+        planted = size = 0
+        if isinstance(self._index, Index):
+            planted, size = forest.entries(self._index, self._store, self.wiring), forest.size(self._index)
+        return {
+            "vertices": len(rows) + planted,
+            "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
+            "keys": int(head[KEYS]),
+            "state_bytes": sum(array.nbytes for array in self._store) + size,
+        }
+
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """The state as arrays by name."""
+        return {
+            **saved(self._store, self._index),
+            "strings": self.strings.saved(),
+            **self.shed.saved("shed"),
+            **self.rounded.saved("rounded"),
+            **self._extremes.saved(),
+        }
+
+    def keeps(self, kinds: Mapping[str, Kind]) -> bool:
+        """Whether it reads the same of a stream whose attributes are of these kinds."""
+        read = {*self.graphs.plan.key, *(name for name, _ in self.needs.attributes)}
+        if any(self.kinds.get(name) is not kinds.get(name) for name in read):
+            return False
+        self.kinds = kinds
+        return True
+
+    def rehash(self, table: Smalls, rows: Ints, used: int) -> None:
+        """Enter the first rows into an empty hash table."""
+        self._kernels.rehash(table, rows, used)
+
+    def take_over(self, old: TrendQuery, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with the state of a query that held the same otherwise (`adopting`)."""
+        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
+        self.strings, self.shed, self.rounded = old.strings, old.shed, old.rounded
+        self._extremes.take_over(old._extremes, self._store, self._index)
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `snapshot` gave for the same plan."""
+        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
+        self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
+        self.shed.restore(state, "shed")
+        self.rounded.restore(state, "rounded")
+        self._extremes.restore(state)
+
+    def _close_until(self, point: int, position: int) -> None:
+        self._advance(self._nothing, 0, 0, point, position)
+
+    def _advance(self, batch: Batch, begin: int, stop: int, point: int, position: int) -> None:
+        """Apply events begin..stop-1 of the batch, then close the windows that end at or before `point`."""
+        select = self._conditions.select_pointer
+        while True:
+            state = self.wiring, self._store, batch, self._index
+            begin = self._kernels.advance(begin, stop, point, position, select, *state)
+            if begin > stop:
+                return
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Give the kernel what it stopped for."""
+        state, rehash = self._store, self._kernels.rehash
+        need = int(state.head[NEED])
+        if need in (NEED_KEYS, NEED_GROUPS):
+            state = store.sweep(state, self.wiring, rehash)
+        elif need in _GROWN:
+            state = _GROWN[need](state)
+        elif need == NEED_ARENA:
+            state = store.repack(state, self.wiring)
+        elif need == NEED_WINDOWS:
+            self._widen()
+            return
+        elif need == NEED_NODES:
+            assert isinstance(self._index, Index)
+            self._index = forest.with_room(self._index, int(state.head[ROOM]))
+        self._store = state
+
+    def _widen(self) -> None:
+        """OPEN ON: twice as many slots."""
+        self._store, source, target = store.grow_windows(self._store)
+        if isinstance(self._index, Index):
+            self._index = forest.widened(self._index, source, target, len(self._store.slots))
+
+    def _shrink_arena(self) -> None:
+        rows, _ = store.live_vertices(self._store, self.wiring)
+        if len(self._store.marks) > 16 * (len(rows) + 64):
+            self._store = store.repack(self._store, self.wiring)

@@ -1,0 +1,69 @@
+"""What a query's store holds, for those around the kernels: open windows, and the strings that are in use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from saffron.engine.trends.core.layout import (
+    KEYS,
+    KHI,
+    KLO,
+    NO_WINDOW,
+    O_WORDS,
+    ON_OPEN,
+    OPENED,
+    OUT,
+    S_LOW,
+    S_SEQ,
+    SLIDE,
+    Ints,
+    Store,
+    Wiring,
+)
+from saffron.engine.trends.store.store import live_vertices
+from saffron.schema.schema import Kind
+
+FARTHEST = 2**61
+"""Later than every time and position."""
+
+
+def is_empty(store: Store) -> bool:
+    """Whether no key has an event in an open window."""
+    return bool(store.head[KEYS] == 0 and store.head[KLO] > store.head[KHI])
+
+
+def openings(store: Store) -> tuple[tuple[int, int], ...]:
+    """OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
+    rows = np.arange(store.head[KLO], store.head[OPENED]) % len(store.slots)
+    return tuple((int(low), int(seq)) for low, seq in store.slots[rows][:, [S_LOW, S_SEQ]])
+
+
+def oldest(store: Store, wiring: Wiring) -> int:
+    """The first instant of the oldest window that may still be reported."""
+    head, slots = store.head, store.slots
+    if head[KLO] == NO_WINDOW:
+        return -FARTHEST
+    if not wiring.params[ON_OPEN]:
+        return int(head[KLO]) * int(wiring.params[SLIDE])
+    return FARTHEST if head[KLO] == head[OPENED] else int(slots[head[KLO] % len(slots), S_LOW])
+
+
+def strings_in_use(
+    store: Store, wiring: Wiring, keys: Sequence[Kind | None], values: Sequence[int], groups: Sequence[Kind | None]
+) -> Iterator[Ints]:
+    """Their codes: those of keys, of stored vertices, and of results not taken yet (of the past, after it all).
+
+    `keys`, `groups`: kinds of their words; `values`: the stored attributes that are strings.
+    """
+    rows, _ = live_vertices(store, wiring)
+    for place, kind in enumerate(keys):
+        if kind is Kind.STRING:
+            yield store.keys[: store.head[KEYS], 1 + place]
+    for row in values:
+        stored = store.values[row, rows]
+        yield stored[~np.isnan(stored)].astype(np.int64)
+    for place, kind in enumerate(groups):
+        if kind is Kind.STRING:
+            yield store.out[: store.head[OUT], O_WORDS + place]

@@ -1,0 +1,102 @@
+"""What a query's extremes are codes of, where float64 does not hold the numbers themselves (`order`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.trends.codegen.prepare import column_of
+from saffron.engine.trends.core.layout import Floats, Store
+from saffron.engine.trends.core.measures import Measures
+from saffron.engine.trends.core.order import Order, Pairs
+from saffron.engine.trends.ordered.ordered import WINDOWS, Index
+from saffron.schema.schema import Kind
+
+_FEW = 4096
+
+
+class Extremes:
+    """`orders`: of each attribute whose extremes are codes."""
+
+    def __init__(self, measures: Measures) -> None:
+        wide = {m.attribute: None for m in measures.extremes if m.attribute and m.kind is not None and m.kind.is_wide}
+        self._attributes = [measure.attribute for measure in measures.extremes]
+        self._signs = [-1.0 if measure.function == "max" else 1.0 for measure in measures.extremes]
+        self._names = list(wide)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all numbers."""
+        self.orders: dict[str, Order] = {name: Order.empty() for name in self._names}
+        self._kept = dict.fromkeys(self._names, 0)
+
+    def enter(self, columns: Columns, store: Store, index: Index | tuple[()]) -> None:
+        """Take note of the numbers of a block; the codes in store and index become those that are then in force."""
+        for name, order in self.orders.items():
+            if len(order.codes) > 2 * self._kept[name] + _FEW:
+                order.keep(np.concatenate([np.unique(array) for array in self._held(name, store, index)]))
+                self._kept[name] = len(order.codes)
+            recode = order.enter(column_of(columns, name))
+            if recode is not None:
+                for array in self._held(name, store, index):
+                    array[...] = recode(array)
+
+    def values(self, codes: Floats) -> Floats | Pairs:
+        """[results, B] the extremes themselves; pairs if some are codes."""
+        if not self.orders:
+            return codes.copy()
+        found = codes.astype(np.complex128)
+        for b, name in enumerate(self._attributes):
+            if name in self.orders:
+                found[:, b] = self.orders[name].pairs_of(codes[:, b])
+        return found
+
+    def saved(self) -> dict[str, NDArray[np.generic]]:
+        """All orders as arrays, for snapshots."""
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for number, name in enumerate(self._names):
+            order = self.orders[name]
+            arrays[f"order.{number}.numbers"] = order.numbers.view(np.float64).copy()
+            arrays[f"order.{number}.codes"] = order.codes.copy()
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `saved` gave."""
+        for number, name in enumerate(self._names):
+            pairs = np.array(arrays[f"order.{number}.numbers"], np.float64).view(np.complex128)
+            self.orders[name] = Order(pairs, np.array(arrays[f"order.{number}.codes"], np.float64))
+
+    def take_over(self, old: Extremes, store: Store, index: Index | tuple[()]) -> None:
+        """The numbers of a query whose extremes are in the store; those that were no codes become codes."""
+        for name in self._names:
+            if name in old.orders:
+                self.orders[name] = old.orders[name]
+                continue
+            order = self.orders[name] = Order.empty()
+            held = list(self._signed(name, store, index))
+            order.enter(Column(Kind.FLOAT, np.concatenate([sign * array[np.isfinite(array)] for sign, array in held])))
+            for sign, array in held:
+                here = np.isfinite(array)
+                array[here] = sign * order.codes_of(Column(Kind.FLOAT, sign * array[here]))
+
+    def _held(self, name: str, store: Store, index: Index | tuple[()]) -> Iterator[Floats]:
+        """Where codes of an attribute's numbers may stand."""
+        for _, array in self._signed(name, store, index):
+            yield array
+
+    def _signed(self, name: str, store: Store, index: Index | tuple[()]) -> Iterator[tuple[float, Floats]]:
+        """The same, with the sign that an extreme has there: a maximum is kept with its sign changed."""
+        for b, (attribute, sign) in enumerate(zip(self._attributes, self._signs, strict=True)):
+            if attribute == name:
+                yield sign, store.total_extremes[:, :, b]
+                yield sign, store.entry_extremes[:, b]
+                yield sign, store.count_extremes[:, b]
+                yield sign, store.sum_extremes[:, b]
+                yield sign, store.out_extremes[:, b]
+                if isinstance(index, Index):
+                    windows = int(index.head[WINDOWS])
+                    yield sign, index.floats[b * windows : (b + 1) * windows]

@@ -1,0 +1,43 @@
+"""A store as arrays for snapshots, and back: integers of any size (EXACT) are written as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.trends.core.layout import Store
+from saffron.engine.trends.ordered import forest
+from saffron.engine.trends.ordered.ordered import Index
+
+WIDE = ("totals", "counts", "sums", "entry_numbers", "out_numbers", *forest.WIDE)
+"""The arrays that hold integers of any size under EXACT."""
+
+
+def saved(store: Store, index: Index | tuple[()]) -> dict[str, NDArray[np.generic]]:
+    """The arrays of store and trees by name, none of them of Python objects."""
+    arrays = {**store._asdict(), **(forest.arrays(index) if isinstance(index, Index) else {})}
+    return {name: _as_text(array) if array.dtype == object else array.copy() for name, array in arrays.items()}
+
+
+def restored(state: Mapping[str, NDArray[Any]], *, unlimited: bool, trees: bool) -> tuple[Store, Index | tuple[()]]:
+    """What `saved` was made from."""
+    wide = WIDE if unlimited else ()
+    arrays = {name: _from_text(array) if name in wide else array.copy() for name, array in state.items()}
+    store = Store(**{name: arrays[name] for name in Store._fields})
+    return store, forest.index_of(arrays) if trees else ()
+
+
+def _as_text(array: NDArray[Any]) -> NDArray[np.uint8]:
+    text = json.dumps([array.shape, [format(number, "x") for number in array.ravel().tolist()]])
+    return np.frombuffer(text.encode(), np.uint8).copy()
+
+
+def _from_text(text: NDArray[np.uint8]) -> NDArray[Any]:
+    shape, numbers = json.loads(text.tobytes())
+    array = np.empty(len(numbers), dtype=object)
+    array[:] = [int(number, 16) for number in numbers]
+    return array.reshape(shape)

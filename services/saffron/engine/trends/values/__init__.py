@@ -1,0 +1,1 @@
+"""RETURN and HAVING of trend queries."""

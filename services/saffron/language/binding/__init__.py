@@ -1,0 +1,1 @@
+"""Match queries: from tree to plan."""

@@ -1,0 +1,58 @@
+"""Aggregates over a closure: f(b[..i-1].x) and f(b[].x), the same in WHERE and RETURN.
+
+A user-defined one is a function from numbers to a number; the plan has its name (lower case) only.
+"""
+
+from __future__ import annotations
+
+from saffron.language.plan import plan
+from saffron.language.scope.scope import NULL, Scope
+from saffron.language.scope.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
+from saffron.language.syntax import tree
+from saffron.language.syntax.tokens import name_text
+from saffron.schema.schema import Kind
+
+SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
+NUMERIC = ("sum", "avg", "min", "max", "stddev")
+
+
+def closure_argument(call: tree.Call, scope: Scope) -> tree.Reference:
+    """The b[..i-1].x or b[].x of an aggregate, or an error that shows how to write it."""
+    argument = call.arguments[0] if len(call.arguments) == 1 else None
+    if isinstance(argument, tree.Reference) and argument.index in SCOPES:
+        return argument
+    name = argument.variable if isinstance(argument, tree.Reference) else "b"
+    tail = "" if call.function == "count" else ".x"
+    hint = f"Write {call.function}({name}[]{tail}) over a finished closure, "
+    hint += f"{call.function}({name}[..i-1]{tail}) over the events taken so far."
+    if call.function in ("min", "max"):
+        hint += f" The {call.function} of several values: {call.function}(p, q)."
+    raise scope.wrong(f"{call.function} runs over the events of a closure", call.span, hint)
+
+
+def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, Typed]:
+    """An aggregate: its argument, the closure's component, and the bound expression."""
+    argument = closure_argument(call, scope)
+    component = scope.component(argument.variable, argument.span)
+    place = scope.places[component]
+    if not place.closure:
+        hint = f"Write {place.written}.{argument.attribute or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        raise scope.wrong(f"{place.written} is one event, not a closure", argument.span, hint)
+    over = SCOPES[argument.index]
+    if argument.attribute is None:
+        if call.function != "count":
+            hint = f"Write {call.function}({place.written}[{over.value.strip('[]')}].x)."
+            raise scope.wrong(f"{call.function} needs an attribute", call.span, hint)
+        return argument, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
+    found = scope.attribute(place.type, argument.attribute, argument.span)
+    if found.null:
+        value = plan.Const(0) if call.function in ("count", "sum") else NULL
+        return argument, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
+    own = call.function not in AGGREGATES
+    if (own or call.function in NUMERIC) and found.kind in (Kind.STRING, Kind.BOOL):
+        noun = "strings" if found.kind is Kind.STRING else "truth values"
+        raise scope.wrong(f"{call.function} of {noun}", call.span, f"{call.function} takes numbers.")
+    expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
+    takes_kind = call.function in ("first", "last")
+    sort = Sort.NUMBER if not takes_kind else Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
+    return argument, component, Typed(expr, sort)

@@ -1,0 +1,116 @@
+"""Conjuncts of WHERE, bound: what each of them reads, and the words in which it was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language.binding.aggregates import bind_aggregate
+from saffron.language.plan import plan
+from saffron.language.plan.plan import Which
+from saffron.language.scope.scope import Scope
+from saffron.language.scope.typed import Sort, Typed, attribute, bind_condition
+from saffron.language.syntax import tree
+from saffron.language.syntax.tokens import name_text
+from saffron.language.syntax.tree import Index
+
+WHICH = {
+    Index.NONE: Which.SINGLE,
+    Index.CURRENT: Which.CURRENT,
+    Index.PREVIOUS: Which.PREVIOUS,
+    Index.FIRST: Which.FIRST,
+    Index.LAST: Which.LAST,
+}
+TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
+"""References that have a meaning only while the closure is being filled."""
+LOOKING_BACK = (Index.PREVIOUS, Index.BEFORE)
+FINISHED = (Index.LAST, Index.ALL)
+"""References to a closure's end; b.len counts as one of them."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A reference in a conjunct: its component, its index (b.len: ALL), its place; whether it is an aggregate's."""
+
+    component: int
+    index: Index
+    span: tree.Span
+    aggregate: bool = False
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """`text`: as the user wrote it, in one line."""
+
+    expr: plan.Expr
+    uses: tuple[Use, ...]
+    text: str
+    span: tree.Span
+
+    def taking(self) -> list[Use]:
+        return [use for use in self.uses if use.index in TAKING]
+
+    def finished(self) -> list[Use]:
+        return [use for use in self.uses if use.index in FINISHED]
+
+
+def bind_conjuncts(expressions: tuple[tree.Expression, ...], scope: Scope) -> list[Conjunct]:
+    """All conjuncts but the keys, in their order."""
+    result: list[Conjunct] = []
+    for expression in expressions:
+        if not isinstance(expression, tree.Key):
+            uses: list[Use] = []
+            expr = bind_condition(expression, scope, lambda leaf, uses=uses: _leaf(leaf, scope, uses))  # type: ignore[misc]
+            text = " ".join(scope.text[expression.span.start : expression.span.end].split())
+            result.append(Conjunct(expr, tuple(uses), text, expression.span))
+    return result
+
+
+def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
+    """A reference or an aggregate inside a condition."""
+    if isinstance(expression, tree.Reference):
+        return _reference(expression, scope, uses)
+    if isinstance(expression, tree.Call):
+        argument, component, typed = bind_aggregate(expression, scope)
+        uses.append(Use(component, argument.index, expression.span, aggregate=True))
+        return typed
+    if isinstance(expression, tree.Next):
+        hint = f"In a match query write {expression.variable}[i-1] and {expression.variable}[i]."
+        raise scope.wrong("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
+    assert isinstance(expression, tree.Name)
+    hint = f"Write whose it is: a.{expression.name}; a string stands in quotes: '{expression.name}'."
+    raise scope.alone(expression, hint)
+
+
+def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Typed:
+    component = scope.component(reference.variable, reference.span)
+    place = scope.places[component]
+    if is_length(reference, place.closure):
+        uses.append(Use(component, Index.ALL, reference.span))
+        return Typed(plan.Length(component), Sort.NUMBER)
+    check_form(reference, component, scope)
+    uses.append(Use(component, reference.index, reference.span))
+    found = scope.attribute(place.type, str(reference.attribute), reference.span)
+    return attribute(found, component, WHICH[reference.index], reference.back)
+
+
+def is_length(reference: tree.Reference, closure: bool) -> bool:
+    """Whether this is b.len."""
+    return closure and reference.index is Index.NONE and (reference.attribute or "").lower() == "len"
+
+
+def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
+    """One event is read as a.x, an event of a closure as b[...].x."""
+    place, name = scope.places[component], reference.attribute
+    if place.closure and reference.index is Index.NONE:
+        hint = f"Write {place.written}[i].{name} for every event, {place.written}[1].{name} for the first, "
+        hint += f"{place.written}[last].{name} for the last."
+        raise scope.wrong(f"{place.written} is a closure, a list of events", reference.span, hint)
+    if not place.closure and reference.index is not Index.NONE:
+        hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        raise scope.wrong(f"{place.written} is one event, not a closure", reference.span, hint)
+    if reference.index in (Index.BEFORE, Index.ALL):
+        hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
+        raise scope.wrong("a list of events where one value is asked for", reference.span, hint)
+    if name is None:
+        hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
+        raise scope.wrong("an event where a value is asked for", reference.span, hint)

@@ -1,0 +1,97 @@
+"""Which conditions on lists have a meaning: what v[i] is compared with is known when v[i] comes.
+
+A condition with v[i], v[i-k] or v[..i-1] is asked of each event of its focus: of the components read so, the one in
+most repetitions (of several, the last). Nothing asks it again of events that were taken long ago, so all else that it
+reads must be bound by then, or never.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from saffron.errors import QueryError
+from saffron.language.binding.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct, Use
+from saffron.language.patterns.layout import Layout, Leaf, Order, order, surely_begun
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax.tree import Index
+
+
+def check_meaning(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError (stage "plan") for a condition on positive components that has no meaning."""
+    _warn_of_never(conjunct, layout, scope)
+    taking = conjunct.taking()
+    if not taking:
+        return
+    read = {use.component for use in taking}
+    focus = max(read, key=lambda component: (len(layout.leaves[component].loops), component))
+    leaf = layout.leaves[focus]
+    late = [use.component for use in conjunct.uses if use.component not in read and _is_late(use, leaf, layout)]
+    if late:
+        raise _no_meaning(taking[0], max(late), scope)
+    for use in taking:
+        if use.component != focus:
+            _check_shared(use, focus, taking, layout, scope)
+    for use in conjunct.finished():
+        if layout.leaves[use.component].loops[0] == leaf.loops[0]:
+            raise _no_end(use, scope)
+    own = [use.index for use in conjunct.uses if use.component == focus]
+    if Index.FIRST in own and not any(index in LOOKING_BACK for index in own):
+        _warn_of_first(conjunct, focus, scope)
+
+
+def _is_late(use: Use, focus: Leaf, layout: Layout) -> bool:
+    """Whether a component that is not read as v[i] may be bound, or complete, after an event of the focus."""
+    leaf = layout.leaves[use.component]
+    together = leaf.loops[:1] == focus.loops[:1]
+    if use.index in FINISHED and together:
+        return False  # another error says so
+    found = order(leaf.path, focus.path)
+    return not surely_begun(leaf.path, focus.path) and (found is not Order.NEVER or together)
+
+
+def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope: Scope) -> None:
+    """Another component read as v[i] stands in all of its repetitions around the focus, bound before it in each."""
+    leaf, deepest = layout.leaves[use.component], layout.leaves[focus]
+    if deepest.loops[: len(leaf.loops)] != leaf.loops:
+        raise _no_meaning(use, focus, scope)
+    if len(leaf.loops) < len(deepest.loops) and order(leaf.path, deepest.path) in (Order.AFTER, Order.EITHER):
+        raise _no_meaning(next(one for one in taking if one.component == focus), use.component, scope)
+
+
+def _no_meaning(use: Use, later: int, scope: Scope) -> QueryError:
+    name, other = scope.places[use.component].variable, scope.places[later].variable
+    if use.index is Index.BEFORE:
+        hint = f"Aggregate the finished closure: f({name}[].x)."
+        return scope.refused(f"{name}[..i-1] is over when {other} comes", use.span, hint)
+    hint = f"Write {name}[last].x, {name}[1].x, or an aggregate such as max({name}[].x)."
+    message = f"{scope.text[use.span.start : use.span.end][:60]} has no meaning when {other} comes"
+    return scope.refused(message, use.span, hint)
+
+
+def _no_end(use: Use, scope: Scope) -> QueryError:
+    name = scope.places[use.component].variable
+    hint = f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
+    return scope.refused("a condition on each event cannot know the end of its closure", use.span, hint)
+
+
+def _warn_of_never(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
+    """Two sides of an OR: no match, or no iteration, has both."""
+    for one, other in combinations(conjunct.uses, 2):
+        leaf, against = layout.leaves[one.component], layout.leaves[other.component]
+        whole = Index.ALL in (one.index, other.index)  # a list that is not bound is empty
+        if whole or one.component == other.component or order(leaf.path, against.path) is not Order.NEVER:
+            continue
+        again = bool(leaf.loops) and leaf.loops[:1] == against.loops[:1]
+        if not again or (one.index in TAKING and other.index in TAKING):
+            names = scope.places[one.component].variable, scope.places[other.component].variable
+            what = "iteration" if again else "match"
+            message = f"no {what} has both {names[0]} and {names[1]}: the condition always holds"
+            scope.warn(message, conjunct.span, "A condition on what is not bound holds; write one for each.")
+            return
+
+
+def _warn_of_first(conjunct: Conjunct, focus: int, scope: Scope) -> None:
+    name = scope.places[focus].variable
+    span = next(use.span for use in conjunct.uses if use.component == focus and use.index is Index.FIRST)
+    message = f"for the first event, {name}[i] and {name}[1] are the same: the condition is asked of it too"
+    scope.warn(message, span, f"To ask it of later events only, look back: {name}[i-1], or {name}[..i-1].")

@@ -1,0 +1,219 @@
+"""The plan of a match query (N1-N3, N10, X1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saffron.language.binding.aggregates import bind_aggregate
+from saffron.language.binding.conditions import WHICH, Conjunct, Use, bind_conjuncts, check_form, is_length
+from saffron.language.binding.equality import agree, agree_inside, differ_inside, distinct, undistinguished
+from saffron.language.binding.keys import Keys, bind_keys
+from saffron.language.binding.list_conditions import check_meaning
+from saffron.language.binding.not_conditions import absence_of, ruling_checks
+from saffron.language.binding.not_in_repetition import check_crossings
+from saffron.language.binding.placement import place, place_partial_key
+from saffron.language.binding.refusals import refuse_clauses, refuse_imprecise
+from saffron.language.binding.strategies import Strategies, bind_strategies
+from saffron.language.patterns.layout import Layout
+from saffron.language.patterns.shapes import build_layout, is_flat
+from saffron.language.patterns.states import check_states
+from saffron.language.plan import plan
+from saffron.language.scope.composition import check_into
+from saffron.language.scope.names import item_names
+from saffron.language.scope.scope import Scope, Slot
+from saffron.language.scope.typed import Sort, Typed, attribute, bind_value
+from saffron.language.scope.windows import bind_window
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import query_text
+from saffron.language.syntax.tree import Index
+
+
+def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
+    """A match query as a plan; raises QueryError."""
+    layout = build_layout(query.pattern, scope)
+    scope.declare(_slots(layout), plan.MAX_COMPONENTS)
+    check_states(query, layout.shape, scope)
+    refuse_clauses(query, scope, aggregate=False)
+    strategies = _strategies(query, layout, scope)
+    strict = query.time is not None and query.time.value == "STRICT"
+    keys = bind_keys(query.conditions, (), scope)
+    keys = replace(keys, impossible=(*keys.impossible, *undistinguished(layout, scope)))
+    _check_partition(keys, query, strategies, layout, scope)
+    conjuncts = bind_conjuncts(query.conditions, scope)
+    checks, absences = _checks(conjuncts, keys, layout, scope)
+    one = {*strategies.begins, *strategies.continues} == {strategies.whole}
+    flat = is_flat(layout.shape) and one and not strict
+    returns = _returns(query, layout, scope)
+    check_into(query, returns, scope)
+    return plan.MatchPlan(
+        name=name,
+        text=query_text(query),
+        stream=query.stream or plan.DEFAULT_STREAM,
+        components=_components(layout, scope),
+        strategy=strategies.whole,
+        key=keys.whole,
+        conditions=_conditions(conjuncts, keys, scope) if flat else (),
+        window=bind_window(query, scope, tumbling=False),
+        returns=returns,
+        pattern=layout.shape,
+        flat=flat,
+        checks=checks,
+        absences=absences,
+        distinct=tuple(distinct(layout, scope)),
+        begins=strategies.begins,
+        continues=strategies.continues,
+        strict=strict,
+        output=plan.Output.ALL if query.output is None else plan.Output(query.output.mode),
+        timeouts=query.output is not None and query.output.timeouts,
+        consume=_consume(query.consume, layout, scope),
+        into=query.returns.into if query.returns else None,
+        confidence=None if query.confidence is None else float(query.confidence.value),
+    )
+
+
+def _slots(layout: Layout) -> list[Slot]:
+    first: dict[int, int] = {}
+    slots = []
+    for index, leaf in enumerate(layout.leaves):
+        original = first.setdefault(id(leaf.event), index)
+        repeated = None if original == index else original
+        slots.append(Slot(leaf.event, bool(leaf.loops), repeated, leaf.absence is not None))
+    return slots
+
+
+def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
+    return tuple(
+        plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
+        for place, leaf in zip(scope.places, layout.leaves, strict=True)
+    )
+
+
+def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
+    """Imprecise time (X2) is always matched by skip-till-any-match."""
+    default = plan.Strategy.NEXT
+    if query.confidence is not None or (scope.schema is not None and scope.schema.times):
+        refuse_imprecise(query, scope)
+        default = plan.Strategy.ANY
+    return bind_strategies(query, layout, scope, default)
+
+
+def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layout: Layout, scope: Scope) -> None:
+    """[P.x] asked of all that a match binds, but not of its NOTs, does not partition the stream here."""
+    apart = query.output is not None and query.output.mode == plan.Output.NON_OVERLAP.value
+    if not apart and plan.Strategy.PARTITION not in (*strategies.begins, *strategies.continues):
+        return
+    for partial in keys.partial:
+        if set(range(layout.positive)) <= set(partial.components):
+            asks = "NON-OVERLAP" if apart else "partition-contiguity"
+            hint = f"Write [{partial.attribute.name}], of all components, or leave {asks} out."
+            message = f"{asks} needs a key that what must not be there has, too"
+            raise scope.refused(message, partial.written.span, hint)
+
+
+# ---------------------------------------------------------------- WHERE
+
+
+def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[plan.Condition, ...]:
+    """Of a flat plan: conjuncts on their edges."""
+    conditions = [condition for conjunct in conjuncts for condition in place(conjunct)]
+    for partial in keys.partial:
+        conditions.extend(place_partial_key(partial, scope))
+    if keys.impossible:
+        conditions.append(plan.Condition(0, plan.Edge.BEGIN, plan.Const(False), True, "an attribute that no event has"))
+    return tuple(conditions)
+
+
+def _checks(
+    conjuncts: list[Conjunct], keys: Keys, layout: Layout, scope: Scope
+) -> tuple[tuple[plan.Check, ...], tuple[plan.Absence, ...]]:
+    """The checks of the match, and its NOTs with theirs."""
+    checks: list[plan.Check] = []
+    inside: list[list[plan.Check]] = [[] for _ in layout.absences]
+    beside: dict[int, list[Use]] = {}
+    for conjunct in conjuncts:
+        number = absence_of(conjunct, layout, scope)
+        if number is None:
+            check_meaning(conjunct, layout, scope)
+            checks.append(plan.Check(conjunct.expr, conjunct.text))
+        else:
+            inside[number].extend(ruling_checks(conjunct, number, layout, scope))
+            beside.setdefault(number, []).extend(use for use in conjunct.uses if use.component < layout.positive)
+    check_crossings(beside, layout, scope)
+    for partial in keys.partial:
+        checks.extend(agree(partial, layout))
+        for number, own in enumerate(inside):
+            own.extend(agree_inside(partial, number, layout))
+    for text, components in keys.impossible:
+        never = plan.Check(plan.Const(False), text)
+        if any(component < layout.positive for component in components):
+            checks.append(never)
+        for number in {layout.leaves[component].absence for component in components} - {None}:
+            inside[number or 0].append(never)
+    for number, own in enumerate(inside):
+        own.extend(differ_inside(number, layout, scope))
+    absences = tuple(
+        plan.Absence(ruled.components, ruled.sequences, tuple(own), ruled.loops)
+        for ruled, own in zip(layout.absences, inside, strict=True)
+    )
+    return tuple(checks), absences
+
+
+def _consume(consume: tree.Consume | None, layout: Layout, scope: Scope) -> tuple[int, ...]:
+    if consume is None or consume.scope == "none":
+        return ()
+    if consume.scope == "all":
+        return tuple(range(layout.positive))
+    found = [scope.component(variable, consume.span) for variable in consume.variables]
+    for component in found:
+        _check_bound(component, layout.positive, consume.span, scope)
+    return tuple(sorted(set(found)))
+
+
+def _check_bound(component: int, positive: int, span: tree.Span, scope: Scope) -> None:
+    if component >= positive:
+        hint = "A NOT rules events out: there is none of them in a match."
+        raise scope.refused(f"{scope.places[component].variable} stands inside a NOT", span, hint)
+
+
+# ---------------------------------------------------------------- RETURN
+
+
+def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[plan.ReturnItem, ...]:
+    items = query.returns.items if query.returns else ()
+    bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, layout.positive, scope)) for item in items]
+    names = item_names(items, scope)
+    return tuple(plan.ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
+
+
+def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
+    """A reference or an aggregate in RETURN: over finished closures."""
+    if isinstance(expression, tree.Call):
+        argument, component, typed = bind_aggregate(expression, scope)
+        _check_bound(component, positive, argument.span, scope)
+        if argument.index is Index.BEFORE:
+            hint = f"Write {argument.variable}[]: the finished closure."
+            raise scope.wrong("in RETURN, no event is being taken", argument.span, hint)
+        return typed
+    if isinstance(expression, tree.Reference):
+        return _reference(expression, positive, scope)
+    if isinstance(expression, tree.Next):
+        raise scope.wrong("NEXT stands in WHERE only", expression.span)
+    assert isinstance(expression, tree.Name)
+    hint = f"Write whose it is, as in {scope.places[0].variable}.{expression.name}."
+    if expression.name in {place.variable for place in scope.places}:
+        hint = "The events themselves are always in the result; RETURN names values computed from them."
+    raise scope.alone(expression, hint)
+
+
+def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
+    component = scope.component(reference.variable, reference.span)
+    _check_bound(component, positive, reference.span, scope)
+    place = scope.places[component]
+    if is_length(reference, place.closure):
+        return Typed(plan.Length(component), Sort.NUMBER)
+    if reference.index in (Index.CURRENT, Index.PREVIOUS):
+        hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
+        raise scope.wrong("in RETURN, no event is being taken", reference.span, hint)
+    check_form(reference, component, scope)
+    found = scope.attribute(place.type, str(reference.attribute), reference.span)
+    return attribute(found, component, WHICH[reference.index])

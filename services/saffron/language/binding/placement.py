@@ -1,0 +1,71 @@
+"""Conditions of a flat match query: each conjunct on the edge of the state of its last identifier (N3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saffron.language.binding.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct
+from saffron.language.binding.keys import Partial
+from saffron.language.plan import plan
+from saffron.language.plan.plan import Edge, Which
+from saffron.language.plan.rewrite import mapped, reads
+from saffron.language.scope.scope import Scope
+from saffron.language.scope.typed import kind_or_guess
+
+
+def place(conjunct: Conjunct) -> list[plan.Condition]:
+    """The conditions, one for each edge, that a conjunct becomes."""
+    last = max((use.component for use in conjunct.uses), default=0)
+    own = [use.index for use in conjunct.uses if use.component == last]
+    expr, text = conjunct.expr, conjunct.text
+    if any(index in FINISHED for index in own):
+        return [_condition(expr, last, Edge.PROCEED, text)]
+    if not any(index in TAKING for index in own):
+        return [_condition(_at_begin(expr, last), last, Edge.BEGIN, text)]
+    take = _condition(expr, last, Edge.TAKE, text)
+    if any(index in LOOKING_BACK for index in own):
+        return [take]
+    return [_condition(_at_begin(expr, last), last, Edge.BEGIN, text), take]
+
+
+def place_partial_key(key: Partial, scope: Scope) -> list[plan.Condition]:
+    """[P.vehicle] as conditions: each event of P has the value of the first one, and the first has one."""
+    name, kind = key.attribute.name, kind_or_guess(key.attribute)
+    first = key.components[0]
+
+    def read(component: int, which: Which) -> plan.Attribute:
+        return plan.Attribute(component, which, name, kind)
+
+    def equal(component: int, edge: Edge, left: plan.Attribute, right: plan.Attribute) -> plan.Condition:
+        local = left == right
+        return plan.Condition(component, edge, plan.Binary("=", left, right), local, key.text)
+
+    conditions: list[plan.Condition] = []
+    for component in key.components:
+        closure = scope.places[component].closure
+        taken = read(component, Which.CURRENT if closure else Which.SINGLE)
+        anchor = read(first, Which.FIRST if scope.places[first].closure else Which.SINGLE)
+        conditions.append(equal(component, Edge.BEGIN, taken, taken if component == first else anchor))
+        if closure:
+            conditions.append(equal(component, Edge.TAKE, taken, anchor))
+    return conditions
+
+
+def _at_begin(expr: plan.Expr, component: int) -> plan.Expr:
+    """On begin, the first event of the closure is the one being taken."""
+
+    def leaf(node: plan.Expr) -> plan.Expr:
+        if isinstance(node, plan.Attribute) and node.component == component and node.which is Which.FIRST:
+            return replace(node, which=Which.CURRENT)
+        return node
+
+    return mapped(expr, leaf)
+
+
+def _condition(expr: plan.Expr, component: int, edge: Edge, text: str) -> plan.Condition:
+    """`local` when all that is read is the event being taken."""
+    local = edge is not Edge.PROCEED and all(
+        isinstance(node, plan.Attribute) and node.component == component and node.which in (Which.SINGLE, Which.CURRENT)
+        for node in reads(expr)
+    )
+    return plan.Condition(component, edge, expr, local, text)

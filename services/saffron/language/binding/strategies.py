@@ -1,0 +1,70 @@
+"""Which selection strategies a query asks for (N2), and for which of its components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language.patterns.layout import Layout
+from saffron.language.plan.plan import Strategy
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax.tree import Query, StrategyUse, Target
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """`whole`: of all components that no brackets name. `begins`, `continues`: see plan.MatchPlan."""
+
+    whole: Strategy
+    begins: tuple[Strategy, ...]
+    continues: tuple[Strategy, ...]
+
+
+def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strategy) -> Strategies:
+    """The strategies of a pattern.
+
+    Brackets that name every variable, as the papers print them, are the same as none.
+    """
+    count = layout.positive
+    general: StrategyUse | None = None
+    special: list[StrategyUse] = []
+    for use in query.strategies:
+        if use.targets and not _names_all(use, count, scope):
+            special.append(use)
+        elif general is None:
+            general = use
+        else:
+            hint = "Brackets that name all variables mean the whole pattern. Name some: strict-contiguity(b[i])."
+            raise scope.refused("a second strategy for the whole pattern", use.span, hint)
+    whole = default if general is None else Strategy(general.name)
+    begins, continues = [whole] * count, [whole] * count
+    done: set[tuple[int, bool]] = set()
+    for use in special:
+        for target in use.targets:
+            component = _checked(target, layout, scope)
+            if (component, target.current) in done:
+                raise scope.refused("a second strategy for this step", target.span, "Leave one of the two out.")
+            done.add((component, target.current))
+            if component < count:
+                (continues if target.current else begins)[component] = Strategy(use.name)
+    used = {*begins, *(continues[at] for at in range(count) if layout.leaves[at].loops)}
+    if len(used) == 1:
+        (whole,) = used
+        continues = [whole] * count
+    return Strategies(whole, tuple(begins), tuple(continues))
+
+
+def _names_all(use: StrategyUse, count: int, scope: Scope) -> bool:
+    named = {scope.component(target.variable, target.span) for target in use.targets}
+    return named >= set(range(count)) and not any(target.current for target in use.targets)
+
+
+def _checked(target: Target, layout: Layout, scope: Scope) -> int:
+    component = scope.component(target.variable, target.span)
+    leaf, name = layout.leaves[component], scope.places[component].variable
+    if leaf.absence is not None:
+        hint = "What a NOT rules out is looked for everywhere, whatever lies between its events."
+        scope.warn(f"{name} stands inside a NOT: no strategy governs it", target.span, hint)
+    elif target.current and not leaf.loops:
+        hint = f"Write {name}: what may be skipped while waiting for it."
+        raise scope.refused(f"{name} is one event, with no next one to wait for", target.span, hint)
+    return component

@@ -1,0 +1,1 @@
+"""What a query can cost, and what of it can be shed."""

@@ -1,0 +1,1 @@
+"""Plans told and drawn."""

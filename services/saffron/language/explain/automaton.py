@@ -1,0 +1,94 @@
+"""The automaton of a match query as NFA^b draws it (N2, N3): for explanations, not for running."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language.plan.formulas import formula, window_line
+from saffron.language.plan.plan import Condition, Edge, MatchPlan, Strategy
+
+FINAL = "F"
+
+
+@dataclass(frozen=True)
+class Move:
+    """An edge: "begin", "take", "ignore" or "proceed", the state it leads to, and its formula's conjuncts.
+
+    `formula`: empty for true, ("false",) where there is no such edge in effect.
+    `within`: whether the window's condition, pushed here from the final edge (step 5), stands on it too.
+    """
+
+    kind: str
+    target: str
+    formula: tuple[str, ...]
+    within: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """`name`: b for a single event, a[1] and a[i] for a closure."""
+
+    name: str
+    component: int
+    moves: tuple[Move, ...]
+
+
+def build(plan: MatchPlan) -> tuple[State, ...]:
+    """The states of a plan but for the final one, in order."""
+    entries = [f"{part.variable}[1]" if part.closure else part.variable for part in plan.components]
+    states: list[State] = []
+    for index, component in enumerate(plan.components):
+        following = entries[index + 1] if index + 1 < len(entries) else FINAL
+        inner = f"{component.variable}[i]"
+        begin = Move("begin", inner if component.closure else following, _taking(plan, index, Edge.BEGIN), index > 0)
+        moves = [begin]
+        if index > 0:
+            moves.append(_ignore(plan, entries[index], "begin"))
+        states.append(State(entries[index], index, tuple(moves)))
+        if component.closure:
+            take = Move("take", inner, _taking(plan, index, Edge.TAKE), True)
+            proceed = Move("proceed", following, _proceeding(plan, index, following), False)
+            states.append(State(inner, index, (take, _ignore(plan, inner, "take"), proceed)))
+    return tuple(states)
+
+
+def _on(plan: MatchPlan, component: int, edge: Edge) -> list[str]:
+    return [_text(plan, part) for part in plan.conditions if part.component == component and part.edge is edge]
+
+
+def _text(plan: MatchPlan, condition: Condition) -> str:
+    """The conjunct as written, in brackets where it would not stand in a row of ANDs."""
+    canonical = formula(condition.expr, [part.variable for part in plan.components], conjunct=True)
+    return f"({condition.text})" if canonical.startswith("(") and " OR " in canonical else condition.text
+
+
+def _taking(plan: MatchPlan, component: int, edge: Edge) -> tuple[str, ...]:
+    """The formula of begin or take: type, key (but for the first event of a match), conditions."""
+    first = component == 0 and edge is Edge.BEGIN
+    key = [] if first or not plan.key else [f"[{', '.join(plan.key)}]"]
+    return (f"type = {plan.components[component].type}", *key, *_on(plan, component, edge))
+
+
+def _proceeding(plan: MatchPlan, component: int, following: str) -> tuple[str, ...]:
+    """The formula of proceed: its conditions, and a peek at whether the event begins the next component (step 6)."""
+    peek = [] if following == FINAL else [f"the event begins {following}"]
+    return (*_on(plan, component, Edge.PROCEED), *peek)
+
+
+def _ignore(plan: MatchPlan, state: str, edge: str) -> Move:
+    """The formula of ignore, which is what tells the strategies apart (N2)."""
+    if plan.strategy is Strategy.STRICT or (plan.strategy is Strategy.PARTITION and not plan.key):
+        return Move("ignore", state, ("false",), False)
+    if plan.strategy is Strategy.PARTITION:
+        return Move("ignore", state, (f"NOT [{', '.join(plan.key)}]",), True)
+    if plan.strategy is Strategy.NEXT:
+        return Move("ignore", state, (f"NOT {edge}",), True)
+    return Move("ignore", state, (), True)
+
+
+def within_formula(plan: MatchPlan) -> str:
+    """The window's condition as it stands on the edges after the first begin."""
+    window = plan.window
+    if window.slide is not None or window.opens is not None:
+        return "in one window with the first event"
+    return window_line(window, trends=False).replace("last.", "")

@@ -1,0 +1,47 @@
+"""The templates of an aggregate query as SVG: all graphs in one row, those of trends first, then one for each NOT."""
+
+from __future__ import annotations
+
+from saffron.language.explain.drawing import Arrow, Node, draw
+from saffron.language.explain.template_words import Graph, between, dependencies, found_by, graphs, nots, state_names
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import TrendPlan
+
+
+def draw_trends(plan: TrendPlan, title: str) -> str:
+    """Below the drawing stand the conditions of states and of transitions, and where predecessors are found."""
+    nodes: list[Node] = []
+    arrows: list[Arrow] = []
+    notes: list[str] = []
+    several = bool(plan.sides or plan.negatives)
+    for graph in graphs(plan):
+        names = state_names(graph.template, plan)
+        notes += [f"{graph.title}: {', '.join(names)}"] if several else []
+        arrows += _arrows(graph, plan, names, len(nodes))
+        for at, state in enumerate(graph.template.states):
+            nodes.append(Node(names[at], state.end, state.start))
+            notes.append(_note(graph, plan, names[at], at))
+    notes += [f"{name}: {', '.join(others)} first" for name, others in dependencies(plan).items()]
+    return draw(nodes, arrows, [*notes, ""], title)
+
+
+def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
+    variables = [component.variable for component in plan.components]
+    state = graph.template.states[at]
+    text = f"{name}: type = {plan.components[state.component].type}"
+    text += "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in graph.template.local[at])
+    for word, absent in (("begins after", state.leading), ("ends before", state.trailing)):
+        text += f", {word} {nots(absent)}" if absent else ""
+    return text
+
+
+def _arrows(graph: Graph, plan: TrendPlan, names: list[str], first: int) -> list[Arrow]:
+    variables = [component.variable for component in plan.components]
+    found = []
+    for link, index in zip(graph.template.transitions, graph.indexes, strict=True):
+        conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"
+        words = [conditions, *between(link, names, graph.template), found_by(index, variables)]
+        ends = f"{names[link.source]} -> {names[link.target]}"
+        word = "NOT " + ",".join(str(number + 1) for number in link.absences) if link.absences else ""
+        found.append(Arrow(first + link.source, first + link.target, word, "; ".join(words), legend=ends))
+    return found

@@ -1,0 +1,54 @@
+"""What explanations of both kinds of query have in common."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from saffron.language.cost.complexity import Complexity
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import Plan, Window
+
+WIDTH = 100
+
+
+def fields_of(**fields: str) -> list[str]:
+    """`  name     value`, long values wrapped below their beginning."""
+    return [line for name, value in fields.items() for line in wrapped(f"  {name:<9}{value}")]
+
+
+def wrapped(line: str) -> list[str]:
+    """A line of an explanation's head; what is too long for it stands below its value."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False)
+
+
+def key_line(key: tuple[str, ...]) -> str:
+    return f"[{', '.join(key)}], each value on its own" if key else "none"
+
+
+def cost_line(cost: Complexity) -> str:
+    return f"{cost.name}, {cost.bound}: {cost.reason}"
+
+
+def common(plan: Plan, cost: Complexity) -> dict[str, Any]:
+    return {
+        "query": plan.name,
+        "stream": plan.stream,
+        "text": plan.text,
+        "strategy": plan.strategy.value,
+        "key": list(plan.key),
+        "window": _window_json(plan.window),
+        "complexity": {"class": cost.name, "bound": cost.bound, "reason": cost.reason},
+    }
+
+
+def _window_json(window: Window) -> dict[str, Any]:
+    opens = window.opens
+    return {
+        "size": window.size,
+        "slide": window.slide,
+        "unit": "events" if window.events else "ms",
+        "opens_on": None
+        if opens is None
+        else {"type": opens.type, "condition": None if opens.expr is None else formula(opens.expr, [opens.type])},
+    }

@@ -1,0 +1,165 @@
+"""Patterns that are no plain row of components, for people: an outline, what may follow what, conditions, NOTs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from saffron.language.explain.evaluation_time import asked
+from saffron.language.patterns.links import Link, positions
+from saffron.language.plan import plan as plans
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.plan import Absence, MatchPlan, Shape, Strategy
+
+SKIPPING = {
+    Strategy.STRICT: "nothing in between",
+    Strategy.PARTITION: "nothing of the key in between",
+    Strategy.NEXT: "what does not fit is skipped",
+    Strategy.ANY: "anything may be skipped",
+}
+
+
+def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
+    """The pattern as an indented tree, one line a node."""
+    indent = "  " * depth
+    match shape:
+        case plans.Take(component=component):
+            taken = plan.components[component]
+            yield f"{indent}{taken.type} {taken.variable}" + ("[]" if taken.closure else "")
+        case plans.Absent(number=number):
+            yield f"{indent}NOT {number + 1}: {absence_line(plan.absences[number], plan)}"
+        case plans.InOrder(parts=()):
+            yield f"{indent}nothing"
+        case plans.Loop(body=body, low=low, high=high):
+            yield f"{indent}repeated, {times(low, high)}"
+            yield from outline(body, plan, depth + 1)
+        case plans.InOrder(parts=parts) | plans.Choice(parts=parts) | plans.Together(parts=parts):
+            yield indent + _heading(shape)
+            for part in parts:
+                yield from outline(part, plan, depth + 1)
+
+
+def _heading(shape: plans.InOrder | plans.Choice | plans.Together) -> str:
+    if isinstance(shape, plans.InOrder):
+        return "in order"
+    if isinstance(shape, plans.Choice):
+        return "one of"
+    return "all of, in any order" if shape.count == len(shape.parts) else f"{shape.count} of, in any order"
+
+
+def times(low: int, high: int | None) -> str:
+    """`once or more`, `3 times`, `2 to 4 times`."""
+    if high is None:
+        return "once or more" if low == 1 else f"{low} times or more"
+    if low == high:
+        return "once" if low == 1 else f"{low} times"
+    return f"{low} to {high} times"
+
+
+def absence_line(absence: Absence, plan: MatchPlan) -> str:
+    """What must not be there: `B b`, `C c then D d`, several by `or`."""
+    return " or ".join(
+        " then ".join(f"{plan.components[one].type} {plan.components[one].variable}" for one in sequence)
+        for sequence in absence.sequences
+    )
+
+
+def link_lines(plan: MatchPlan) -> list[str]:
+    """What may follow what, with the strategy between and the NOTs that must hold there."""
+    found = positions(plan.pattern)
+    names = [part.variable for part in plan.components]
+    lines = [f"begin -> {names[one]}" + _nots(absent) for one, absent in found.first.items()]
+    lines += [
+        f"{names[link.source]} -> {names[link.target]}  {'again, ' * link.again}{skipping(link, plan)}"
+        + _nots(link.absent)
+        for link in sorted(found.links, key=lambda link: (link.source, link.target))
+    ]
+    return lines + [f"{names[one]} -> match" + _nots(absent) for one, absent in found.last.items()]
+
+
+def skipping(link: Link, plan: MatchPlan) -> str:
+    """What may be skipped along a link."""
+    return SKIPPING[(plan.continues if link.again else plan.begins)[link.target]]
+
+
+def _nots(absent: frozenset[int]) -> str:
+    return "".join(f"  NOT {number + 1}" for number in sorted(absent))
+
+
+def condition_lines(plan: MatchPlan) -> list[str]:
+    """Each check with when it is asked; those of a NOT with its number."""
+    names = [part.variable for part in plan.components]
+    lines = [f"{formula(check.expr, names)}  ({asked(check, plan)})" for check in plan.checks]
+    for rule in plan.distinct:
+        inside = f" of one iteration of the repetition around {names[rule.components[0]]}" if rule.loops else ""
+        listed = ", ".join(names[component] for component in rule.components)
+        lines.append(f"different {rule.attribute}: {listed}{inside}")
+    for number, absence in enumerate(plan.absences):
+        lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in absence.checks)
+    return lines
+
+
+def strategy_line(plan: MatchPlan) -> str:
+    """The strategy of the whole pattern, and of steps that have another one."""
+    parts = [plan.strategy.value]
+    for begin, later, part in zip(plan.begins, plan.continues, plan.components, strict=False):
+        if begin is not plan.strategy:
+            parts.append(f"{begin.value} for {part.variable}")
+        if part.closure and later is not plan.strategy:
+            parts.append(f"{later.value} for {part.variable}[i]")
+    return ", ".join(parts)
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
+    """The pattern as nested JSON values."""
+    match shape:
+        case plans.Take(component=component):
+            return {"event": plan.components[component].variable}
+        case plans.Absent(number=number):
+            return {"not": number}
+        case plans.Loop(body=body, low=low, high=high):
+            return {"repeat": shape_json(body, plan), "low": low, "high": high}
+        case plans.InOrder(parts=parts):
+            return {"seq": [shape_json(part, plan) for part in parts]}
+        case plans.Choice(parts=parts):
+            return {"or": [shape_json(part, plan) for part in parts]}
+        case plans.Together(parts=parts, count=count):
+            return {"and": [shape_json(part, plan) for part in parts], "count": count}
+
+
+def outline_json(plan: MatchPlan) -> dict[str, Any]:
+    """What `outline`, `link_lines` and `condition_lines` say."""
+    names = [part.variable for part in plan.components]
+    found = positions(plan.pattern)
+    return {
+        "pattern": shape_json(plan.pattern, plan),
+        "begins": [names[component] for component in found.first],
+        "links": [
+            {
+                "from": names[link.source],
+                "to": names[link.target],
+                "strategy": (plan.continues if link.again else plan.begins)[link.target].value,
+                "not": sorted(link.absent),
+            }
+            for link in found.links
+        ],
+        "ends": [names[component] for component in found.last],
+        "conditions": [
+            {"expression": formula(check.expr, names), "text": check.text, "asked": asked(check, plan)}
+            for check in plan.checks
+        ],
+        "distinct": [
+            {"attribute": rule.attribute, "variables": [names[component] for component in rule.components]}
+            for rule in plan.distinct
+        ],
+        "absences": [
+            {
+                "sequences": [[names[component] for component in sequence] for sequence in absence.sequences],
+                "conditions": [formula(check.expr, names) for check in absence.checks],
+            }
+            for absence in plan.absences
+        ],
+    }

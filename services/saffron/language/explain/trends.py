@@ -1,0 +1,176 @@
+"""What an aggregate query will do: its graphs and what they wait for, panes, indexes, cost (T2, T4, T6, T8)."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+from saffron.language.cost.complexity import trend_complexity, windows_of
+from saffron.language.explain.explained import WIDTH, common, cost_line, fields_of, key_line
+from saffron.language.explain.template_words import (
+    Graph,
+    between,
+    dependencies,
+    found_by,
+    graphs,
+    marks_of,
+    state_names,
+)
+from saffron.language.plan.formulas import amount, formula, window_line
+from saffron.language.plan.plan import TrendPlan
+from saffron.language.trends.edge_index import EdgeIndex
+from saffron.language.trends.shared_panes import shares_panes
+
+
+def trend_text(plan: TrendPlan) -> list[str]:
+    """The explanation, line by line."""
+    numbers = {"numbers": "integers of any size"} if plan.exact else {}
+    lines = [
+        f"aggregate query {plan.name}",
+        *fields_of(
+            stream=plan.stream,
+            strategy=_strategy_line(plan),
+            time="events with equal ts are never adjacent" if plan.strict else "by (ts, arrival)",
+            key=key_line(plan.key),
+            group=", ".join(plan.group) or "none: one result for each window",
+            window=window_line(plan.window, trends=True),
+            panes=_panes_line(plan),
+            **numbers,
+            cost=cost_line(trend_complexity(plan)),
+        ),
+    ]
+    for graph in graphs(plan):
+        lines += ["", graph.title, *_template_lines(graph, plan)]
+    waiting = dependencies(plan)
+    if waiting:
+        lines += ["", "dependencies", *(f"  {name}: {', '.join(others)} first" for name, others in waiting.items())]
+    names = _names(plan)
+    lines += ["", "returns", *_return_lines(plan, names)]
+    if plan.having is not None:
+        lines += ["", "having", f"  {formula(plan.having, names, trends=plan)}"]
+    return lines
+
+
+def _names(plan: TrendPlan) -> list[str]:
+    return [component.variable for component in plan.components]
+
+
+def _strategy_line(plan: TrendPlan) -> str:
+    """The strategy, and of steps that have another one."""
+    found = [plan.strategy.value]
+    for graph in graphs(plan):
+        names = state_names(graph.template, plan)
+        found += [
+            f"{link.strategy.value} from {names[link.source]} to {names[link.target]}"
+            for link in graph.template.transitions
+            if graph.negative is None and link.strategy is not plan.strategy
+        ]
+    return ", ".join(dict.fromkeys(found))
+
+
+def _pane(plan: TrendPlan) -> int | None:
+    """Size of a pane: the stretch between two ends of windows; None where events open windows."""
+    return None if plan.window.slide is None else math.gcd(plan.window.size, plan.window.slide)
+
+
+def _panes_line(plan: TrendPlan) -> str:
+    pane, windows = _pane(plan), windows_of(plan.window)
+    if pane is None or windows is None:
+        return "none: an event lies in each window that is open when it comes"
+    if shares_panes(plan):
+        return f"{amount(plan.window, plan.window.slide or 0)} each; an event counts once, in its pane"
+    number = plan.window.size // pane
+    lies = "1 window" if windows == 1 else f"{windows} windows"
+    return f"{amount(plan.window, pane)} each, {number} to a window; an event lies in {lies}"
+
+
+def _template_lines(graph: Graph, plan: TrendPlan) -> list[str]:
+    template = graph.template
+    if not template.states:
+        return ["  none: no sequence of events matches both"]
+    variables, names = _names(plan), state_names(template, plan)
+    lines: list[str] = []
+    for at, state in enumerate(template.states):
+        local = "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in template.local[at])
+        marks = marks_of(template, at)
+        text = f"  {names[at]:<6} type = {plan.components[state.component].type}{local}"
+        lines.append(text + (f"  ({', '.join(marks)})" if marks else ""))
+    for link, index in zip(template.transitions, graph.indexes, strict=True):
+        conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"
+        words = between(link, names, template)
+        lines.append(f"  {names[link.source]} -> {names[link.target]}  {conditions}")
+        note = "; ".join([*words, f"predecessors: {found_by(index, variables)}"])
+        lines += textwrap.wrap(note, WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+    return lines
+
+
+def _return_lines(plan: TrendPlan, names: list[str]) -> list[str]:
+    lines = []
+    for item in plan.returns:
+        text = formula(item.expr, names, trends=plan)
+        lines.append(f"  {item.name}" if text == item.name else f"  {item.name} = {text}")
+    return lines
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def trend_json(plan: TrendPlan) -> dict[str, Any]:
+    """The same as JSON values. `states` and `transitions` are those of the (left) template."""
+    names = _names(plan)
+    first, *others = graphs(plan)
+    return {
+        "kind": "aggregate",
+        **common(plan, trend_complexity(plan)),
+        "group": list(plan.group),
+        "strict": plan.strict,
+        "exact": plan.exact,
+        "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},
+        **_template_json(first, plan),
+        "graphs": [{"title": one.title, "negative": one.negative, **_template_json(one, plan)} for one in others],
+        "dependencies": dependencies(plan),
+        "returns": [{"name": item.name, "expression": formula(item.expr, names, trends=plan)} for item in plan.returns],
+        "having": None if plan.having is None else formula(plan.having, names, trends=plan),
+    }
+
+
+def _template_json(graph: Graph, plan: TrendPlan) -> dict[str, Any]:
+    template, variables = graph.template, _names(plan)
+    names = state_names(template, plan)
+    return {
+        "states": [
+            {
+                "name": names[at],
+                "variable": variables[state.component],
+                "type": plan.components[state.component].type,
+                "start": state.start,
+                "end": state.end,
+                "not_before": list(state.leading),
+                "not_behind": list(state.trailing),
+                "conditions": [formula(expr, variables) for expr in template.local[at]],
+            }
+            for at, state in enumerate(template.states)
+        ],
+        "transitions": [
+            {
+                "from": names[link.source],
+                "to": names[link.target],
+                "conditions": [formula(expr, variables) for expr in link.conditions],
+                "strategy": link.strategy.value,
+                "not_between": list(link.absences),
+                "index": _index_json(index, variables),
+            }
+            for link, index in zip(template.transitions, graph.indexes, strict=True)
+        ],
+    }
+
+
+def _index_json(index: EdgeIndex, names: list[str]) -> dict[str, Any]:
+    return {
+        "search": index.search.name.lower(),
+        "key": None if index.key is None else formula(index.key, names),
+        "equalities": [[formula(one.earlier, names), formula(one.later, names)] for one in index.equalities],
+        "ranges": [[one.operator, formula(one.later, names)] for one in index.bounds],
+        "each_pair": [formula(one, names) for one in index.rest],
+    }

@@ -1,0 +1,1 @@
+"""The shape of a pattern: components, positions, what may follow what."""

@@ -1,0 +1,162 @@
+"""The shape of a pattern: components numbered, NOTs taken out, repetitions and choices made explicit."""
+
+from __future__ import annotations
+
+from saffron.language.patterns.absences import rule_out
+from saffron.language.patterns.layout import Choice, Layout, Leaf, Ruled, loops_of, paths
+from saffron.language.plan import plan
+from saffron.language.plan.plan import InOrder, Shape
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax import tree
+
+NOTHING = InOrder(())
+
+Loops = tuple[int, ...]
+"""Numbers of the repetitions around something, outermost first."""
+
+
+def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
+    """The layout of a pattern; QueryError (stage "plan") for a NOT out of place."""
+    builder = Builder(scope)
+    shape = builder.shape(pattern, (), outermost=True)
+    leaves = [Leaf(builder.events[index], loops_of(path), path) for index, path in paths(shape).items()]
+    absences: list[Ruled] = []
+    for negations, loops in builder.negated:
+        absences.append(rule_out(negations, loops, len(absences), leaves, builder.loops, scope))
+    return Layout(shape, tuple(leaves), tuple(absences), tuple(builder.distinct))
+
+
+def nullable(shape: Shape) -> bool:
+    """Whether a shape can be over without an event."""
+    match shape:
+        case plan.Take():
+            return False
+        case plan.Loop(body=body):
+            return nullable(body)
+        case plan.Choice(parts=parts):
+            return any(map(nullable, parts))
+        case plan.Together(parts=parts, count=count):
+            return sum(map(nullable, parts)) >= count
+        case InOrder(parts=parts):
+            return all(map(nullable, parts))
+        case plan.Absent():
+            return True
+
+
+def is_flat(shape: Shape) -> bool:
+    """Whether a shape is a SEQ of single events and Kleene plus, which the flat plans run."""
+    if isinstance(shape, InOrder):
+        return bool(shape.parts) and all(not isinstance(part, InOrder) and is_flat(part) for part in shape.parts)
+    if isinstance(shape, plan.Loop):
+        return (shape.low, shape.high) == (1, None) and isinstance(shape.body, plan.Take)
+    return isinstance(shape, plan.Take)
+
+
+class Builder:
+    """Shapes of patterns, their components, repetitions and NOTs numbered as they come.
+
+    `negated`: for each NOT (neighbouring ones are one), the negations as written and the repetitions around it.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.events: list[tree.Event] = []
+        self.negated: list[tuple[list[tree.Negation], Loops]] = []
+        self.distinct: list[Choice] = []
+        self.loops = 0
+
+    def shape(self, pattern: tree.Pattern, loops: Loops, *, outermost: bool = False) -> Shape:
+        match pattern:
+            case tree.Event():
+                self.events.append(pattern)
+                return plan.Take(len(self.events) - 1)
+            case tree.Sequence(parts=parts):
+                return self._sequence(parts, loops, outermost)
+            case tree.Repeat(low=low) if not tree.is_repetition(pattern, inside=bool(loops)):
+                if low == 1:
+                    return self.shape(pattern.pattern, loops)
+                return plan.Choice((NOTHING, _something(self.shape(pattern.pattern, loops))))
+            case tree.Repeat(low=low, high=high):
+                inner = pattern.pattern
+                while low <= 1 and high is None and isinstance(inner, tree.Repeat) and _is_open(inner):
+                    low, inner = min(low, inner.low), inner.pattern
+                return self._loop(inner, low, high, loops)
+            case tree.Disjunction(parts=parts):
+                return plan.Choice(self._parts(parts, loops))
+            case tree.Conjunction(parts=parts):
+                return plan.Together(self._parts(parts, loops), len(parts))
+            case tree.AnyOf():
+                return self._any(pattern, loops)
+            case tree.Negation():
+                hint = "NOT stands between, before or after the components of a SEQ: SEQ(A a, NOT B b, C c)."
+                raise self.scope.refused("a NOT outside of SEQ", pattern.span, hint)
+
+    def _parts(self, parts: tuple[tree.Pattern, ...], loops: Loops) -> tuple[Shape, ...]:
+        return tuple(self.shape(part, loops) for part in parts)
+
+    def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: Loops) -> Shape:
+        """A repetition; where it need not be there at all, a choice of nothing or at least once."""
+        number = self.loops
+        self.loops += 1
+        body = self.shape(inner, (*loops, number))
+        if low > 0 and not nullable(body):
+            return plan.Loop(number, body, low, high)
+        return plan.Choice((NOTHING, plan.Loop(number, _something(body), 1, high)))
+
+    def _any(self, pattern: tree.AnyOf, loops: Loops) -> Shape:
+        before = len(self.events)
+        count, parts = pattern.count, pattern.parts
+        if len(parts) == 1:
+            shape = self._loop(parts[0], count, count, loops)
+        elif count == 1:
+            shape = plan.Choice(self._parts(parts, loops))
+        else:
+            shape = plan.Together(self._parts(parts, loops), count)
+        if pattern.distinct is not None:
+            self.distinct.append(Choice(tuple(range(before, len(self.events))), pattern, loops))
+        return shape
+
+    def _sequence(self, parts: tuple[tree.Pattern, ...], loops: Loops, outermost: bool) -> Shape:
+        self._check_nots(parts, outermost)
+        found: list[Shape] = []
+        waiting: list[tree.Negation] = []
+        for part in parts:
+            if isinstance(part, tree.Negation):
+                waiting.append(part)
+                continue
+            found.extend(self._absent(waiting, loops))
+            waiting = []
+            shape = self.shape(part, loops)
+            plain = isinstance(shape, InOrder) and not any(isinstance(one, plan.Absent) for one in shape.parts)
+            found.extend(shape.parts if plain and isinstance(shape, InOrder) else (shape,))
+        found.extend(self._absent(waiting, loops))
+        return found[0] if len(found) == 1 else InOrder(tuple(found))
+
+    def _absent(self, negations: list[tree.Negation], loops: Loops) -> list[Shape]:
+        if not negations:
+            return []
+        self.negated.append((negations, loops))
+        return [plan.Absent(len(self.negated) - 1)]
+
+    def _check_nots(self, parts: tuple[tree.Pattern, ...], outermost: bool) -> None:
+        if all(isinstance(part, tree.Negation) for part in parts):
+            hint = "A match needs an event: SEQ(A a, NOT B b, C c)."
+            raise self.scope.refused("a SEQ of nothing but NOTs", parts[0].span, hint)
+        for part in (parts[0], parts[-1]):
+            if isinstance(part, tree.Negation) and not outermost:
+                hint = "Put it between two components, or into the outermost SEQ."
+                message = "a NOT that begins or ends a SEQ stands in the outermost SEQ only"
+                raise self.scope.refused(message, part.span, hint)
+
+
+def _something(body: Shape) -> Shape:
+    """The body of a repetition without its choice of nothing, as an iteration takes at least one event."""
+    if not isinstance(body, plan.Choice) or NOTHING not in body.parts:
+        return body
+    parts = tuple(part for part in body.parts if part != NOTHING)
+    return parts[0] if len(parts) == 1 else plan.Choice(parts)
+
+
+def _is_open(repeat: tree.Repeat) -> bool:
+    """Whether it is + or *: one of them inside the other is one of them."""
+    return repeat.low <= 1 and repeat.high is None

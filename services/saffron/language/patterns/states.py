@@ -1,0 +1,61 @@
+"""How many positions a run can come to (see `positions`), counted by the pattern's shape and not by walking them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from saffron.language.plan import plan
+from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, Shape, Take
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax import tree
+
+
+class Counted(NamedTuple):
+    """`last`: of all positions those from which nothing more can be taken."""
+
+    all: int
+    last: int
+
+
+def check_states(query: tree.Query, shape: Shape, scope: Scope) -> None:
+    """QueryError: an automaton of this pattern would have more states than are kept. It has one for each position from
+    which a run may go on, and one to begin with; where strategies differ it has more, which who builds it counts."""
+    counted = count(shape)
+    states = counted.all - counted.last + 1
+    if states > plan.MAX_TABLE_STATES:
+        raise scope.refused(
+            f"the pattern has {states:,} states; at most {plan.MAX_TABLE_STATES:,} are kept",
+            query.pattern.span,
+            "Repeat with + instead of {n,m}, or list fewer parts in ANY and AND.",
+        )
+
+
+def count(shape: Shape) -> Counted:
+    """Positions behind a first event of the shape."""
+    match shape:
+        case Take():
+            return Counted(1, 1)
+        case Absent():
+            return Counted(0, 0)
+        case InOrder(parts=parts):
+            found = [count(part) for part in parts if not isinstance(part, Absent)]
+            return Counted(sum(one.all for one in found), found[-1].last if found else 0)
+        case Choice(parts=parts):
+            found = [count(part) for part in parts]
+            return Counted(sum(one.all for one in found), sum(one.last for one in found))
+        case Loop(body=body, low=low, high=high):
+            inner = count(body)
+            return Counted(inner.all * (low if high is None else high), 0 if high is None else inner.last)
+    found = [count(part) for part in shape.parts]
+    begun, over = _ways((one.all for one in found), shape.count), _ways((one.last for one in found), shape.count)
+    return Counted(sum(begun[1:]), over[shape.count])
+
+
+def _ways(numbers: Iterable[int], most: int) -> list[int]:
+    """In how many ways 0, 1, ... `most` of the parts stand somewhere, each in so many places."""
+    ways = [1] + [0] * most
+    for number in numbers:
+        for chosen in range(most, 0, -1):
+            ways[chosen] += ways[chosen - 1] * number
+    return ways

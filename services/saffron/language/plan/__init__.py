@@ -1,0 +1,1 @@
+"""Plans: what a query means, and what can be told from it."""

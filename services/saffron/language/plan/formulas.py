@@ -1,0 +1,106 @@
+"""Expressions of a plan in the language's own words, for explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from saffron.language.plan import plan
+from saffron.language.plan.pairs import rest_of_name
+from saffron.language.plan.plan import Which
+from saffron.language.syntax import tree
+from saffron.language.syntax.durations import duration
+from saffron.language.syntax.printer import AND, expression_text
+
+INDEX = {
+    Which.SINGLE: tree.Index.NONE,
+    Which.CURRENT: tree.Index.CURRENT,
+    Which.PREVIOUS: tree.Index.PREVIOUS,
+    Which.FIRST: tree.Index.FIRST,
+    Which.LAST: tree.Index.LAST,
+}
+SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL}
+
+
+def formula(
+    expr: plan.Expr, names: Sequence[str], *, conjunct: bool = False, trends: plan.TrendPlan | None = None
+) -> str:
+    """The text of an expression; `names[c]` is component c's variable. `conjunct`: fit to stand in a row of ANDs.
+
+    `trends`: whose aggregates and group attributes it reads.
+    """
+    return expression_text(_written(expr, names, trends), AND + 1 if conjunct else 1)
+
+
+def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | None) -> tree.Expression:
+    """The tree that says the same."""
+    match expr:
+        case plan.Const(value=value):
+            return tree.Name("null") if value is None else tree.Literal(value)
+        case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
+            return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
+        case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
+            return tree.Next(names[component], name)
+        case plan.Attribute(component=component, which=which, name=name, back=back):
+            return tree.Reference(names[component], INDEX[which], name, back)
+        case plan.Aggregate(function=function, component=component, scope=scope, name=name):
+            return tree.Call(function, (tree.Reference(names[component], SCOPE[scope], name),))
+        case plan.Length(component=component):
+            return tree.Reference(names[component], tree.Index.NONE, "len")
+        case plan.Unary(operator=operator, operand=operand):
+            return tree.Prefix(operator, _written(operand, names, trends))
+        case plan.Binary(operator=("and" | "or") as operator):
+            return tree.Logic(operator, tuple(_written(part, names, trends) for part in _row(expr, operator)))
+        case plan.Binary(operator=operator, left=left, right=right):
+            return tree.Operation(operator, _written(left, names, trends), _written(right, names, trends))
+        case plan.Call(function=function, arguments=arguments):
+            return tree.Call(function, tuple(_written(argument, names, trends) for argument in arguments))
+        case plan.In(operand=operand, choices=choices):
+            literals = tuple(tree.Literal(choice.value) for choice in choices if choice.value is not None)
+            return tree.Membership(_written(operand, names, trends), literals)
+        case plan.TrendValue(index=index):
+            assert trends is not None
+            return aggregate_call(trends.aggregates[index], names)
+        case plan.GroupValue(index=index):
+            assert trends is not None
+            return tree.Name(trends.group[index])
+
+
+def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree.Call:
+    """COUNT(*), COUNT(A), SUM(A.x), ..."""
+    argument: tree.Expression
+    if aggregate.component is None:
+        argument = tree.Star()
+    elif aggregate.attribute is None:
+        argument = tree.Name(names[aggregate.component])
+    else:
+        argument = tree.Reference(names[aggregate.component], tree.Index.NONE, aggregate.attribute)
+    return tree.Call(aggregate.function, (argument,))
+
+
+def _row(expr: plan.Expr, operator: str) -> list[plan.Expr]:
+    """The operands of a row of ANDs, or of ORs, in order."""
+    if isinstance(expr, plan.Binary) and expr.operator == operator:
+        return _row(expr.left, operator) + _row(expr.right, operator)
+    return [expr]
+
+
+def amount(window: plan.Window, size: int) -> str:
+    """A size or slide of a window: `1 hour`, `500 events`."""
+    if window.events:
+        return "1 event" if size == 1 else f"{size} events"
+    return duration(size)
+
+
+def window_line(window: plan.Window, *, trends: bool) -> str:
+    """What the window asks of a match, or of a trend, in one line."""
+    size = amount(window, window.size)
+    if window.opens is not None:
+        where = "" if window.opens.expr is None else f" where {formula(window.opens.expr, [window.opens.type])}"
+        return f"{size} from each {window.opens.type}{where}"
+    if window.slide is not None:
+        if window.slide == window.size:
+            return f"{size}, one after the other"
+        return f"{size}, one every {amount(window, window.slide)}"
+    assert not trends
+    return f"last.seq - first.seq < {window.size}" if window.events else f"last.ts - first.ts <= {size}"

@@ -1,0 +1,116 @@
+"""Whether equivalent runs of a query go on as one (N7), on which computation state (N6), or why each stays its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from saffron.language.plan.formulas import formula
+from saffron.language.plan.pairs import OF_EXTREME
+from saffron.language.plan.plan import (
+    Aggregate,
+    Attribute,
+    Condition,
+    Edge,
+    Length,
+    MatchPlan,
+    Output,
+    Scope,
+    Strategy,
+    Which,
+)
+from saffron.language.plan.rewrite import reads
+
+_AGREEING = ("min", "max", "first", "last", *OF_EXTREME.values())
+"""Aggregates that agree again once a later event decides them; the others keep all that a run has bound."""
+
+
+@dataclass(frozen=True)
+class Merging:
+    """`component`: in whose closure runs of a key merge, None: nowhere. `values`: in which they have to agree, as text.
+
+    `reason`: a sentence, either way.
+    """
+
+    component: int | None
+    values: tuple[str, ...]
+    reason: str
+
+
+def merging(plan: MatchPlan) -> Merging:
+    """Of a match query over exact times; the matches are the same either way."""
+    first = next((index for index, component in enumerate(plan.components) if component.closure), None)
+    if not plan.flat or plan.timeouts:
+        return _apart("its runs walk a table of states, and hold all that any of them may ask for")
+    if first is None:
+        return _apart("without a Kleene closure a run is asked of few events")
+    if plan.strategy is Strategy.ANY:
+        return _apart(
+            f"under {plan.strategy.value} each event splits a run: graphs share what such runs have in common"
+        )
+    if plan.output is Output.COMPRESSED:
+        return _apart("collapsed results are made from the runs' own chains")
+    if first == len(plan.components) - 1:
+        return _apart("each event that the last closure takes ends a match of every run")
+    names = [component.variable for component in plan.components]
+    if (refusing := _fatal(plan, first)) is not None:
+        return _apart(
+            f"under {plan.strategy.value} an event that breaks {refusing.text} ends all runs of a key: few live at once"
+        )
+    read = list(dict.fromkeys(_carried(plan, first)))
+    for leaf in read:
+        if (why := _own(leaf)) is not None:
+            return _apart(f"later edges read {_text(leaf, names)}, {why}")
+    values = tuple(dict.fromkeys(_text(leaf, names) for leaf in read))
+    where = f"runs in {names[first]}[i]"
+    if not values:
+        return Merging(first, (), f"{where} go on as one: later edges read nothing of what they have bound")
+    return Merging(first, values, f"{where} that agree in {', '.join(values)} go on as one")
+
+
+def _apart(why: str) -> Merging:
+    return Merging(None, (), f"each run stays its own: {why}")
+
+
+def _fatal(plan: MatchPlan, closure: int) -> Condition | None:
+    """The condition on an event and those before it that ends a run when one event breaks it: nothing may be skipped.
+
+    Such rows of events are short. A condition on each event alone is another matter: it may hold of nearly all.
+    """
+    if plan.strategy not in (Strategy.STRICT, Strategy.PARTITION):
+        return None
+    taking = (one for one in plan.conditions if one.component == closure and one.edge is Edge.TAKE)
+    return next((one for one in taking if not one.local), None)
+
+
+def _carried(plan: MatchPlan, closure: int) -> Iterator[Attribute | Aggregate | Length]:
+    """What the edges of runs that are in this closure read of what these have bound."""
+    for condition in plan.conditions:
+        taking = condition.component == closure and condition.edge is Edge.TAKE
+        if condition.component > closure or (condition.component == closure and condition.edge is not Edge.BEGIN):
+            for leaf in reads(condition.expr):
+                current = isinstance(leaf, Attribute) and leaf.which is Which.CURRENT
+                if leaf.component <= closure and not (taking and current):
+                    yield leaf
+
+
+def _own(leaf: Attribute | Aggregate | Length) -> str | None:
+    """Why runs that began with different events would not come to agree in a value."""
+    if isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.name is None):
+        return "how many events each has bound"
+    if isinstance(leaf, Aggregate):
+        return None if leaf.function in _AGREEING else "an aggregate over all that each has bound"
+    if leaf.which is Which.PREVIOUS and leaf.back > 1:
+        return "for which each counts its events"
+    if leaf.name == "ts" and leaf.which in (Which.FIRST, Which.SINGLE):
+        return "the time of what each began with"
+    return None
+
+
+def _text(leaf: Attribute | Aggregate | Length, names: list[str]) -> str:
+    """As a finished closure would be asked for it."""
+    if isinstance(leaf, Aggregate):
+        leaf = replace(leaf, scope=Scope.CLOSED)
+    elif isinstance(leaf, Attribute) and leaf.which is Which.PREVIOUS and leaf.back == 1:
+        leaf = replace(leaf, which=Which.LAST, back=0)
+    return formula(leaf, names)

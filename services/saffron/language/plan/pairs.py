@@ -1,0 +1,244 @@
+"""Comparisons of numbers that no float64 is, in terms of pairs (`schema.numbers`): nearest float64, and rest.
+
+Engines compute in float64 and compare int64 with int64. What else a plan compares is written out here, before its
+kernels are: a < b as a.nearest < b.nearest or a.nearest = b.nearest and a.rest < b.rest. An attribute's rest is an
+attribute too, whose name no event can have; columns and rows know it (`rest_name`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from saffron.language.plan.plan import (
+    Absence,
+    Aggregate,
+    Attribute,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    In,
+    Length,
+    MatchPlan,
+    Template,
+    TrendPlan,
+    Unary,
+    Window,
+)
+from saffron.language.plan.rewrite import mapped
+from saffron.schema.numbers import EXACT
+from saffron.schema.schema import Kind
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+NEAREST, REST = "nearest", "rest"
+"""Calls that only this module makes: of an int64 the nearest float64, and what is left."""
+OF_EXTREME = {"min": "rest of min", "max": "rest of max"}
+"""Aggregates that only this module makes: of a list's least or greatest value the rest."""
+_MARK = "\udc00"  # half a surrogate, which no JSON text has
+_NO_REST = Const(0.0)
+_OF_ONE = ("first", "last")
+
+
+def rest_name(name: str) -> str:
+    """The name under which the rest of an attribute is read."""
+    return _MARK + name
+
+
+def rest_of_name(name: str) -> str | None:
+    """The attribute whose rest has this name; None where it is an attribute's own."""
+    return name[1:] if name.startswith(_MARK) else None
+
+
+def exact_match(plan: MatchPlan) -> MatchPlan:
+    """The plan with its conditions written out; what it returns stays, which Python computes."""
+    conditions = tuple(replace(one, expr=exact(one.expr)) for one in plan.conditions)
+    checks = tuple(replace(one, expr=exact(one.expr)) for one in plan.checks)
+    return replace(
+        plan,
+        conditions=conditions,
+        checks=checks,
+        absences=tuple(map(_exact_absence, plan.absences)),
+        window=_exact_window(plan.window, whole=True),
+    )
+
+
+def exact_trend(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
+    """The plan with its conditions written out: all that trends compare is float64. Keys of kind NUMBER, by the
+    schema's `kinds`, have their rests behind them."""
+    return replace(
+        plan,
+        key=_exact_key(plan.key, kinds),
+        group=_exact_key(plan.group, kinds),
+        template=_exact_template(plan.template),
+        negatives=tuple(map(_exact_template, plan.negatives)),
+        sides=tuple(map(_exact_template, plan.sides)),
+        window=_exact_window(plan.window, whole=False),
+    )
+
+
+def _exact_key(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    pairs = ((name, rest_name(name)) if kinds.get(name) is Kind.NUMBER else (name,) for name in names)
+    return tuple(name for pair in pairs for name in pair)
+
+
+def narrowed(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
+    """The plan with pairs of events compared as if these attributes were of these kinds."""
+
+    def leaf(expr: Expr) -> Expr:
+        narrow = isinstance(expr, Attribute) and expr.name in kinds
+        return replace(expr, kind=kinds[expr.name]) if isinstance(expr, Attribute) and narrow else expr
+
+    def template(one: Template) -> Template:
+        asked = (
+            replace(step, conditions=tuple(mapped(expr, leaf) for expr in step.conditions)) for step in one.transitions
+        )
+        return replace(one, transitions=tuple(asked))
+
+    return replace(
+        plan,
+        template=template(plan.template),
+        negatives=tuple(map(template, plan.negatives)),
+        sides=tuple(map(template, plan.sides)),
+    )
+
+
+def _exact_absence(absence: Absence) -> Absence:
+    return replace(absence, checks=tuple(replace(one, expr=exact(one.expr)) for one in absence.checks))
+
+
+def _exact_template(template: Template) -> Template:
+    def written(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(exact(one, whole=False) for one in exprs)
+
+    return replace(
+        template,
+        transitions=tuple(replace(one, conditions=written(one.conditions)) for one in template.transitions),
+        local=tuple(map(written, template.local)),
+    )
+
+
+def _exact_window(window: Window, *, whole: bool) -> Window:
+    if window.opens is None or window.opens.expr is None:
+        return window
+    return replace(window, opens=replace(window.opens, expr=exact(window.opens.expr, whole=whole)))
+
+
+def exact(expr: Expr, *, whole: bool = True) -> Expr:
+    """The expression with every comparison written out that float64 does not decide. Once is enough: twice is the same.
+
+    `whole`: two int64 are compared as such.
+    """
+    match expr:
+        case Binary(operator=operator, left=left, right=right) if operator in COMPARISONS:
+            return _compared(operator, left, right, whole=whole)
+        case Binary(left=left, right=right):
+            return replace(expr, left=exact(left, whole=whole), right=exact(right, whole=whole))
+        case Unary(operand=operand):
+            return replace(expr, operand=exact(operand, whole=whole))
+        case Call(arguments=arguments):
+            return replace(expr, arguments=tuple(exact(one, whole=whole) for one in arguments))
+        case In(operand=operand, choices=choices):
+            found = [_compared("=", operand, choice, whole=whole) for choice in choices]
+            plain = all(isinstance(one, Binary) and one.operator == "=" for one in found)
+            return replace(expr, operand=exact(operand, whole=whole)) if plain else _any(found)
+        case Attribute() | Aggregate() if expr.kind is Kind.NUMBER or expr.kind is (Kind.NULL if whole else Kind.LONG):
+            return replace(expr, kind=Kind.FLOAT)
+    return expr
+
+
+def compared_by_pairs(left: Expr, right: Expr, *, whole: bool) -> bool:
+    """Whether float64 does not decide a comparison (`whole`: nor int64)."""
+    kinds = _kind(left), _kind(right)
+    if None in kinds or not any(kind is not None and kind.is_wide for kind in kinds):
+        return False
+    if whole and all(kind is not None and kind.is_whole for kind in kinds):
+        return False
+    return not any(_is_small(side) for side in (left, right))
+
+
+def _compared(operator: str, left: Expr, right: Expr, *, whole: bool) -> Expr:
+    if not compared_by_pairs(left, right, whole=whole):
+        return Binary(operator, exact(left, whole=whole), exact(right, whole=whole))
+    nearest = _nearest(left, whole=whole), _nearest(right, whole=whole)
+    rests = _rest(left, whole=whole), _rest(right, whole=whole)
+    same = Binary("=", *nearest)
+    if operator == "=":
+        return Binary("and", same, Binary("=", *rests))
+    # Where the nearest are equal the rests decide, as the operator says.
+    strict = operator.rstrip("=") if operator != "!=" else operator
+    return Binary("or", Binary(strict, *nearest), Binary("and", same, Binary(operator, *rests)))
+
+
+def _nearest(side: Expr, *, whole: bool) -> Expr:
+    match side:
+        case Const(value=int() | float() as value):
+            return Const(_float(value))
+        case Attribute(kind=Kind.LONG) | Aggregate(kind=Kind.LONG) if _reads_values(side):
+            return Call(NEAREST, (side,)) if whole else replace(side, kind=Kind.FLOAT)
+    return exact(side, whole=whole)
+
+
+def _rest(side: Expr, *, whole: bool) -> Expr:
+    kind = _kind(side)
+    match side:
+        case Const(value=int() as value) if abs(_float(value)) < float("inf"):
+            return Const(float(value - int(_float(value))))
+        case Attribute() | Aggregate() if kind is not None and kind.is_wide:
+            if kind is Kind.LONG and whole:
+                return Call(REST, (side,))
+            if isinstance(side, Aggregate) and side.function not in _OF_ONE:
+                return replace(side, function=OF_EXTREME[side.function], kind=Kind.FLOAT)
+            assert side.name is not None
+            return replace(side, name=rest_name(side.name), kind=Kind.FLOAT)
+    return _NO_REST
+
+
+def _kind(expr: Expr) -> Kind | None:
+    """The kind of an expression's value; None where it is no number."""
+    match expr:
+        case Const(value=bool() | str() | None):
+            return None
+        case Const(value=int() as value):
+            exactly = abs(_float(value)) == float("inf") or int(_float(value)) == value
+            inside = abs(value) < 2**63
+            return (Kind.INT if inside else Kind.FLOAT) if exactly else (Kind.LONG if inside else Kind.NUMBER)
+        case Attribute(kind=kind):
+            return kind if kind.is_number else None
+        case Aggregate() if _reads_values(expr):
+            return expr.kind if expr.kind is not None and expr.kind.is_number else None
+        case Length() | Aggregate(name=None):
+            return Kind.INT
+        case In() | Unary(operator="not"):
+            return None
+        case Binary(operator=operator) if operator in (*COMPARISONS, "and", "or"):
+            return None
+    return Kind.FLOAT
+
+
+def _reads_values(expr: Expr) -> bool:
+    """Whether it is one of the events' values as it stands."""
+    return isinstance(expr, Attribute) or (
+        isinstance(expr, Aggregate) and expr.name is not None and expr.function in (*OF_EXTREME, *_OF_ONE)
+    )
+
+
+def _is_small(side: Expr) -> bool:
+    """Whether it is a literal so small that the nearest float64 of another number is on the same side of it."""
+    value = side.value if isinstance(side, Const) else None
+    return isinstance(value, int | float) and abs(value) < EXACT
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else -float("inf")
+
+
+def _any(tests: Sequence[Expr]) -> Expr:
+    """Whether one of them holds, as a tree of small depth."""
+    if len(tests) == 1:
+        return tests[0]
+    middle = len(tests) // 2
+    return Binary("or", _any(tests[:middle]), _any(tests[middle:]))

@@ -1,0 +1,73 @@
+"""INTO (N11): what the events look like that a query's results become, and what such an event cannot be.
+
+A stream's attribute has one kind whatever the event type, so the values of RETURN must agree with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saffron.carets import quoted
+from saffron.language.plan import plan
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax import tree
+from saffron.schema.numbers import kind_of_number, number_of
+from saffron.schema.schema import Kind, widened
+
+_OWN = ("seq", "ts", "type")
+"""What every event has; no attribute is called so."""
+_WORDS = dict.fromkeys(Kind, "a number") | {Kind.STRING: "a string", Kind.BOOL: "a truth value"}
+
+
+def attributes_of(made: plan.MatchPlan) -> Mapping[str, Kind]:
+    """The attributes of the events that a query's results are to other queries."""
+    return {item.name: kind_of(item.expr) for item in made.returns}
+
+
+def kind_of(expr: plan.Expr) -> Kind:
+    """The kind of an expression's values; null is a number."""
+    match expr:
+        case plan.Const(value=bool()) | plan.In():
+            return Kind.BOOL
+        case plan.Const(value=value):
+            if isinstance(value, str) or value is None:
+                return Kind.FLOAT if value is None else Kind.STRING
+            number = number_of(value)
+            return Kind.FLOAT if number is None else kind_of_number(number)
+        case plan.Attribute() | plan.TrendValue() | plan.GroupValue():
+            return expr.kind
+        case plan.Length():
+            return Kind.INT
+        case plan.Aggregate(function="count"):
+            return Kind.INT
+        case plan.Aggregate(function="min" | "max" | "first" | "last"):
+            return Kind.FLOAT if expr.kind is None else expr.kind
+        case plan.Unary(operator="not"):
+            return Kind.BOOL
+        case plan.Binary(operator=operator) if operator not in ("+", "-", "*", "/", "%"):
+            return Kind.BOOL
+    return Kind.FLOAT
+
+
+def check_into(query: tree.Query, items: tuple[plan.ReturnItem, ...], scope: Scope) -> None:
+    """Raise for results that can be no events of the type after INTO."""
+    returns, output = query.returns, query.output
+    if returns is None or returns.into is None:
+        return
+    if output is not None and output.mode == plan.Output.COMPRESSED.value:
+        hint = "Leave COMPRESSED out: each match becomes an event, with the values of RETURN."
+        raise scope.refused("a result that stands for many matches is no event to other queries", output.span, hint)
+    schema = scope.schema
+    if schema is not None and returns.into in schema.types and returns.into not in schema.derived:
+        hint = "Results are events of a type of their own: choose another name."
+        raise scope.refused(f"the stream itself has events of type {quoted(returns.into)}", returns.span, hint)
+    for item, bound in zip(returns.items, items, strict=True):
+        if bound.name in _OWN:
+            hint = f"Every event has a {bound.name} of its own: name this one otherwise, ... AS name."
+            raise scope.wrong(f"an attribute cannot be called {quoted(bound.name)}", item.span, hint)
+        known = None if schema is None else schema.kinds.get(bound.name)
+        kind = kind_of(bound.expr)
+        if known is not None and widened(known, kind) is None:
+            hint = "An attribute has one kind throughout a stream: name this one otherwise, ... AS name."
+            message = f"{quoted(bound.name)} is {_WORDS[known]} in the stream, and {_WORDS[kind]} here"
+            raise scope.wrong(message, item.span, hint)

@@ -1,0 +1,1 @@
+"""Tokens, grammar and syntax tree."""

@@ -1,0 +1,51 @@
+"""What a tree of expressions must keep to, beyond its grammar: depth, and places of [attr] and *."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.errors import QueryError
+from saffron.language.syntax.cursor import DEPTH_LIMIT
+from saffron.language.syntax.tree import Call, Expression, Key, Query, Star, operands
+
+
+def check_expressions(query: Query) -> None:
+    """Raise QueryError (stage "syntax") at the first expression that breaks a rule.
+
+    Walks with a stack of its own: a chain of 10,000 additions is a tree that deep, which must be refused here.
+    """
+    for root, is_condition in _roots(query):
+        stack = [(root, 1)]
+        while stack:
+            expression, depth = stack.pop()
+            if depth > DEPTH_LIMIT:
+                _refuse(
+                    query,
+                    expression,
+                    f"nested deeper than {DEPTH_LIMIT} levels",
+                    "Write it with fewer operators in a row.",
+                )
+            if isinstance(expression, Key) and not (is_condition and depth == 1):
+                _refuse(query, expression, "[...] is a condition of its own", "Join it to the others by AND, in WHERE.")
+            for operand in operands(expression):
+                counts = isinstance(expression, Call) and expression.function == "count"
+                if isinstance(operand, Star) and not (counts and operands(expression) == (operand,)):
+                    _refuse(query, operand, "* stands in COUNT(*) only", "")
+                stack.append((operand, depth + 1))
+
+
+def _roots(query: Query) -> Iterator[tuple[Expression, bool]]:
+    """All expressions of a query, and whether each is a condition of WHERE."""
+    for condition in query.conditions:
+        yield condition, True
+    if query.having is not None:
+        yield query.having, False
+    for item in query.returns.items if query.returns else ():
+        yield item.expression, False
+    if query.within.opening and query.within.opening.condition is not None:
+        yield query.within.opening.condition, False
+
+
+def _refuse(query: Query, expression: Expression, message: str, hint: str) -> None:
+    start, end = expression.span
+    raise QueryError(message, stage="syntax", text=query.text, start=start, end=end, hint=hint)

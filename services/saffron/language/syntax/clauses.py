@@ -1,0 +1,281 @@
+"""The clauses of a query, but for PATTERN: one function for each, starting after the clause's keyword."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from saffron.carets import quoted
+from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.durations import UNITS, scaled
+from saffron.language.syntax.expressions import parse_expression, parse_key_attribute
+from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.tokens import Token
+from saffron.language.syntax.tree import (
+    Consume,
+    Expression,
+    Index,
+    Item,
+    Key,
+    KeyAttribute,
+    Literal,
+    Logic,
+    Opening,
+    Output,
+    Reference,
+    Returns,
+    Setting,
+    Size,
+    Span,
+    StrategyUse,
+    Target,
+    Within,
+)
+
+CLAUSES = (
+    "query", "from", "pattern", "where", "group", "group-by", "having", "within", "return", "output", "consume",
+    "confidence", "time", "weight", "exact",
+)  # fmt: skip
+STRATEGIES = ("strict-contiguity", "partition-contiguity", "skip-till-next-match", "skip-till-any-match")
+MODES = ("ALL", "NON-OVERLAP", "COMPRESSED", "FIRST", "LONGEST")
+SIZE_LIMIT = 2**53
+"""Largest window, in ms or events."""
+
+NAME_LIMIT = 200
+"""Longest name of a query or stream; it is a key and a metric's label, and a stream's names topics."""
+
+_NAME = re.compile(r"[A-Za-z_](?:(?!--)[A-Za-z0-9_.-])*")
+_UNTIL_SPACE = re.compile(r"\S*")
+_MISSPELT = re.compile(r"(?P<name>[A-Za-z]\w*(?:[-_\u2010\u2011]\w+)*)\s*(?:\([^(){}]*\)\s*)?\{")
+
+
+def is_clause(cursor: Cursor) -> bool:
+    """Whether a clause starts at the cursor."""
+    return cursor.token.lower in CLAUSES
+
+
+def is_name(name: str) -> bool:
+    """Whether `name` can be the name of a query or of a stream."""
+    return len(name) <= NAME_LIMIT and _NAME.fullmatch(name) is not None
+
+
+def parse_name(cursor: Cursor, what: str) -> str:
+    """A query's or stream's name, which may hold dots and hyphens: taken from the text, not from the tokens."""
+    token = cursor.token
+    if token.kind == "end":
+        cursor.fail(f"expected the name of {what}")
+    written = _UNTIL_SPACE.match(cursor.text, token.start)
+    found = _NAME.match(cursor.text, token.start)
+    assert written is not None
+    end = max(token.end, written.end() if found is None or written.end() != found.end() else found.end())
+    if found is not None and cursor.text.startswith("--", found.end()):
+        end = found.end()
+    if found is not None and what == "the stream" and cursor.text.startswith(",", found.end()):
+        hint = "Events of several topics become one stream outside of the query: a producer, or a router, writes them."
+        raise cursor.error("a query reads one stream", Span(found.end(), end), hint=hint)
+    if found is None or found.end() != end:
+        hint = "A name has letters, digits, '_', '.' and '-', and starts with a letter or '_'."
+        raise cursor.error(f"the name of {what} is malformed", Span(token.start, end), hint=hint)
+    if len(found.group()) > NAME_LIMIT:
+        message = f"the name of {what} is longer than {NAME_LIMIT} characters"
+        raise cursor.error(message, Span(token.start, end))
+    while cursor.token.kind != "end" and cursor.token.start < end:
+        cursor.advance()
+    return found.group()
+
+
+# ---------------------------------------------------------------- WHERE
+
+
+def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expression, ...]]:
+    """Strategies and conjuncts."""
+    strategies: list[StrategyUse] = []
+    while cursor.token.lower in STRATEGIES:
+        strategies.append(_strategy(cursor))
+        if not cursor.accept(","):
+            break
+    if strategies:
+        if cursor.token.kind == "end" or is_clause(cursor):
+            return tuple(strategies), ()
+        cursor.accept("&") or cursor.accept_word("and")
+    else:
+        _refuse_unknown_strategy(cursor)
+    brace = cursor.accept("{")
+    if brace and strategies and cursor.accept("}"):
+        return tuple(strategies), ()
+    condition = parse_expression(cursor)
+    if brace:
+        cursor.expect("}", "or AND after a condition")
+    conjunction = isinstance(condition, Logic) and condition.operator == "and"
+    conjuncts = condition.operands if conjunction and isinstance(condition, Logic) else (condition,)
+    return tuple(strategies), tuple(_plain_key(cursor, conjunct) for conjunct in conjuncts)
+
+
+def _refuse_unknown_strategy(cursor: Cursor) -> None:
+    """A word with hyphens in front of a brace is a strategy that is misspelt."""
+    start = cursor.token.start
+    found = _MISSPELT.match(cursor.text, start)
+    if found is None:
+        return
+    written = found.group("name")
+    hint = suggestion(written, STRATEGIES) or f"Strategies: {', '.join(STRATEGIES)}."
+    raise cursor.error(f"unknown strategy {quoted(written)}", Span(start, found.end("name")), hint=hint)
+
+
+def _plain_key(cursor: Cursor, condition: Expression) -> Expression:
+    """As a condition, a.(x, y) is [x, y]."""
+    if not isinstance(condition, Key) or cursor.text[condition.span.start] == "[":
+        return condition
+    attributes = tuple(KeyAttribute(None, part.name, span=part.span) for part in condition.attributes)
+    return Key(attributes, span=condition.span)
+
+
+def _strategy(cursor: Cursor) -> StrategyUse:
+    token = cursor.advance()
+    targets: list[Target] = []
+    if cursor.accept("("):
+        targets.append(_target(cursor))
+        while cursor.accept(","):
+            targets.append(_target(cursor))
+        cursor.expect(")", "after the variables of the strategy")
+    return StrategyUse(token.lower, tuple(targets), span=cursor.span_from(token.start))
+
+
+def _target(cursor: Cursor) -> Target:
+    """b, b[] or b[i]."""
+    token = cursor.expect_name("a variable")
+    current = False
+    if cursor.accept("["):
+        current = cursor.accept_word("i") is not None
+        cursor.expect("]", "after the variable: write b, b[] or b[i]")
+    return Target(token.value, current, span=cursor.span_from(token.start))
+
+
+# ---------------------------------------------------------------- WITHIN
+
+
+def parse_within(cursor: Cursor) -> Within:
+    start = cursor.tokens[cursor.index - 1].start
+    size = _size(cursor, "WITHIN")
+    slide = _size(cursor, "SLIDE") if cursor.accept_word("slide") else None
+    if slide is not None and slide.events != size.events:
+        hint = "Give WITHIN and SLIDE both as durations or both in EVENTS."
+        raise cursor.error("SLIDE counts in another unit than WITHIN", slide.span, hint=hint)
+    opening = _opening(cursor) if cursor.token.lower == "open" else None
+    return Within(size, slide, opening, span=cursor.span_from(start))
+
+
+def _size(cursor: Cursor, clause: str) -> Size:
+    token, _ = cursor.expect_number(f"a number after {clause}")
+    unit = cursor.token
+    if unit.lower not in UNITS and unit.lower not in ("event", "events"):
+        near = suggestion(unit.value, [*UNITS, "events"]) if unit.kind == "word" else ""
+        hint = " ".join(filter(None, ["Units: ms, s, seconds, minutes, hours, days, EVENTS.", near]))
+        cursor.fail(f"expected a unit after {clause} {token.value}", hint=hint)
+    cursor.advance()
+    events = unit.lower not in UNITS
+    amount = scaled(token.value, Fraction(1) if events else UNITS[unit.lower])
+    span = Span(token.start, unit.end)
+    if not isinstance(amount, int) or not 1 <= amount <= SIZE_LIMIT:
+        what = "a whole number of events" if events else "a whole number of ms"
+        raise cursor.error(f"{clause} needs {what}, from 1 to 2^53", span)
+    return Size(amount, events, span=span)
+
+
+def _opening(cursor: Cursor) -> Opening:
+    start = cursor.advance().start
+    cursor.expect_word("ON", "after OPEN")
+    name = cursor.expect_name("an event type after OPEN ON")
+    variable = None
+    if cursor.token.kind == "word" and not is_clause(cursor):
+        variable = cursor.expect_name("a variable").value
+    condition = parse_expression(cursor) if cursor.accept_word("where") else None
+    return Opening(name.value, variable, condition, name.start, span=cursor.span_from(start))
+
+
+# ---------------------------------------------------------------- GROUP BY, RETURN and the small ones
+
+
+def parse_group(cursor: Cursor) -> tuple[KeyAttribute, ...]:
+    if cursor.tokens[cursor.index - 1].lower == "group":
+        cursor.expect_word("BY", "after GROUP")
+    attributes = [parse_key_attribute(cursor)]
+    while cursor.accept(","):
+        attributes.append(parse_key_attribute(cursor))
+    return tuple(attributes)
+
+
+def parse_returns(cursor: Cursor) -> Returns:
+    start = cursor.tokens[cursor.index - 1].start
+    items: list[Item] = []
+    if not cursor.accept("*"):
+        items.extend(_items(cursor))
+        while cursor.accept(","):
+            items.extend(_items(cursor))
+    into = cursor.expect_name("an event type after INTO").value if cursor.accept_word("into") else None
+    return Returns(tuple(items), into, span=cursor.span_from(start))
+
+
+def _items(cursor: Cursor) -> list[Item]:
+    """One item, or those that a.(x, y) stands for."""
+    expression = parse_expression(cursor)
+    alias = cursor.expect_attribute("name after AS").value if cursor.accept_word("as") else None
+    span = cursor.span_from(expression.span.start)
+    if not isinstance(expression, Key) or cursor.text[expression.span.start] == "[":
+        return [Item(expression, alias, span=span)]
+    if alias is not None:
+        raise cursor.error("one name for several items", span, hint="Write them one by one: a.x AS p, a.y AS q.")
+    return [
+        Item(Reference(str(part.owner), Index.NONE, part.name, span=part.span), None, span=part.span)
+        for part in expression.attributes
+    ]
+
+
+def parse_output(cursor: Cursor) -> Output:
+    token = cursor.token
+    mode = cursor.accept_word(*(name.lower() for name in MODES))
+    if mode is None:
+        near = suggestion(token.value, MODES) if token.kind == "word" else ""
+        cursor.fail("expected " + ", ".join(MODES[:-1]) + " or " + MODES[-1] + " after OUTPUT", hint=near)
+    timeouts = cursor.accept_word("with") is not None
+    if timeouts:
+        cursor.expect_word("TIMEOUTS", "after WITH")
+    return Output(mode.value.upper(), timeouts, span=cursor.span_from(token.start))
+
+
+def parse_consume(cursor: Cursor) -> Consume:
+    start = cursor.token.start
+    if cursor.token.lower in ("none", "all"):
+        return Consume(cursor.advance().lower, (), span=cursor.span_from(start))
+    variables = [_target(cursor).variable]
+    while cursor.accept(","):
+        variables.append(_target(cursor).variable)
+    return Consume("variables", tuple(variables), span=cursor.span_from(start))
+
+
+def parse_confidence(cursor: Cursor) -> Setting:
+    cursor.expect(">=", "after CONFIDENCE")
+    start = cursor.token
+    value = parse_expression(cursor)
+    if not isinstance(value, Literal) or isinstance(value.value, str | bool) or not 0 <= value.value <= 1:
+        raise cursor.error("CONFIDENCE is a number from 0 to 1", cursor.span_from(start.start))
+    return Setting(value.value, span=cursor.span_from(start.start))
+
+
+def parse_time(cursor: Cursor) -> Setting:
+    token = cursor.accept_word("ordered", "strict")
+    if token is None:
+        cursor.fail("expected ORDERED or STRICT after TIME")
+    return Setting(token.value.upper(), span=Span(token.start, token.end))
+
+
+def parse_exact(cursor: Cursor) -> Setting:
+    """The clause is its keyword."""
+    token = cursor.tokens[cursor.index - 1]
+    return Setting("EXACT", span=Span(token.start, token.end))
+
+
+def parse_weight(cursor: Cursor) -> Setting:
+    token: Token
+    token, value = cursor.expect_number("a number after WEIGHT")
+    return Setting(value, span=Span(token.start, token.end))

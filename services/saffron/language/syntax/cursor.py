@@ -1,0 +1,128 @@
+"""The parser's place in the tokens, with the few moves that all its parts share."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from saffron.carets import quoted
+from saffron.errors import QueryError
+from saffron.language.syntax.tokens import Token, name_text, tokenize
+from saffron.language.syntax.tree import Span
+
+DEPTH_LIMIT = 64
+"""Deepest nesting of brackets, prefixes and operators; keeps each later walk over the tree off the stack limit."""
+
+WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
+"""A name of another system as it is."""
+
+RESERVED = frozenset({"pattern", "where", "within", "return", "having", "and", "or", "not", "in", "seq"})
+"""Words that cannot be the name of a type or a variable (as attributes, after a dot, all words can)."""
+
+
+class Cursor:
+    """Tokens of one text and the position in them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.index = 0
+        self.depth = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    @property
+    def previous_end(self) -> int:
+        """Where the last token taken ends."""
+        return self.tokens[self.index - 1].end if self.index else 0
+
+    def peek(self, ahead: int = 1) -> Token:
+        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
+
+    def advance(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.index += 1
+        return token
+
+    def span_from(self, start: int) -> Span:
+        return Span(start, max(start, self.previous_end))
+
+    # -------------------------------------------------------- taking a token if it is there
+
+    def accept(self, *symbols: str) -> Token | None:
+        return self.advance() if self.token.is_symbol(*symbols) else None
+
+    def accept_word(self, *words: str) -> Token | None:
+        return self.advance() if self.token.lower in words else None
+
+    # -------------------------------------------------------- taking a token that must be there
+
+    def expect(self, symbol: str, where: str) -> Token:
+        """`where` completes the sentence: expected ')' after the components of SEQ."""
+        return self.accept(symbol) or self.fail(f"expected '{symbol}' {where}")
+
+    def expect_word(self, word: str, where: str) -> Token:
+        return self.accept_word(word.lower()) or self.fail(f"expected {word} {where}")
+
+    def expect_attribute(self, where: str) -> Token:
+        """An attribute: any word, keywords included."""
+        if self.token.kind != "word":
+            self.fail(f"expected an attribute {where}")
+        return self.advance()
+
+    def expect_name(self, what: str) -> Token:
+        """A type or a variable: a word that is no reserved one. `what`: "an event type", "a variable"."""
+        if self.token.kind != "word":
+            self.fail(f"expected {what}")
+        if self.token.lower in RESERVED:
+            self.fail(f"expected {what}", hint=f"{self.token.value.upper()} is a keyword and cannot be a name here.")
+        return self.advance()
+
+    def refuse_other_signs(self, name: Token, what: str, *signs: str) -> None:
+        """order-paid, com.acme.paid: a word just taken that goes on with a sign which no word has."""
+        found = WITH_SIGNS.match(self.text, name.start)
+        if found is not None and self.token.is_symbol(*signs) and self.token.start == name.end:
+            hint = f"In double quotes a name may hold any sign: {name_text(found.group())}."
+            span = Span(name.start, found.end())
+            raise self.error(f"{what} without quotes has letters, digits and _", span, hint=hint)
+
+    def expect_number(self, what: str) -> tuple[Token, int | float]:
+        if self.token.kind != "number":
+            self.fail(f"expected {what}")
+        token = self.advance()
+        return token, self.number(token)
+
+    def number(self, token: Token) -> int | float:
+        """The value of a number token: an int when it is written as one."""
+        if token.value.isdigit():
+            whole = int(token.value)
+            if whole < 2**63:
+                return whole
+        elif (value := float(token.value)) < float("inf"):
+            return value
+        raise self.error("the number is too large", token, hint="Whole numbers have 63 bits, others are 64-bit floats.")
+
+    # -------------------------------------------------------- nesting and errors
+
+    def enter(self, token: Token) -> None:
+        """Go one level deeper; each call is paired with `leave` (an error ends the parse, so needs none)."""
+        self.depth += 1
+        if self.depth > DEPTH_LIMIT:
+            raise self.error(f"nested deeper than {DEPTH_LIMIT} levels", token, hint="Write it with fewer brackets.")
+
+    def leave(self) -> None:
+        self.depth -= 1
+
+    def error(self, message: str, place: Token | Span, *, hint: str = "") -> QueryError:
+        start, end = (place.start, place.end) if isinstance(place, Token) else place
+        return QueryError(message, stage="syntax", text=self.text, start=start, end=end, hint=hint)
+
+    def fail(self, expectation: str, *, hint: str = "") -> NoReturn:
+        """Raise: expectation, and what stands there instead."""
+        raise self.error(f"{expectation}, found {self.described(self.token)}", self.token, hint=hint)
+
+    def described(self, token: Token) -> str:
+        return "the end of the query" if token.kind == "end" else quoted(self.text[token.start : token.end])

@@ -1,0 +1,257 @@
+"""Expressions of the query language, by precedence climbing: three stack frames for each level of nesting."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from saffron.carets import quoted
+from saffron.language.syntax.cursor import RESERVED, Cursor
+from saffron.language.syntax.durations import UNITS, scaled
+from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.references import is_reference, parse_next, parse_reference
+from saffron.language.syntax.tokens import Token
+from saffron.language.syntax.tree import (
+    Call,
+    Expression,
+    Key,
+    KeyAttribute,
+    Literal,
+    Logic,
+    Membership,
+    Name,
+    Operation,
+    Prefix,
+    Span,
+    Star,
+)
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE = range(1, 8)
+"""Precedences, the loosest first."""
+BINDING = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY} | dict.fromkeys(COMPARISONS, COMPARE)
+
+
+def parse_expression(cursor: Cursor, loosest: int = OR) -> Expression:
+    """An expression of operators that bind at least as tightly as `loosest`.
+
+    [attr] is taken wherever an operand may stand; `clauses` refuses it where it is no condition of its own.
+    """
+    left = _prefix(cursor)
+    while True:
+        token = cursor.token
+        binding = _binding(cursor, token)
+        if binding < loosest:
+            return left
+        if binding in (OR, AND):
+            left = _logic(cursor, left, binding)
+        elif binding == COMPARE:
+            left = _comparison(cursor, left)
+        else:
+            cursor.advance()
+            right = parse_expression(cursor, binding + 1)
+            left = Operation(token.value, left, right, span=Span(left.span.start, right.span.end))
+
+
+def _binding(cursor: Cursor, token: Token) -> int:
+    """How tightly the operator at `token` binds; 0 when there is none."""
+    if token.kind == "symbol":
+        return OR if token.value == "|" else AND if token.value == "&" else BINDING.get(token.value, 0)
+    if token.lower == "not" and cursor.peek().lower == "in":
+        return COMPARE
+    return {"or": OR, "and": AND, "in": COMPARE}.get(token.lower, 0)
+
+
+def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
+    """All operands of a row of ANDs, or of ORs, in one node."""
+    operator = "and" if binding == AND else "or"
+    operands: list[Expression] = [first]
+    while _binding(cursor, cursor.token) == binding:
+        sign = cursor.advance()
+        operands.append(parse_expression(cursor, binding + 1))
+        if cursor.text[sign.start] in "&|":
+            _refuse_bits(cursor, sign, operands)
+    flat: list[Expression] = []
+    for operand in operands:
+        flat.extend(operand.operands if isinstance(operand, Logic) and operand.operator == operator else (operand,))
+    return Logic(operator, tuple(flat), span=Span(first.span.start, operands[-1].span.end))
+
+
+def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> None:
+    """flags & 4 = 4 reads as flags AND (4 = 4), which is not what other languages mean by it."""
+    last = operands[-1]
+    if isinstance(last, Operation) and isinstance(last.left, Literal) and isinstance(last.right, Literal):
+        word = "AND" if sign.value == "&" else "OR"
+        span = Span(operands[-2].span.start, last.span.end)
+        raise cursor.error(
+            f"{sign.value} is {word}, which joins two conditions", span, hint="There are no bit operators."
+        )
+
+
+def _comparison(cursor: Cursor, left: Expression) -> Expression:
+    negated = cursor.accept_word("not") is not None
+    if cursor.accept_word("in"):
+        result = _membership(cursor, left)
+        return Prefix("not", result, span=result.span) if negated else result
+    token = cursor.advance()
+    right = parse_expression(cursor, COMPARE + 1)
+    if _binding(cursor, cursor.token) == COMPARE:
+        cursor.fail("expected the end of the comparison", hint="Join two comparisons by AND: 1 < a.x AND a.x < 5.")
+    return Operation(token.value, left, right, span=Span(left.span.start, right.span.end))
+
+
+def _membership(cursor: Cursor, operand: Expression) -> Expression:
+    cursor.expect("(", "after IN")
+    choices: list[Literal] = []
+    while True:
+        value = parse_expression(cursor, ADD)
+        if not isinstance(value, Literal):
+            raise cursor.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
+        choices.append(value)
+        if not cursor.accept(","):
+            break
+    cursor.expect(")", "after the choices of IN")
+    return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))
+
+
+def _prefix(cursor: Cursor) -> Expression:
+    """not x, -x, +x and operands."""
+    token = cursor.token
+    if token.lower == "not" or token.is_symbol("!"):
+        return _prefixed(cursor, "not", NOT)
+    if token.is_symbol("-", "+"):
+        return _prefixed(cursor, token.value, NEGATE)
+    return _operand(cursor)
+
+
+def _prefixed(cursor: Cursor, operator: str, loosest: int) -> Expression:
+    token = cursor.advance()
+    cursor.enter(token)
+    operand = parse_expression(cursor, loosest)
+    cursor.leave()
+    span = Span(token.start, operand.span.end)
+    if operator == "+":
+        return operand
+    if operator == "-" and isinstance(operand, Literal) and _is_number(operand.value):
+        assert not isinstance(operand.value, str)
+        return Literal(-operand.value, span=span)
+    return Prefix(operator, operand, span=span)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _operand(cursor: Cursor) -> Expression:
+    token = cursor.token
+    if token.kind == "number":
+        return _number(cursor)
+    if token.kind == "string":
+        cursor.advance()
+        return Literal(token.value, span=Span(token.start, token.end))
+    if token.is_symbol("("):
+        return _parenthesised(cursor)
+    if token.is_symbol("["):
+        return parse_key(cursor)
+    if token.kind == "word":
+        return _word(cursor)
+    return cursor.fail("expected a value")
+
+
+def _parenthesised(cursor: Cursor) -> Expression:
+    cursor.enter(cursor.advance())
+    inner = parse_expression(cursor)
+    cursor.expect(")", "to close the bracket")
+    cursor.leave()
+    return inner
+
+
+def parse_key(cursor: Cursor) -> Key:
+    """[x, Type.y]."""
+    start = cursor.advance().start
+    attributes = [parse_key_attribute(cursor)]
+    while cursor.accept(","):
+        attributes.append(parse_key_attribute(cursor))
+    cursor.expect("]", "after the attributes on which all events agree")
+    return Key(tuple(attributes), span=cursor.span_from(start))
+
+
+def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
+    """attr, or Type.attr: the attribute asked of one type, or variable, only."""
+    first = cursor.expect_attribute("that all events share")
+    if cursor.accept("."):
+        name = cursor.expect_attribute(f"of {first.value}")
+        cursor.refuse_other_signs(name, "an attribute", "-", ".")
+        return KeyAttribute(first.value, name.value, span=Span(first.start, name.end))
+    cursor.refuse_other_signs(first, "an attribute", "-")
+    return KeyAttribute(None, first.value, span=Span(first.start, first.end))
+
+
+def _number(cursor: Cursor) -> Expression:
+    """A number, a percentage (80% is 0.8) or a duration (5 s is 5000)."""
+    token = cursor.advance()
+    value = cursor.number(token)
+    follower = cursor.token
+    if follower.is_symbol("%") and follower.start == token.end and not _starts_operand(cursor, cursor.peek(), follower):
+        cursor.advance()
+        return Literal(scaled(token.value, Fraction(1, 100)), span=Span(token.start, follower.end))
+    if follower.kind == "word" and follower.lower in UNITS:
+        cursor.advance()
+        return Literal(scaled(token.value, UNITS[follower.lower]), span=Span(token.start, follower.end))
+    if follower.kind == "word" and follower.lower not in RESERVED and follower.start == token.end:
+        hint = f"Units: ms, s, seconds, minutes, hours, days. {suggestion(follower.value, UNITS)}".rstrip()
+        raise cursor.error(f"unknown unit {quoted(follower.value)}", follower, hint=hint)
+    return Literal(value, span=Span(token.start, token.end))
+
+
+def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
+    """Whether what follows a % glued to a number makes it a modulo: 80%x, 80%(x) but not 80% * x, 80% - x, 80%)."""
+    if token.is_symbol("-", "+"):
+        return token.start == percent.end
+    if token.kind == "word":
+        return token.lower not in RESERVED and token.lower != "as" and not _starts_clause(cursor)
+    return token.kind in ("number", "string") or token.is_symbol("(", "[")
+
+
+def _starts_clause(cursor: Cursor) -> bool:
+    """Whether the word after the current token opens a clause rather than a reference (a.x, a[1].x, f(x))."""
+    return not cursor.peek(2).is_symbol(".", "[", "(")
+
+
+def _word(cursor: Cursor) -> Expression:
+    token = cursor.token
+    follower = cursor.peek()
+    if token.lower in ("true", "false") and not follower.is_symbol(".", "["):
+        cursor.advance()
+        return Literal(token.lower == "true", span=Span(token.start, token.end))
+    if token.lower in RESERVED and not follower.is_symbol(".", "["):
+        cursor.fail("expected a value")
+    if follower.is_symbol("("):
+        return _call(cursor)
+    if is_reference(cursor):
+        return parse_reference(cursor)
+    cursor.advance()
+    return Name(token.value, span=Span(token.start, token.end))
+
+
+def _call(cursor: Cursor) -> Expression:
+    name = cursor.advance()
+    cursor.enter(cursor.advance())
+    if name.lower == "next":
+        cursor.leave()
+        return parse_next(cursor, name)
+    arguments: list[Expression] = []
+    if not cursor.token.is_symbol(")"):
+        arguments.append(_argument(cursor))
+        while cursor.accept(","):
+            arguments.append(_argument(cursor))
+    cursor.expect(")", f"after the arguments of {name.value[:20]}")
+    cursor.leave()
+    function = name.lower
+    if len(arguments) > 1:
+        function = {"min": "least", "max": "greatest"}.get(function, function)
+    return Call(function, tuple(arguments), span=cursor.span_from(name.start))
+
+
+def _argument(cursor: Cursor) -> Expression:
+    star = cursor.accept("*")
+    return Star(span=Span(star.start, star.end)) if star else parse_expression(cursor)

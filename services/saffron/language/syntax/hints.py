@@ -1,0 +1,39 @@
+"""Hints about names in errors: those that there are, and the one that may have been meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+
+from saffron.carets import NAME_LIMIT, printable, quoted
+from saffron.language.syntax.tokens import QUOTE, name_text
+
+LISTED = 20
+"""Most names that a sentence lists."""
+CANDIDATES = 1000
+"""Most names that are searched for a similar one (a search costs microseconds for each)."""
+
+
+def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """`Did you mean 'price'?`, or nothing when no known name is near. `shown`: how a known name is written."""
+    names = list(known)[:CANDIDATES]
+    if len(name) > NAME_LIMIT or name in names:
+        return ""
+    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    written = shown(folded[near[0]]) if near else ""
+    return f"Did you mean {written if written.startswith(QUOTE) else quoted(written)}?" if near else ""
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in a row, at most LISTED of them: `symbol, price, volume`."""
+    shown = ", ".join(printable(name_text(name)) for name in names[:LISTED])
+    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+
+
+def known_names(owner: str, names: Sequence[str], name: str) -> str:
+    """The hint for an unknown name: `Stock has: symbol, price. Did you mean 'price'?`."""
+    if not names:
+        return f"{owner}: none."
+    parts = [f"{owner}: {listing(names)}.", suggestion(name, names, name_text)]
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,172 @@
+"""Patterns: SEQ, Kleene closure, negation, AND, OR, ANY, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.tokens import Token
+from saffron.language.syntax.tree import (
+    AnyOf,
+    Conjunction,
+    Disjunction,
+    Event,
+    Negation,
+    Pattern,
+    Repeat,
+    Sequence,
+    Span,
+)
+
+REPEATS: dict[str, tuple[int, int | None]] = {"+": (1, None), "*": (0, None), "?": (0, 1)}
+REPEAT_LIMIT = 1000
+"""Largest n and m of {n,m}, and largest n of ANY."""
+
+IsClause = Callable[[Cursor], bool]
+
+
+def _never(cursor: Cursor) -> bool:
+    """Inside brackets no clause can start."""
+    return False
+
+
+def parse_pattern(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    """The pattern after PATTERN. `is_clause` says whether a clause starts at the cursor (not a variable)."""
+    parts = [_both(cursor, is_clause)]
+    while cursor.accept("|") or cursor.accept_word("or"):
+        parts.append(_both(cursor, is_clause))
+    if len(parts) == 1:
+        return parts[0]
+    flat: list[Pattern] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Disjunction) else (part,))
+    return Disjunction(tuple(flat), span=Span(parts[0].span.start, cursor.previous_end))
+
+
+def _both(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    parts = [_unit(cursor, is_clause)]
+    while cursor.accept("&") or cursor.accept_word("and"):
+        parts.append(_unit(cursor, is_clause))
+    if len(parts) == 1:
+        return parts[0]
+    flat: list[Pattern] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Conjunction) else (part,))
+    return Conjunction(tuple(flat), span=Span(parts[0].span.start, cursor.previous_end))
+
+
+def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    """[NOT] primary {+ | * | ? | {n,m}}."""
+    start = cursor.token
+    if cursor.accept("!") or cursor.accept_word("not"):
+        cursor.enter(start)
+        inner = _unit(cursor, is_clause)
+        cursor.leave()
+        return Negation(inner, span=Span(start.start, inner.span.end))
+    pattern = _primary(cursor, is_clause)
+    entered = 0
+    while (bounds := _repeat(cursor)) is not None:
+        cursor.enter(start)
+        entered += 1
+        pattern = Repeat(pattern, *bounds, span=cursor.span_from(start.start))
+    cursor.depth -= entered
+    return pattern
+
+
+def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
+    """+, *, ?, {n}, {n,} or {n,m}, if there is one."""
+    if token := cursor.accept(*REPEATS):
+        return REPEATS[token.value]
+    if not cursor.token.is_symbol("{"):
+        return None
+    start = cursor.advance().start
+    low = _count(cursor, "how often the pattern repeats")
+    high: int | None = low
+    if cursor.accept(","):
+        high = None if cursor.token.is_symbol("}") else _count(cursor, "how often the pattern repeats at most")
+    cursor.expect("}", "after the number of repetitions")
+    if high is not None and (high < low or high == 0):
+        raise cursor.error(
+            "the upper bound is too small", cursor.span_from(start), hint="Write {n,m} with n <= m, m > 0."
+        )
+    return low, high
+
+
+def _count(cursor: Cursor, what: str) -> int:
+    token, value = cursor.expect_number(what)
+    if not isinstance(value, int) or value > REPEAT_LIMIT:
+        raise cursor.error(f"expected a whole number up to {REPEAT_LIMIT}", token)
+    return value
+
+
+def _primary(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    token, follower = cursor.token, cursor.peek()
+    if token.lower == "seq":
+        cursor.advance()
+        return _sequence(cursor, token)
+    if token.lower == "any" and follower.is_symbol("("):
+        return _any(cursor)
+    if token.is_symbol("("):
+        return _sequence(cursor, token)
+    return _event(cursor, is_clause)
+
+
+def _sequence(cursor: Cursor, start: Token) -> Pattern:
+    """SEQ(...) after its keyword, or (...): brackets around one pattern; around several they are a SEQ too."""
+    opening = cursor.expect("(", "after SEQ")
+    cursor.enter(opening)
+    parts = _parts(cursor)
+    cursor.expect(")", "or ',' after a component")
+    cursor.leave()
+    if start.is_symbol("(") and len(parts) == 1:
+        return parts[0]
+    return Sequence(tuple(parts), span=cursor.span_from(start.start))
+
+
+def _parts(cursor: Cursor) -> list[Pattern]:
+    parts = [parse_pattern(cursor, _never)]
+    while cursor.accept(","):
+        parts.append(parse_pattern(cursor, _never))
+    return parts
+
+
+def _any(cursor: Cursor) -> Pattern:
+    """ANY(n, pattern {, pattern}) [DISTINCT attr]."""
+    start = cursor.advance().start
+    cursor.enter(cursor.advance())
+    token = cursor.token
+    count = _count(cursor, "how many of the patterns of ANY must occur")
+    if count < 1:
+        raise cursor.error("ANY asks for at least one", token)
+    cursor.expect(",", "after the number of ANY")
+    parts = _parts(cursor)
+    cursor.expect(")", "or ',' after a component of ANY")
+    cursor.leave()
+    if 1 < len(parts) < count:
+        hint = "To take several events of one type, list it alone: ANY(3, Stock s)."
+        raise cursor.error(f"ANY asks for {count} of {len(parts)}", token, hint=hint)
+    distinct = cursor.expect_attribute("after DISTINCT").value if cursor.accept_word("distinct") else None
+    return AnyOf(count, tuple(parts), distinct, span=cursor.span_from(start))
+
+
+def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    """Type [+ | * | ? | {n,m}] [var [[]]]; the repetition may stand after the variable too, which `_unit` reads."""
+    name = cursor.expect_name("an event type, SEQ, ANY or '('")
+    cursor.refuse_other_signs(name, "an event type", "-", ".")
+    type_span = Span(name.start, name.end)
+    bounds = _repeat(cursor)
+    variable, brackets = None, False
+    if cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor):
+        variable = cursor.expect_name("a variable").value
+        brackets = _brackets(cursor)
+    span = cursor.span_from(name.start)
+    event = Event(name.value, variable, brackets, span=span if bounds is None or variable else type_span)
+    return event if bounds is None else Repeat(event, *bounds, span=span)
+
+
+def _brackets(cursor: Cursor) -> bool:
+    """The [] after a closure's variable."""
+    if not cursor.accept("["):
+        return False
+    cursor.expect("]", "after a closure's variable")
+    return True

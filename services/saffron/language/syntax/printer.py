@@ -1,0 +1,271 @@
+"""The canonical text of a syntax tree: clauses in a fixed order, one space, one spelling for each meaning.
+
+`parse(query_text(tree)) == tree` for every tree that the parser can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.language.syntax.clauses import CLAUSES
+from saffron.language.syntax.cursor import RESERVED
+from saffron.language.syntax.tokens import name_text, string_text
+from saffron.language.syntax.tree import (
+    AnyOf,
+    Call,
+    Conjunction,
+    Consume,
+    Disjunction,
+    Event,
+    Expression,
+    Index,
+    Key,
+    KeyAttribute,
+    Literal,
+    Logic,
+    Membership,
+    Name,
+    Negation,
+    Next,
+    Operation,
+    Pattern,
+    Prefix,
+    Query,
+    Reference,
+    Repeat,
+    Returns,
+    Sequence,
+    Size,
+    Star,
+    StrategyUse,
+    Within,
+    is_repetition,
+)
+
+OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE, ATOM = range(1, 9)
+PRECEDENCE = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY}
+_CLAUSES = frozenset(CLAUSES) - RESERVED
+_BEHIND_TYPE = _CLAUSES | RESERVED
+_VALUES = RESERVED | {"true", "false"}
+_CONSUMED = RESERVED | {"none", "all"}
+TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
+
+
+def event_name(name: str) -> str:
+    """A type or a variable."""
+    return name_text(name, taken=RESERVED)
+
+
+def query_text(query: Query, *, named: bool = False) -> str:
+    """The query in one line; with QUERY and its name if `named`."""
+    parts = [
+        f"QUERY {query.name}" if named and query.name else "",
+        f"FROM {query.stream}" if query.stream else "",
+        f"PATTERN {_whole(query.pattern)}",
+        _where(query),
+        "GROUP BY " + ", ".join(map(_key_attribute, query.group)) if query.group else "",
+        f"HAVING {expression_text(query.having)}" if query.having is not None else "",
+        _within(query.within),
+        _returns(query.returns) if query.returns else "",
+        f"OUTPUT {query.output.mode}" + (" WITH TIMEOUTS" if query.output.timeouts else "") if query.output else "",
+        _consume(query.consume) if query.consume else "",
+        f"CONFIDENCE >= {number_text(query.confidence.value)}" if query.confidence else "",
+        f"TIME {query.time.value}" if query.time else "",
+        f"WEIGHT {number_text(query.weight.value)}" if query.weight else "",
+        "EXACT" if query.exact else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+# ---------------------------------------------------------------- patterns
+
+
+def _whole(pattern: Pattern) -> str:
+    """The pattern of the query; in brackets where a variable would begin a clause without them."""
+    closed = isinstance(pattern, Sequence) or (isinstance(pattern, AnyOf) and pattern.distinct is None)
+    clause = any((one.variable or "").lower() in _CLAUSES for one in _events(pattern))
+    return f"({pattern_text(pattern)})" if clause and not closed else pattern_text(pattern)
+
+
+def _events(pattern: Pattern) -> Iterator[Event]:
+    if isinstance(pattern, Event):
+        yield pattern
+    parts = (pattern.pattern,) if isinstance(pattern, Repeat | Negation) else getattr(pattern, "parts", ())
+    for part in parts:
+        yield from _events(part)
+
+
+def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
+    """A pattern, with only the brackets that it needs. `around`: what makes its variables lists, if anything does."""
+
+    def inner(part: Pattern) -> str:
+        return pattern_text(part, around)
+
+    match pattern:
+        case Event(type=name, variable=variable, brackets=brackets):
+            needed = brackets and isinstance(around, Repeat) and around.high == 1
+            return event_name(name) + _variable(variable, brackets=needed)
+        case Repeat(pattern=body, low=low, high=high):
+            mine = is_repetition(pattern, inside=around is not None)
+            if isinstance(body, Event):
+                return event_name(body.type) + _repeat(low, high) + _variable(body.variable, brackets=mine)
+            return _unit(body, pattern if mine else around) + _repeat(low, high)
+        case Negation(pattern=body):
+            return "NOT " + (inner(body) if isinstance(body, Repeat | Negation) else _unit(body, around))
+        case Sequence(parts=parts):
+            return "SEQ(" + ", ".join(map(inner, parts)) + ")"
+        case AnyOf(count=count, parts=parts, distinct=distinct):
+            tail = f" DISTINCT {name_text(distinct)}" if distinct is not None else ""
+            lists = around or (pattern if len(parts) == 1 else None)
+            return f"ANY({count}, " + ", ".join(pattern_text(part, lists) for part in parts) + ")" + tail
+        case Conjunction(parts=parts):
+            return " AND ".join(f"({inner(p)})" if isinstance(p, Disjunction) else inner(p) for p in parts)
+        case Disjunction(parts=parts):
+            return " OR ".join(map(inner, parts))
+
+
+def _variable(name: str | None, *, brackets: bool) -> str:
+    return "" if name is None else f" {event_name(name)}{'[]' * brackets}"
+
+
+def _unit(pattern: Pattern, around: Pattern | None) -> str:
+    """A pattern to which something is attached: in brackets unless it closes itself."""
+    text = pattern_text(pattern, around)
+    bare = isinstance(pattern, Event | Sequence) or (isinstance(pattern, AnyOf) and not pattern.distinct)
+    return text if bare else f"({text})"
+
+
+def _repeat(low: int, high: int | None) -> str:
+    short = {(1, None): "+", (0, None): "*", (0, 1): "?"}.get((low, high))
+    return short or (f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}")
+
+
+# ---------------------------------------------------------------- expressions
+
+
+def expression_text(expression: Expression, loosest: int = OR) -> str:
+    """An expression; in brackets if it binds less tightly than `loosest`."""
+    text, binding = _expression(expression)
+    return text if binding >= loosest else f"({text})"
+
+
+def _expression(expression: Expression) -> tuple[str, int]:
+    """The text and how tightly its outermost operator binds."""
+    match expression:
+        case Literal(value=value):
+            return literal_text(value), ATOM
+        case Name(name=name):
+            return name_text(name, taken=_VALUES), ATOM
+        case Star():
+            return "*", ATOM
+        case Reference():
+            return reference_text(expression), ATOM
+        case Next(variable=variable, attribute=attribute):
+            return f"NEXT({event_name(variable)}).{name_text(attribute)}", ATOM
+        case Key(attributes=attributes):
+            return "[" + ", ".join(map(_key_attribute, attributes)) + "]", ATOM
+        case Prefix(operator="not", operand=operand):
+            return "NOT " + expression_text(operand, NOT), NOT
+        case Prefix(operand=operand):
+            return "-" + _negated(operand), NEGATE
+        case Operation(operator=operator, left=left, right=right):
+            binding = PRECEDENCE.get(operator, COMPARE)
+            tight = binding + 1 if binding == COMPARE else binding
+            return f"{expression_text(left, tight)} {operator} {expression_text(right, binding + 1)}", binding
+        case Logic(operator=operator, operands=operands):
+            binding = OR if operator == "or" else AND
+            return f" {operator.upper()} ".join(expression_text(part, binding + 1) for part in operands), binding
+        case Membership(operand=operand, choices=choices):
+            listed = ", ".join(literal_text(choice.value) for choice in choices)
+            return f"{expression_text(operand, ADD)} IN ({listed})", COMPARE
+        case Call():
+            return _call(expression), ATOM
+
+
+def _negated(operand: Expression) -> str:
+    """The operand of a minus; a number in brackets... is folded by the parser, so it is never here bare."""
+    text = expression_text(operand, NEGATE)
+    return f" {text}" if text.startswith("-") else text
+
+
+def _call(call: Call) -> str:
+    """Trend aggregates (COUNT(*), AVG(S.price): no brackets) in capitals, all else in lower case."""
+    plain = len(call.arguments) == 1 and (
+        isinstance(call.arguments[0], Star | Name)
+        or (isinstance(call.arguments[0], Reference) and call.arguments[0].index is Index.NONE)
+    )
+    name = call.function.upper() if plain and call.function in TREND_FUNCTIONS else call.function
+    return f"{name}({', '.join(map(expression_text, call.arguments))})"
+
+
+def reference_text(reference: Reference) -> str:
+    """a.x, b[i-1].x, b[] and so on."""
+    index = {
+        Index.NONE: "",
+        Index.ALL: "[]",
+        Index.PREVIOUS: f"[i-{reference.back}]",
+    }.get(reference.index, f"[{reference.index.value}]")
+    attribute = "" if reference.attribute is None else f".{name_text(reference.attribute)}"
+    return name_text(reference.variable) + index + attribute
+
+
+def _key_attribute(attribute: KeyAttribute) -> str:
+    owner = "" if attribute.owner is None else f"{name_text(attribute.owner)}."
+    return owner + name_text(attribute.name)
+
+
+def literal_text(value: float | str | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return string_text(value)
+    return number_text(value)
+
+
+def number_text(value: float | str) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+# ---------------------------------------------------------------- clauses
+
+
+def _where(query: Query) -> str:
+    strategies = ", ".join(map(_strategy, query.strategies))
+    conditions = " AND ".join(expression_text(condition, AND + 1) for condition in query.conditions)
+    if strategies:
+        return f"WHERE {strategies} {{ {conditions} }}" if conditions else f"WHERE {strategies}"
+    return f"WHERE {conditions}" if conditions else ""
+
+
+def _strategy(strategy: StrategyUse) -> str:
+    targets = ", ".join(event_name(target.variable) + ("[i]" if target.current else "") for target in strategy.targets)
+    return f"{strategy.name}({targets})" if targets else strategy.name
+
+
+def _size(size: Size) -> str:
+    return f"{size.amount} {'EVENTS' if size.events else 'ms'}"
+
+
+def _within(within: Within) -> str:
+    text = f"WITHIN {_size(within.size)}"
+    if within.slide is not None:
+        text += f" SLIDE {_size(within.slide)}"
+    if within.opening is not None:
+        opening = within.opening
+        text += f" OPEN ON {event_name(opening.type)}"
+        text += f" {name_text(opening.variable, taken=_BEHIND_TYPE)}" if opening.variable is not None else ""
+        text += f" WHERE {expression_text(opening.condition)}" if opening.condition is not None else ""
+    return text
+
+
+def _returns(returns: Returns) -> str:
+    items = [
+        expression_text(item.expression) + ("" if item.alias is None else f" AS {name_text(item.alias)}")
+        for item in returns.items
+    ]
+    return f"RETURN {', '.join(items) or '*'}" + ("" if returns.into is None else f" INTO {event_name(returns.into)}")
+
+
+def _consume(consume: Consume) -> str:
+    variables = ", ".join(name_text(name, taken=_CONSUMED) for name in consume.variables)
+    return "CONSUME " + (variables if consume.scope == "variables" else consume.scope.upper())

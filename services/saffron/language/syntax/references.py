@@ -1,0 +1,125 @@
+"""References to bound events: a.x, b[i].x, b[..i-1].x, b[].x, a.(x, y), NEXT(A).x."""
+
+from __future__ import annotations
+
+from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.tokens import Token
+from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference, Span
+
+FORMS = "In brackets stand: 1, first, i, i-1, last, ..i-1, or nothing."
+
+
+def is_reference(cursor: Cursor) -> bool:
+    """Whether the word at the cursor is the variable of a reference."""
+    return cursor.peek().is_symbol(".", "[")
+
+
+def parse_reference(cursor: Cursor) -> Expression:
+    """A reference; a.(x, y) gives the Key [x, y], each asked of a, which RETURN spreads into its attributes."""
+    variable = cursor.advance()
+    index, back = _index(cursor, variable)
+    if not cursor.accept("."):
+        return Reference(variable.value, index, None, back, span=cursor.span_from(variable.start))
+    if index is Index.NONE and cursor.token.is_symbol("("):
+        return _spread(cursor, variable)
+    attribute = cursor.expect_attribute(f"of {variable.value[:20]}")
+    return Reference(variable.value, index, attribute.value, back, span=cursor.span_from(variable.start))
+
+
+def _spread(cursor: Cursor, variable: Token) -> Key:
+    cursor.advance()
+    attributes: list[KeyAttribute] = []
+    while True:
+        name = cursor.expect_attribute(f"of {variable.value[:20]}")
+        attributes.append(KeyAttribute(variable.value, name.value, span=Span(name.start, name.end)))
+        if not cursor.accept(","):
+            break
+    cursor.expect(")", "after the attributes")
+    return Key(tuple(attributes), span=cursor.span_from(variable.start))
+
+
+def _index(cursor: Cursor, variable: Token) -> tuple[Index, int]:
+    """What stands in the brackets, if any, with k of i-k."""
+    if not cursor.accept("["):
+        return Index.NONE, 0
+    if cursor.accept("]"):
+        return Index.ALL, 0
+    token = cursor.token
+    if token.is_symbol("..") or (token.value == "1" and cursor.peek().is_symbol("..")):
+        index, back = _before(cursor), 0
+    elif token.kind == "number":
+        index, back = _first(cursor), 0
+    elif token.lower == "i":
+        index, back = _current(cursor)
+    elif token.lower in ("first", "last") and not cursor.peek().is_symbol("."):
+        cursor.advance()
+        index, back = (Index.FIRST if token.lower == "first" else Index.LAST), 0
+    else:
+        index, back = _length(cursor, variable), 0
+    cursor.expect("]", "to close the brackets of " + variable.value[:20])
+    return index, back
+
+
+def _before(cursor: Cursor) -> Index:
+    """..i-1 or 1..i-1."""
+    start = cursor.token.start
+    if cursor.token.kind == "number":
+        cursor.advance()
+    cursor.advance()
+    good = cursor.accept_word("i") and cursor.accept("-") and cursor.token.value == "1"
+    if not good:
+        raise cursor.error(
+            "a range runs over the events taken so far",
+            cursor.span_from(start),
+            hint="Write b[..i-1] for those, b[] for the finished closure.",
+        )
+    cursor.advance()
+    return Index.BEFORE
+
+
+def _first(cursor: Cursor) -> Index:
+    token = cursor.advance()
+    if token.value != "1":
+        raise cursor.error(f"no event of a closure has the number {token.value}", token, hint=FORMS)
+    return Index.FIRST
+
+
+def _current(cursor: Cursor) -> tuple[Index, int]:
+    """i or i-k."""
+    cursor.advance()
+    if not cursor.accept("-"):
+        return Index.CURRENT, 0
+    token, back = cursor.expect_number("how many events to look back")
+    if not isinstance(back, int) or not 1 <= back <= LOOK_BACK_LIMIT:
+        hint = f"k of b[i-k] is a whole number from 1 to {LOOK_BACK_LIMIT}."
+        raise cursor.error("cannot look back so far", token, hint=hint)
+    return Index.PREVIOUS, back
+
+
+LOOK_BACK_LIMIT = 1000
+"""Largest k of b[i-k]: each run keeps that many events at hand."""
+
+
+def _length(cursor: Cursor, variable: Token) -> Index:
+    """b.len, of the same b."""
+    token = cursor.token
+    if token.kind != "word" or not cursor.peek().is_symbol(".") or cursor.peek(2).lower != "len":
+        raise cursor.error(f"expected the number of an event, found {cursor.described(token)}", token, hint=FORMS)
+    cursor.advance()
+    cursor.advance()
+    cursor.advance()
+    if token.value != variable.value:
+        span = cursor.span_from(token.start)
+        raise cursor.error("the length of another closure", span, hint=f"Write {variable.value[:40]}[last].")
+    return Index.LAST
+
+
+def parse_next(cursor: Cursor, keyword: Token) -> Next:
+    """The rest of NEXT(A).x, after the opening bracket."""
+    variable = cursor.expect_name("a variable or a type in NEXT(...)")
+    if cursor.accept("["):
+        cursor.expect("]", "in NEXT(...)")
+    cursor.expect(")", "after NEXT(" + variable.value[:20])
+    cursor.expect(".", "and an attribute after NEXT(...)")
+    attribute = cursor.expect_attribute(f"of {variable.value[:20]}")
+    return Next(variable.value, attribute.value, span=cursor.span_from(keyword.start))

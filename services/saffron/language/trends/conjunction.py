@@ -1,0 +1,126 @@
+"""AND of two patterns of trends (T10): the template of the event sequences that both sides match.
+
+Section 9 of GRETA counts unordered pairs of different trends, one of each side: with C the number of sequences that
+both match, and L and R those of one side only, L R + L C + R C + C (C - 1) / 2. A sequence of events must so be one
+trend of a side, whatever its events are called there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saffron.language.patterns.successors import Refuse
+from saffron.language.plan.plan import Attribute, Component, Expr, Strategy, Template, Transition, TrendState
+from saffron.language.plan.rewrite import mapped
+
+_STRICTER = (Strategy.ANY, Strategy.PARTITION, Strategy.STRICT)
+
+
+def both(left: Template, right: Template, components: tuple[Component, ...]) -> Template:
+    """The product of two templates, over pairs of states of one event type; its components are those of the left."""
+    pairs = [
+        (one, two)
+        for one, mine in enumerate(left.states)
+        for two, other in enumerate(right.states)
+        if components[mine.component].type == components[other.component].type
+    ]
+    links = {
+        ((first.source, second.source), (first.target, second.target)): (first, second)
+        for first in left.transitions
+        for second in right.transitions
+    }
+    links = {ends: link for ends, link in links.items() if ends[0] in pairs and ends[1] in pairs}
+    kept = _useful(pairs, set(links), left, right)
+    number = {pair: at for at, pair in enumerate(kept)}
+    states = tuple(_state(left.states[one], right.states[two]) for one, two in kept)
+    transitions = [
+        _transition(number[source], number[target], link, left, right)
+        for (source, target), link in links.items()
+        if source in number and target in number
+    ]
+    transitions.sort(key=lambda one: (one.source, one.target))
+    local = tuple(
+        (
+            *left.local[one],
+            *(_named(expr, {right.states[two].component: left.states[one].component}) for expr in right.local[two]),
+        )
+        for one, two in kept
+    )
+    return Template(states, tuple(transitions), local)
+
+
+def _state(one: TrendState, two: TrendState) -> TrendState:
+    return TrendState(
+        one.component,
+        one.start and two.start,
+        one.end and two.end,
+        _joined(one.leading, two.leading),
+        _joined(one.trailing, two.trailing),
+    )
+
+
+def _joined(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted({*one, *two}))
+
+
+def _transition(
+    source: int, target: int, link: tuple[Transition, Transition], left: Template, right: Template
+) -> Transition:
+    mine, other = link
+    names = {
+        right.states[end].component: left.states[own].component
+        for end, own in ((other.source, mine.source), (other.target, mine.target))
+    }
+    conditions = (*mine.conditions, *(_named(expr, names) for expr in other.conditions))
+    strategy = max(mine.strategy, other.strategy, key=_STRICTER.index)
+    return Transition(source, target, conditions, _joined(mine.absences, other.absences), strategy)
+
+
+def _named(expr: Expr, names: dict[int, int]) -> Expr:
+    """A condition of the right side, of the left side's components."""
+
+    def leaf(node: Expr) -> Expr:
+        return replace(node, component=names[node.component]) if isinstance(node, Attribute) else node
+
+    return mapped(expr, leaf)
+
+
+Pair = tuple[int, int]
+
+
+def _useful(pairs: list[Pair], links: set[tuple[Pair, Pair]], left: Template, right: Template) -> list[Pair]:
+    """Pairs that a common start leads to and that lead to a common end."""
+    reached = {(one, two) for one, two in pairs if left.states[one].start and right.states[two].start}
+    ending = {(one, two) for one, two in pairs if left.states[one].end and right.states[two].end}
+    forward = _closed(reached, links)
+    back = _closed(ending, {(target, source) for source, target in links})
+    return [pair for pair in pairs if pair in forward and pair in back]
+
+
+def _closed(found: set[Pair], links: set[tuple[Pair, Pair]]) -> set[Pair]:
+    while more := {target for source, target in links if source in found} - found:
+        found = found | more
+    return found
+
+
+def check_one_reading(side: Template, components: tuple[Component, ...], refuse: Refuse) -> None:
+    """Raise where one sequence of event types leads to two states of a side."""
+
+    def by_type(states: set[int]) -> list[frozenset[int]]:
+        found: dict[str, set[int]] = {}
+        for state in states:
+            found.setdefault(components[side.states[state].component].type, set()).add(state)
+        return [frozenset(one) for one in found.values()]
+
+    queue = by_type({at for at, state in enumerate(side.states) if state.start})
+    seen = set(queue)
+    while queue:
+        subset = queue.pop()
+        if len(subset) > 1:
+            hint = "Add one query for each side, and compute with their results."
+            message = "events are one trend of a side of AND, and can be read here as two"
+            raise refuse(message, hint)
+        for found in by_type({link.target for link in side.transitions if link.source in subset}):
+            if found not in seen:
+                seen.add(found)
+                queue.append(found)

@@ -1,0 +1,185 @@
+"""The plan of an aggregate query: GRETA templates with their conditions (T1, T2, T4, T6, T7, T10)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saffron.errors import QueryError
+from saffron.language.binding.keys import Keys, Partial, bind_keys
+from saffron.language.binding.refusals import refuse_clauses
+from saffron.language.binding.strategies import Strategies, bind_strategies
+from saffron.language.patterns.successors import Refuse, Walk, walk_of
+from saffron.language.plan import plan
+from saffron.language.plan.plan import Strategy, Template
+from saffron.language.scope.scope import Scope, Slot
+from saffron.language.scope.typed import kind_or_guess
+from saffron.language.scope.windows import bind_window
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import query_text
+from saffron.language.trends import conjunction
+from saffron.language.trends.edges import Conditions, bind_edges
+from saffron.language.trends.layout import Part, TrendLayout, build_trend_layout
+from saffron.language.trends.template import template_of
+from saffron.language.trends.values import bind_values, is_trend_aggregate
+
+
+def is_aggregate(query: tree.Query) -> bool:
+    """Whether RETURN has an aggregate over trends, at whatever depth."""
+    if query.returns is None:
+        return False
+    stack = [item.expression for item in query.returns.items]
+    while stack:
+        expression = stack.pop()
+        if is_trend_aggregate(expression):
+            return True
+        stack.extend(tree.operands(expression))
+    return False
+
+
+def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
+    """An aggregate query as a plan; raises QueryError."""
+    layout = build_trend_layout(query.pattern, scope)
+    leaves = layout.layout.leaves
+    scope.declare(
+        [Slot(leaf.event, bool(leaf.loops), absent=leaf.absence is not None) for leaf in leaves], plan.MAX_STATES
+    )
+    refuse_clauses(query, scope, aggregate=True)
+    if scope.schema is not None and scope.schema.times:
+        hint = "Ask for the matches: leave COUNT(*) and its like out of RETURN."
+        raise scope.refused(
+            "trends are counted over exact times, and this stream has intervals", query.pattern.span, hint
+        )
+    strategies = bind_strategies(query, layout.layout, scope, Strategy.ANY)
+    walks = {part: _walk(part, layout, strategies, scope) for part in layout.parts}
+    keys = bind_keys(query.conditions, query.group, scope)
+    conditions = bind_edges(query.conditions, layout, walks, scope)
+    templates = {
+        part: template_of(walks[part], _refusing(part, scope), negative=part in layout.negatives)
+        for part in layout.parts
+    }
+    for partial in keys.partial:
+        _agree(partial, templates, layout, conditions, scope)
+    _check_group(query, keys, scope)
+    components = tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places)
+    filled = {part: _filled(templates[part], part, conditions, keys, layout) for part in layout.parts}
+    values = bind_values(query, layout, scope)
+    left, *others = (filled[part] for part in layout.sides)
+    if others:
+        _check_conjunction(query, layout, filled, components, strategies, scope)
+        others.append(conjunction.both(left, others[0], components))
+    return plan.TrendPlan(
+        name=name,
+        text=query_text(query),
+        stream=query.stream or plan.DEFAULT_STREAM,
+        components=components,
+        template=left,
+        strategy=strategies.whole,
+        strict=query.time is not None and query.time.value == "STRICT",
+        key=keys.whole,
+        group=tuple(attribute.name for attribute in query.group),
+        window=bind_window(query, scope, tumbling=True),
+        aggregates=values.aggregates,
+        returns=values.returns,
+        negatives=tuple(filled[part] for part in layout.negatives),
+        sides=tuple(others),
+        having=values.having,
+        exact=query.exact is not None,
+    )
+
+
+def _refusing(part: Part, scope: Scope) -> Refuse:
+    def refuse(message: str, hint: str) -> QueryError:
+        return scope.refused(message, part.span, hint)
+
+    return refuse
+
+
+def _walk(part: Part, layout: TrendLayout, strategies: Strategies, scope: Scope) -> Walk:
+    """Of what a NOT rules out, anything may be skipped in between."""
+    chosen = (strategies.begins, strategies.continues) if part in layout.sides else ((), ())
+    return walk_of(part.shape, *chosen, _refusing(part, scope))
+
+
+def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, layout: TrendLayout) -> Template:
+    """The template with its conditions; those of the trend as a whole stand where it begins."""
+    always = list(conditions.always) if part in layout.sides else []
+    positive = layout.layout.positive
+    for _, components in keys.impossible:
+        own = any(component in part.components for component in components)
+        if own if part in layout.negatives else any(component < positive for component in components):
+            always.append(plan.Const(False))
+    local = tuple(
+        (*conditions.local.get(state.component, ()), *(always if state.start else ())) for state in template.states
+    )
+    transitions = tuple(
+        replace(one, conditions=tuple(conditions.edge.get(_ends(template, one), ()))) for one in template.transitions
+    )
+    return Template(template.states, transitions, local)
+
+
+def _ends(template: Template, transition: plan.Transition) -> tuple[int, int]:
+    return template.states[transition.source].component, template.states[transition.target].component
+
+
+# ---------------------------------------------------------------- what GRETA cannot answer
+
+
+def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
+    for attribute in query.group:
+        if attribute.owner is not None and attribute.name not in keys.whole:
+            hint = f"Write GROUP BY {attribute.name}: all events of a trend then have the same one."
+            raise scope.refused("trends are grouped by what all of their events have", attribute.span, hint)
+
+
+def _check_conjunction(
+    query: tree.Query,
+    layout: TrendLayout,
+    filled: dict[Part, Template],
+    components: tuple[plan.Component, ...],
+    strategies: Strategies,
+    scope: Scope,
+) -> None:
+    if Strategy.NEXT in (*strategies.begins, *strategies.continues):
+        hint = "Write skip-till-any-match, or a query for each side."
+        span = next(use.span for use in query.strategies if use.name == Strategy.NEXT.value)
+        raise scope.refused("what both sides of an AND select by skip-till-next-match is not known", span, hint)
+    for part in layout.sides:
+        conjunction.check_one_reading(filled[part], components, _refusing(part, scope))
+
+
+def _agree(
+    partial: Partial, templates: dict[Part, Template], layout: TrendLayout, conditions: Conditions, scope: Scope
+) -> None:
+    """[P.vehicle] where only some components have it: each of their events agrees with the one before it.
+
+    That is enough only if the events of these components are all in a row, in a trend or in what a NOT rules out.
+    """
+    parts = {layout.part_of(component) for component in partial.components}
+    asked = set(partial.components)
+    together = len(parts) == 1 and not any(_lie_apart(templates[part], asked) for part in parts)
+    if not together:
+        hint = f"Write [{partial.written.name}] if all events have it."
+        raise scope.refused("events that must agree lie apart in the trend", partial.written.span, hint)
+    name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
+    for component in sorted(asked):
+        value = plan.Attribute(component, plan.Which.SINGLE, name, kind)
+        conditions.local.setdefault(component, []).append(plan.Binary("=", value, value))
+    (part,) = parts
+    adjacent = {_ends(templates[part], one) for one in templates[part].transitions}
+    for source, target in sorted(adjacent):
+        if source in asked and target in asked:
+            left = plan.Attribute(source, plan.Which.SINGLE, name, kind)
+            right = plan.Attribute(target, plan.Which.ADJACENT, name, kind)
+            conditions.edge.setdefault((source, target), []).append(plan.Binary("=", left, right))
+
+
+def _lie_apart(template: Template, asked: set[int]) -> bool:
+    """Whether a trend can leave the states of these components and come back."""
+    inside = [state.component in asked for state in template.states]
+    outside = {one.target for one in template.transitions if inside[one.source] and not inside[one.target]}
+    while (
+        more := {one.target for one in template.transitions if one.source in outside and not inside[one.target]}
+        - outside
+    ):
+        outside |= more
+    return any(one.source in outside and inside[one.target] for one in template.transitions)

@@ -1,0 +1,139 @@
+"""RETURN and HAVING of an aggregate query: aggregates over the trends of a window and group (T1, T9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saffron.language.plan import plan
+from saffron.language.scope.scope import Scope
+from saffron.language.scope.typed import SORTS, Sort, Typed, bind_condition, bind_value, kind_or_guess
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import TREND_FUNCTIONS, expression_text
+from saffron.language.trends.layout import TrendLayout
+from saffron.schema.schema import Kind
+
+
+@dataclass(frozen=True)
+class Values:
+    aggregates: tuple[plan.TrendAggregate, ...]
+    returns: tuple[plan.ReturnItem, ...]
+    having: plan.Expr | None
+
+
+def is_trend_aggregate(expression: tree.Expression) -> bool:
+    """COUNT(*), COUNT(A), SUM(A.x) and so on: an aggregate over all trends, told by its lack of brackets."""
+    if not isinstance(expression, tree.Call) or expression.function not in TREND_FUNCTIONS:
+        return False
+    if len(expression.arguments) != 1:
+        return False
+    argument = expression.arguments[0]
+    plain = isinstance(argument, tree.Reference) and argument.index is tree.Index.NONE
+    return plain or isinstance(argument, tree.Star | tree.Name)
+
+
+def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
+    """What is reported of a window and group, and the condition for it; group attributes stand in "group" anyway."""
+    assert query.returns is not None
+    binder = _Binder(query, layout, scope)
+    found: dict[str, plan.ReturnItem] = {}
+    for item in query.returns.items:
+        if binder.is_group(item):
+            continue
+        name = item.alias or expression_text(item.expression)
+        if name in found:
+            raise scope.wrong(f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name.")
+        found[name] = plan.ReturnItem(name, bind_value(item.expression, scope, binder.leaf).expr)
+    having = None if query.having is None else bind_condition(query.having, scope, binder.leaf)
+    return Values(tuple(binder.aggregates), tuple(found.values()), having)
+
+
+@dataclass
+class _Binder:
+    query: tree.Query
+    layout: TrendLayout
+    scope: Scope
+    aggregates: dict[plan.TrendAggregate, int] = field(default_factory=dict)
+
+    def is_group(self, item: tree.Item) -> bool:
+        """Whether an item is a group attribute by itself."""
+        name = _attribute(item.expression)
+        if name is None or name not in self._group():
+            return False
+        if item.alias is not None:
+            raise self.scope.refused("group attributes keep their names in results", item.span, "Leave AS out.")
+        return True
+
+    def _group(self) -> list[str]:
+        return [attribute.name for attribute in self.query.group]
+
+    def leaf(self, expression: tree.Expression) -> Typed:
+        """An aggregate or a group attribute."""
+        if isinstance(expression, tree.Call):
+            return self._aggregate(expression)
+        if isinstance(expression, tree.Next):
+            raise self.scope.wrong("NEXT stands in WHERE only", expression.span)
+        name = _attribute(expression)
+        group = self._group()
+        if name is None or name not in group:
+            hint = f"Write GROUP BY {name} to have a result for each {name}, or aggregate it, as in MAX(A.x)."
+            what = f"{name or 'this'} is no attribute by which trends are grouped"
+            raise self.scope.refused(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")
+        span = self.query.group[group.index(name)].span
+        found = self.scope.shared(name, self.scope.places, span)
+        sort = Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
+        return Typed(plan.GroupValue(group.index(name), kind_or_guess(found)), sort)
+
+    def _aggregate(self, call: tree.Call) -> Typed:
+        if not is_trend_aggregate(call):
+            hint = "Over all trends: COUNT(*), COUNT(A), SUM(A.x), MIN(A.x), MAX(A.x), AVG(A.x)."
+            message = f"{call.function} is no aggregate over trends, or lacks what it runs over"
+            if len(call.arguments) == 1 and isinstance(call.arguments[0], tree.Reference):
+                message = "brackets mean the list of one match, and trends are never built"
+            raise self.scope.refused(message, call.span, hint)
+        argument = call.arguments[0]
+        if isinstance(argument, tree.Star):
+            return self._of(plan.TrendAggregate("count", None, None, None), Kind.INT)
+        if len(self.layout.sides) > 1:
+            hint = "Return COUNT(*); or write a query for each side, and aggregate there."
+            raise self.scope.refused("AND counts pairs of trends, and has no other aggregate", call.span, hint)
+        component = self._component(argument)
+        if isinstance(argument, tree.Name):
+            if call.function != "count":
+                hint = f"Write {call.function.upper()}({argument.name}.x)."
+                raise self.scope.wrong(f"{call.function} needs an attribute", call.span, hint)
+            return self._of(plan.TrendAggregate("count", component, None, None), Kind.INT)
+        assert isinstance(argument, tree.Reference)
+        return self._of_attribute(call, argument, component)
+
+    def _component(self, argument: tree.Expression) -> int:
+        assert isinstance(argument, tree.Name | tree.Reference)
+        name = argument.name if isinstance(argument, tree.Name) else argument.variable
+        component = self.scope.component(name, argument.span)
+        if self.layout.layout.leaves[component].absence is not None:
+            hint = "A NOT rules events out: there is none of them in a trend."
+            raise self.scope.refused(f"{name} stands inside a NOT", argument.span, hint)
+        return component
+
+    def _of_attribute(self, call: tree.Call, argument: tree.Reference, component: int) -> Typed:
+        place, scope = self.scope.places[component], self.scope
+        assert argument.attribute is not None  # the grammar has none without
+        found = scope.attribute(place.type, argument.attribute, argument.span)
+        if call.function != "count" and found.kind in (Kind.STRING, Kind.BOOL):
+            noun = "strings" if found.kind is Kind.STRING else "truth values"
+            raise scope.wrong(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
+        if found.null:
+            return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
+        kind = kind_or_guess(found)
+        aggregate = plan.TrendAggregate(call.function, component, found.name, kind)
+        return self._of(aggregate, {"avg": Kind.FLOAT, "count": Kind.INT}.get(call.function, kind))
+
+    def _of(self, aggregate: plan.TrendAggregate, kind: Kind) -> Typed:
+        index = self.aggregates.setdefault(aggregate, len(self.aggregates))
+        return Typed(plan.TrendValue(index, kind), Sort.NUMBER)
+
+
+def _attribute(expression: tree.Expression) -> str | None:
+    """The attribute that a bare name, or a.x, names."""
+    if isinstance(expression, tree.Name):
+        return expression.name
+    return expression.attribute if isinstance(expression, tree.Reference) else None

@@ -1,0 +1,73 @@
+"""The reading side of an internal partition: which blocks count, each once, and none missing.
+
+A block of a lower claim that comes after a higher one is a zombie's and is ignored; a block already applied is a
+repeat and is ignored; a block that leaves a gap stops the reader (GapError), since going on would lose events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from saffron.engine.events.block import Block
+from saffron.errors import GapError
+from saffron.runtime.hops.tags import BlockTag, read_tag
+from saffron.runtime.log import Record
+
+Decode = Callable[[bytes], Block]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderState:
+    """Where a reader stands: highest claim seen, and the counter that the next block must carry (None: any).
+
+    With `counter` None the reader starts in the middle of the topic: at its first block if that one begins the
+    stream, else at the first block that carries a checkpoint.
+    """
+
+    claim: int = -1
+    counter: int | None = None
+
+
+class BlockReader:
+    """Reads one partition of `windows` or `admitted`, record by record."""
+
+    def __init__(self, decode: Decode, state: ReaderState | None = None) -> None:
+        self._decode = decode
+        self.state = state or ReaderState()
+        self.ignored = 0
+        self.repeated = 0
+
+    def accept(self, record: Record) -> Block | None:
+        """The block of a record if it is to be applied now, else None. GapError: blocks before it are missing."""
+        tag = read_tag(record)
+        claim = self.state.claim
+        if not isinstance(tag, BlockTag):
+            self.state = ReaderState(max(claim, record.offset), self.state.counter)
+            return None
+        if tag.claim < claim:
+            self.ignored += 1
+            return None
+        block = self._decode(record.value or b"")
+        expected = self.state.counter
+        if expected is None:
+            return self._start(tag, block)
+        if block.counter > expected:
+            raise GapError(
+                f"{record.topic}/{record.partition}: records {expected} to {block.counter - 1} are missing before "
+                f"offset {record.offset}; retention has removed them or the topic was tampered with. Remove the "
+                "service's snapshots and let it start from the newest checkpoint, or produce the events again"
+            )
+        if block.counter < expected:
+            self.repeated += 1
+            return None
+        self.state = ReaderState(tag.claim, block.next_counter)
+        return block
+
+    def _start(self, tag: BlockTag, block: Block) -> Block | None:
+        begins = block.counter == 0 or any(control.kind == "checkpoint" for control in block.controls)
+        if not begins:
+            self.ignored += 1
+            return None
+        self.state = ReaderState(tag.claim, block.next_counter)
+        return block

@@ -1,0 +1,66 @@
+"""Incidents of input topics in words, for `doctor` and `status`: what happened, where and when, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
+
+
+@dataclass(frozen=True)
+class Told:
+    """One incident, of one partition or (grown) of the topic. `where`: TOPIC or TOPIC/PARTITION."""
+
+    where: str
+    what: str
+    fix: str
+
+
+def in_words(inputs: Iterable[Mapping[str, Any]]) -> list[Told]:
+    """All incidents of digests' `inputs`, each once; that of partitions that were added once for each topic."""
+    found: dict[tuple[Any, ...], Told] = {}
+    grown: dict[tuple[str, int, int], dict[int, Mapping[str, Any]]] = {}
+    for row in inputs:
+        topic, partition = str(row["topic"]), int(row["partition"])
+        for one in row["incidents"]:
+            if one["kind"] == GROWN:
+                grown.setdefault((topic, one["before"], one["after"]), {})[partition] = one
+            elif one["kind"] in _WORDS:
+                place = (topic, partition, one["kind"], one["before"], one["at"])
+                found[place] = Told(f"{topic}/{partition}", *_WORDS[one["kind"]](topic, one))
+    return [*found.values(), *(_grown(*key, places) for key, places in grown.items())]
+
+
+def _lost(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
+    first, stop = one["before"], one["after"]
+    what = f"retention took {stop - first:,} records (offsets {first} to {stop - 1}) that were not yet read, {_at(one)}"
+    keep = f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config retention.ms=MS"
+    return what, f"keep it longer than its readers may be away: {keep}"
+
+
+def _remade(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
+    what = (
+        f"it was deleted and made anew; the old one was read up to offset {one['before']}, the new one is read from "
+        f"offset {one['after']} on, {_at(one)}"
+    )
+    return what, "nothing, if its events go on in time; to begin afresh: saffron stream remove, saffron stream add"
+
+
+def _grown(topic: str, before: int, after: int, places: Mapping[int, Mapping[str, Any]]) -> Told:
+    offsets = ", ".join(f"{partition}/{one['offset']}" for partition, one in sorted(places.items()))
+    what = (
+        f"it had {before} partitions and has {after}, {_at(next(iter(places.values())))} (noticed at partition/offset "
+        f"{offsets}): what was open there for a key that moved is not completed"
+    )
+    fix = "nothing for what comes; a stream whose partitions stay: saffron stream add NAME --from STREAM --key ATTR"
+    return Told(topic, what, fix)
+
+
+def _at(one: Mapping[str, Any]) -> str:
+    return f"{datetime.fromtimestamp(one['at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+_WORDS = {LOST: _lost, REMADE: _remade}

@@ -1,0 +1,89 @@
+"""What became of the topics that a member reads: metrics, a word on `health`, and what it waits for.
+
+The word is a digest of the whole service, once a second while there is something to tell; doctor and `status` read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import orjson
+
+from saffron.runtime.hops.input_state import KINDS, LOST, InputBook
+from saffron.runtime.log import Producer, TopicPartition
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
+from saffron.runtime.telemetry.metrics import Metrics
+
+_WAITS = "topics"
+
+
+@dataclass(frozen=True)
+class InputRow:
+    """One chain's input. `trouble`: what the chain waits for that only the user can mend."""
+
+    where: TopicPartition
+    book: InputBook
+    trouble: str | None
+
+
+class InputReport:
+    """Of one member of `service`."""
+
+    def __init__(self, service: str, metrics: Metrics, health: Health, producer: Producer, topics: Topics) -> None:
+        self._service = service
+        self._metrics = metrics
+        self._health = health
+        self._producer = producer
+        self._topics = topics
+        self._began: set[TopicPartition] = set()
+
+    def report(self, rows: Iterable[InputRow], troubles: Iterable[str], now_ms: int, interval_ms: int) -> None:
+        """All chains; `troubles`: also those of topics without a chain."""
+        rows, troubles = list(rows), sorted(set(troubles))
+        for row in rows:
+            self._count(row)
+        self._metrics.set(STREAMS_STANDING, len(troubles))
+        if troubles:
+            self._health.waiting(_WAITS, "; ".join(troubles))
+        else:
+            self._health.done(_WAITS)
+        told = [
+            {"topic": row.where.topic, "partition": row.where.partition, "incidents": incidents}
+            for row in rows
+            if (incidents := row.book.state.told(now_ms))
+        ]
+        self._health.detail("inputs", told)
+        if told or troubles:
+            body = orjson.dumps(
+                {
+                    "service": self._service,
+                    "stream": None,
+                    "partition": None,
+                    "at": now_ms,
+                    "interval_ms": interval_ms,
+                    "events": 0,
+                    "results": 0,
+                    "latency_ms": None,
+                    "partial_matches": 0,
+                    "watermark": None,
+                    "lag": None,
+                    "inputs": told,
+                    "troubles": troubles,
+                }
+            )
+            self._producer.send(self._topics.health, 0, body, key=self._service.encode())
+
+    def _count(self, row: InputRow) -> None:
+        labels = (row.where.topic, str(row.where.partition))
+        if row.where not in self._began:  # a counter that begins with its first incident shows no increase
+            self._began.add(row.where)
+            self._metrics.add(LOST_OFFSETS, 0, *labels)
+            for kind in KINDS:
+                self._metrics.add(INPUT_INCIDENTS, 0, *labels, kind)
+        for incident in row.book.take_news():
+            self._metrics.add(INPUT_INCIDENTS, 1, *labels, incident.kind)
+            if incident.kind == LOST:
+                self._metrics.add(LOST_OFFSETS, incident.after - incident.before, *labels)

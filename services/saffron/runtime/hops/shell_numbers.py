@@ -1,0 +1,47 @@
+"""What every service that reads partitions in a group says of that: lag, rebalances, back pressure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.telemetry.metric_names import BACKPRESSURE, CONSUMER_LAG, REBALANCES
+from saffron.runtime.telemetry.metrics import Metrics
+
+
+class Shell(Protocol):
+    """`InnerHop` and `LastHop`. `rebalances`: assignments so far; `waited_ms`: time waited so far for room to write."""
+
+    rebalances: int
+
+    @property
+    def chains(self) -> Iterable[TopicPartition]: ...
+
+    @property
+    def waited_ms(self) -> float: ...
+
+    def lag(self, where: TopicPartition) -> int | None: ...
+
+
+class ShellNumbers:
+    """Reports one shell, once a digest."""
+
+    def __init__(self, metrics: Metrics, shell: Shell, group: str) -> None:
+        self._metrics = metrics
+        self._shell = shell
+        self._group = group
+        self._rebalances = 0
+        self._waited_ms = 0.0
+
+    def report(self, interval_ms: int, held_ms: float = 0.0) -> Mapping[TopicPartition, int]:
+        """The lag of each partition where it is known, for the digest. `held_ms`: how long credit was waited for."""
+        shell, metrics = self._shell, self._metrics
+        known = {where: lag for where in shell.chains if (lag := shell.lag(where)) is not None}
+        metrics.replace(CONSUMER_LAG, {(w.topic, str(w.partition), self._group): lag for w, lag in known.items()})
+        metrics.add(REBALANCES, shell.rebalances - self._rebalances)
+        # What chains have waited goes with them.
+        waited = max(0.0, shell.waited_ms - self._waited_ms)
+        metrics.set(BACKPRESSURE, min(1.0, (waited + held_ms) / interval_ms))
+        self._rebalances, self._waited_ms = shell.rebalances, shell.waited_ms
+        return known

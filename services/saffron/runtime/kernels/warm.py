@@ -1,0 +1,215 @@
+"""Compiles a query's kernels in a process of its own, so that the stream never waits: threads would stall each other.
+
+    python -m saffron.runtime.kernels.warm KERNELS OPERATOR MODULES
+
+The child reads requests, a line each; it applies one block with the query and an event of each type, and says so. The
+kernels that this makes end in Numba's cache on disk, from which the service then loads them in milliseconds. It stays
+for the next request, so that a query whose kernels are known does not wait for a new process to import everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.schema_record import schema_from_record
+from saffron.engine.kernels import jit
+from saffron.language.cost.shedding import AUTO
+from saffron.runtime.process.own_modules import import_modules
+from saffron.schema.schema import Kind, Schema
+
+_LOG = logging.getLogger(__name__)
+_DONE = b"done\n"
+_REQUESTS = 100  # of one child: machine code is never unloaded
+
+
+@dataclass(frozen=True)
+class Request:
+    """`operator`: "module:Class" of the engine. `schema`: its record. `shed`: the query's shedder. `makers`: names and
+    texts of the queries whose results it may read, in the order in which they can be bound.
+    """
+
+    operator: str
+    name: str
+    version: int
+    text: str
+    stream: str
+    schema: Mapping[str, Any]
+    shed: str = AUTO
+    makers: tuple[tuple[str, str], ...] = ()
+
+    def outdated(self, other: Request) -> bool:
+        """Whether the other one, of a newer version, makes this needless: another text, or the same for this schema."""
+        same = (self.text, self.shed) == (other.text, other.shed)
+        newer = (self.name, self.stream) == (other.name, other.stream) and self.version < other.version
+        return newer and (not same or self.schema == other.schema)
+
+    def block(self) -> Block:
+        """The block that makes the operator compile everything that the query needs."""
+        added = [*((name, text, AUTO) for name, text in self.makers), (self.name, self.text, self.shed)]
+        shared = {"op": "add", "version": self.version, "slot": 0, "from": "now"}
+        adds = (Control(0, "query", {**shared, "name": name, "text": text, "shed": shed}) for name, text, shed in added)
+        controls = (Control(0, "schema", {"schema": self.schema}), *adds)
+        columns = _one_of_each(schema_from_record(self.schema))
+        return Block(columns, 0, len(columns), int(columns.ts[-1]) if len(columns) else 0, end=True, controls=controls)
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """A request that is done. `failure`: with which exception, or how often the process died in it; "" if it is
+    compiled, or wrong: the operator itself says what is wrong with it."""
+
+    request: Request
+    failure: str = ""
+
+
+class Warmer(Protocol):
+    """Compiles requests without keeping the caller waiting."""
+
+    def ask(self, request: Request) -> None:
+        """Compile this; an older version of the query that still waits need not be compiled any more."""
+
+    def step(self) -> list[Warmed]:
+        """Requests that are done since the last call."""
+
+    def close(self) -> None: ...
+
+
+class Warming:
+    """Compiles requests one after the other, in a child; `step` never waits."""
+
+    def __init__(self, kernels: Path, operator: str, modules: str = "") -> None:
+        """`kernels`: where they are kept. `operator`: as in requests to come; it and `modules` (`own_modules`) are
+        imported before the first."""
+        self._command = [sys.executable, "-m", "saffron.runtime.kernels.warm", str(kernels), operator, modules]
+        self._waiting: list[Request] = []
+        self._running: Request | None = None
+        self._died = False
+        self._asked = 0
+        self._child = self._start()
+
+    def ask(self, request: Request) -> None:
+        """Compile this; if an older version of the query still waits, it need not be compiled any more."""
+        self._waiting = [one for one in self._waiting if not one.outdated(request)]
+        self._waiting.append(request)
+
+    def step(self) -> list[Warmed]:
+        """Requests that are done."""
+        done: list[Warmed] = []
+        if self._running is not None:
+            if not self._answered(0.0):
+                return done
+            done = self._settled(self._running)
+            self._running = None
+        if self._waiting:
+            self._send(self._waiting.pop(0))
+        return done
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the child at work, if there is one."""
+        if self._running is not None:
+            self._answered(seconds)
+
+    def close(self) -> None:
+        self._end()
+        self._running = None
+
+    # ------------------------------------------------------------ the child
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._asked = 0
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def _end(self) -> None:
+        self._child.kill()
+        self._child.communicate()
+
+    def _answered(self, seconds: float) -> bool:
+        """Whether there is an answer to read, or the end of all answers."""
+        assert self._child.stdout is not None
+        return bool(select.select([self._child.stdout], [], [], seconds)[0])
+
+    def _send(self, request: Request) -> None:
+        if self._asked == _REQUESTS:
+            self._end()
+            self._child = self._start()
+        self._asked += 1
+        self._running = request
+        assert self._child.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # the child is gone: `step` finds no answer
+            self._child.stdin.write(orjson.dumps(request) + b"\n")
+            self._child.stdin.flush()
+
+    def _settled(self, request: Request) -> list[Warmed]:
+        """What became of it; nothing if it is to be tried once more, since one death of the child proves nothing."""
+        assert self._child.stdout is not None
+        answer = self._child.stdout.readline()
+        if answer == _DONE:
+            self._died = False
+            return [Warmed(request)]
+        failure = answer.decode().strip()
+        _LOG.warning("compiling query %s ahead of time failed: %s", request.name, failure or "gone")
+        if not answer:
+            self._end()
+            self._child = self._start()
+            if not self._died:
+                self._died = True
+                self._waiting.insert(0, request)
+                return []
+            failure = "compiling: the process died in it twice"
+        self._died = False
+        return [Warmed(request, failure)]
+
+
+def _one_of_each(schema: Schema) -> Columns:
+    """An event of each type, all attributes null."""
+    count = len(schema.types)
+    seq = np.arange(count, dtype=np.int64)
+    attributes = {
+        name: Column(kind.column, np.full(count, NULLS[kind], DTYPES[kind])) for name, kind in schema.kinds.items()
+    }
+    types = Column(Kind.STRING, np.arange(count, dtype=np.int32), tuple(schema.types))
+    return Columns(seq, seq.copy(), seq.copy(), types, attributes)
+
+
+def main() -> None:
+    """The child: requests on standard input; its arguments are those of `Warming`."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever else is printed is no answer
+    jit.use_directory(Path(sys.argv[1]))
+    import_modules(sys.argv[3])
+    importlib.import_module(sys.argv[2].partition(":")[0])
+    for line in sys.stdin.buffer:
+        try:
+            failure = _compile(Request(**orjson.loads(line)))
+        except Exception as error:  # the query's fault or ours: either way the next one is compiled
+            failure = f"compiling: {type(error).__name__}: {error}"
+        answers.write(" ".join(failure.split()).encode() + b"\n" if failure else _DONE)
+
+
+def _compile(request: Request) -> str:
+    """What the query failed with, or ""."""
+    module, _, name = request.operator.partition(":")
+    operator = getattr(importlib.import_module(module), name)(partition=0, stream=request.stream)
+    results = operator.apply(request.block())
+    results.json(0, len(results))
+    own = (one.reason for one in operator.failures() if one.name == request.name)
+    return next(own, "")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The embedded broker, and the supervisor of `saffron up`."""

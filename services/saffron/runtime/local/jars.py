@@ -1,0 +1,149 @@
+"""Jars by version and checksum: a lock file names each one, jgo fetches it, sha256 decides whether it is used.
+
+A lock is a file of this package, `locks/NAME.lock`: one line "sha256 path-in-a-maven-repository" for each jar. It is
+the whole closure of NAME's dependencies, so nothing is resolved at run time and no other version can slip in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path, PurePosixPath
+
+from saffron.distribution import install
+from saffron.errors import SaffronError
+from saffron.runtime.process.config import user_cache_directory
+
+KAFKA = "kafka-4.3.1"
+_DOWNLOADS = 4
+"""Jars fetched at the same time."""
+_PAUSES = (1.0, 4.0)
+"""Seconds before a jar is asked for once more: a registry or a name server that fails now and then is no reason to
+start over."""
+
+Progress = Callable[[str], None]
+"""Is told, in one line, what is being waited for."""
+
+
+class JarError(SaffronError):
+    """A jar cannot be had, or is not the one that the lock names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One line of a lock: `path` is group/as/folders/artifact/version/artifact-version.jar."""
+
+    sha256: str
+    path: PurePosixPath
+
+    @property
+    def coordinates(self) -> tuple[str, str, str]:
+        """(group, artifact, version)."""
+        *group, artifact, version, _ = self.path.parts
+        return ".".join(group), artifact, version
+
+
+def read_lock(name: str) -> list[Jar]:
+    """The jars of a lock, in the order of the file."""
+    text = resources.files("saffron.runtime.local").joinpath("locks", f"{name}.lock").read_text("utf-8")
+    return [Jar(sha, PurePosixPath(path)) for sha, path in (line.split() for line in text.splitlines())]
+
+
+def ensure(name: str, progress: Progress = lambda line: None, cache: Path | None = None) -> list[Path]:
+    """Paths of all jars of lock `name`, each checked; those missing from the cache are fetched.
+
+    The cache is shared by all users of the lock: a jar is moved into place only after its checksum was right, so that
+    a download that is killed, or two at once, leave nothing half done.
+    JarError: no registry answers, or a checksum is wrong (after one fresh attempt for a damaged cache).
+    """
+    root = folder(cache)
+    jars = read_lock(name)
+    damaged = [jar for jar in jars if (root / jar.path).exists() and not intact(root, jar)]
+    for jar in damaged:
+        progress(f"{jar.path.name} in {root} is damaged: fetching it again")
+        (root / jar.path).unlink(missing_ok=True)
+    if lacking := missing(name, cache):
+        _fetch_all(lacking, root, name, progress)
+    return [root / jar.path for jar in jars]
+
+
+def folder(cache: Path | None = None) -> Path:
+    """Where jars are kept, by their paths in a Maven repository."""
+    return (cache or user_cache_directory()) / "jars"
+
+
+def missing(name: str, cache: Path | None = None) -> list[Jar]:
+    """The jars of lock `name` that are not in the cache."""
+    return [jar for jar in read_lock(name) if not (folder(cache) / jar.path).exists()]
+
+
+def intact(root: Path, jar: Jar) -> bool:
+    """Whether the jar under `root` is the one that the lock names."""
+    return _sha256(root / jar.path) == jar.sha256
+
+
+def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    progress(f"fetching {len(missing)} jars of {name} into {root} (once)")
+    done = 0
+    with tempfile.TemporaryDirectory(dir=root, prefix="fetch-") as folder, ThreadPoolExecutor(_DOWNLOADS) as pool:
+        for jar, path in zip(missing, pool.map(_patient(_downloader(Path(folder))), missing), strict=True):
+            if (found := _sha256(path)) != jar.sha256:
+                raise JarError(
+                    f"{jar.path.name}: sha256 is {found}, but {name}.lock says {jar.sha256}. What was downloaded is"
+                    " not the released jar: check the registry or mirror that jgo is set up with."
+                )
+            (root / jar.path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, root / jar.path)
+            done += 1
+            progress(f"jars of {name}: {done}/{len(missing)} {jar.path.name}")
+
+
+def _patient(download: Callable[[Jar], Path]) -> Callable[[Jar], Path]:
+    """The same, tried again after a pause where it fails; the last failure is the one that counts."""
+
+    def try_again(jar: Jar) -> Path:
+        for pause in _PAUSES:
+            try:
+                return download(jar)
+            except JarError:
+                time.sleep(pause)
+        return download(jar)
+
+    return try_again
+
+
+def _downloader(folder: Path) -> Callable[[Jar], Path]:
+    """A function that fetches one jar into `folder`, by jgo and the registries of its settings."""
+    try:
+        from jgo.config import GlobalSettings
+        from jgo.constants import MAVEN_CENTRAL_URL
+        from jgo.maven import MavenContext
+    except ImportError as error:
+        raise JarError(f"jgo is not installed, which fetches jars: {install('local')}") from error
+    repositories = {**GlobalSettings.load().repositories, "central": MAVEN_CENTRAL_URL}
+    context = MavenContext(repo_cache=folder, local_repos=[], remote_repos=repositories, timeout=60)
+
+    def download(jar: Jar) -> Path:
+        group, artifact, version = jar.coordinates
+        try:
+            found: Path = context.project(group, artifact).at_version(version).artifact(packaging="jar").resolve()
+            return found
+        except Exception as error:  # jgo raises what its HTTP library and it itself happen to raise
+            raise JarError(
+                f"cannot fetch {group}:{artifact}:{version}: {error}. Is this machine online? Behind a proxy set"
+                " HTTPS_PROXY; for a mirror add it to [repositories] in jgo's settings file (~/.config/jgo.conf)."
+            ) from error
+
+    return download
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,186 @@
+"""One service as the supervisor sees it: started, asked whether it is ready, started again when it dies."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from saffron.runtime.local import processes
+from saffron.runtime.local.ports import own_address
+from saffron.runtime.local.state import ServiceState
+
+_FIRST_DELAY = 0.5
+_LONGEST_DELAY = 15.0
+_STEADY_SECONDS = 30.0
+"""A service that ran this long has recovered: its next death is its first."""
+_ASK_SECONDS = 0.5
+_HUNG = "kill -USR1 of its process writes to its log where it stands"
+
+
+class ServiceProcess:
+    """Runs `saffron run NAME` in a session of its own, so that whatever it starts can be found and ended with it."""
+
+    def __init__(
+        self, name: str, port: int, log: Path, environment: Mapping[str, str], host: str = "127.0.0.1"
+    ) -> None:
+        """`host`: the address that services listen on."""
+        self.name = name
+        self._host = own_address(host)
+        self._port = port
+        self._log = log
+        self._environment = environment
+        self._child: subprocess.Popen[bytes] | None = None
+        self._process: processes.ProcessId | None = None
+        self._started = 0.0
+        self._delay = _FIRST_DELAY
+        self._again_at: float | None = None
+        self._restarts = 0
+        self._failures = 0
+        self._ready = False
+        self._answered = False
+        self._waiting = "starting"
+
+    @property
+    def ready(self) -> bool:
+        return self._ready
+
+    @property
+    def waiting(self) -> str:
+        """What it waits for, in words; empty when ready."""
+        return self._waiting
+
+    @property
+    def failures(self) -> int:
+        """How many times it has ended since it was last ready."""
+        return self._failures
+
+    def tail(self) -> str:
+        """The end of its log."""
+        return log_tail(self._log)
+
+    def start(self, now: float) -> None:
+        """Start it; its output goes to the end of its log file."""
+        with self._log.open("ab") as log:
+            self._child = subprocess.Popen(
+                _command(self.name),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **self._environment, "SAFFRON_METRICS_PORT": str(self._port)},
+                start_new_session=True,
+            )
+        self._process = processes.identify(self._child.pid)
+        self._started, self._again_at = now, None
+        self._ready, self._answered, self._waiting = False, False, "starting"
+
+    def look(self, now: float) -> str | None:
+        """Notice a death and restart after a pause that doubles; returns a sentence when something happened."""
+        if self._child is None:
+            if self._again_at is not None and now >= self._again_at:
+                self._restarts += 1
+                self.start(now)
+                return f"{self.name}: started again"
+            return None
+        status = self._child.poll()
+        if status is None:
+            return None
+        self._sweep()
+        self._failures += 1
+        if now - self._started > _STEADY_SECONDS:
+            self._delay = _FIRST_DELAY
+        self._child, self._process = None, None
+        self._again_at, self._ready = now + self._delay, False
+        self._waiting = f"it ended ({_ending(status)}); started again in {self._delay:g} s; log: {self._log}"
+        self._delay = min(2 * self._delay, _LONGEST_DELAY)
+        return f"{self.name}: {self._waiting}"
+
+    def ask(self) -> None:
+        """Ask the service itself whether it is ready, and what it waits for."""
+        if self._child is None:
+            return
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=_ASK_SECONDS)
+        try:
+            connection.request("GET", "/readyz")
+            answer = json.loads(connection.getresponse().read())
+            self._ready, self._answered = bool(answer["ready"]), True
+            self._waiting = "; ".join(map(str, answer["waiting"].values()))
+            if self._ready:
+                self._failures = 0
+        except (OSError, http.client.HTTPException, ValueError, KeyError):
+            self._ready = False
+            self._waiting = f"it does not answer; {_HUNG}" if self._answered else "starting"
+        finally:
+            connection.close()
+
+    def wait_for_end(self) -> None:
+        """Return when the process has ended, if there is one; `look` then notices."""
+        if self._child is not None:
+            self._child.wait()
+
+    def terminate(self) -> None:
+        """Ask it to end: it finishes its transaction and leaves its group."""
+        self._again_at = None
+        if self._child is not None:
+            self._child.send_signal(signal.SIGTERM)
+
+    def finish(self, patience: float) -> bool:
+        """Wait for the end, then kill, with all it started; False if it had to be killed."""
+        if self._child is None:
+            return True
+        try:
+            self._child.wait(patience)
+            clean = True
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+            clean = False
+        self._sweep()
+        self._child, self._process = None, None
+        self._ready, self._waiting = False, ""
+        return clean
+
+    def _sweep(self) -> None:
+        """Whatever of its session outlived it (Spark's JVM and workers) ends, too."""
+        if self._process is not None:
+            processes.end(processes.of_session(self._process.pid), 3.0)
+
+    def state(self) -> ServiceState:
+        """For the state file."""
+        if self._child is None:
+            name = "dead" if self._again_at is not None else "stopped"
+        else:
+            name = "ready" if self._ready else "not ready" if self._restarts or self._answered else "starting"
+        return ServiceState(
+            self.name,
+            name,
+            self._port,
+            str(self._log),
+            self._process,
+            self._restarts,
+            "" if self._ready else self._waiting,
+            self._host,
+        )
+
+
+def log_tail(path: Path, lines: int = 10) -> str:
+    """The last lines of a log file."""
+    return "\n".join(path.read_text("utf-8", "replace").splitlines()[-lines:])
+
+
+def _command(name: str) -> list[str]:
+    return [sys.executable, "-m", "saffron", "run", name]
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"killed by signal {-status}"

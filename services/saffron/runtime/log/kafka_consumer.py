@@ -1,0 +1,266 @@
+"""A `Consumer` on librdkafka."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import confluent_kafka as ck
+from confluent_kafka import KafkaError, KafkaException
+
+from saffron.engine.events.raw import RawBatch
+from saffron.errors import LogError
+from saffron.runtime.log import Committed, Displaced, Record, TopicPartition
+from saffron.runtime.log.kafka_errors import denies, moving, passing, translate
+from saffron.runtime.log.kafka_messages import batch_of, named, offsets_of, record_of
+
+_LOG = logging.getLogger("saffron.kafka")
+_TIMEOUT = 10.0
+_AGAIN = 0.05
+
+Callback = Callable[[list[TopicPartition]], None]
+
+
+class KafkaConsumer:
+    """Reads records. Seeks that come before librdkafka has started a partition are kept and done as soon as it has.
+
+    `_starts`: where reading began, as long as nothing has come from there; `_ends`: the offset behind the last record;
+    `_astray`: what was to be read where nothing is, the offset.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._group = str(settings["group.id"])
+        self._consumer = ck.Consumer(dict(settings))
+        self._assigned: set[TopicPartition] = set()
+        self._ends: dict[TopicPartition, int] = {}
+        self._starts: dict[TopicPartition, int] = {}
+        self._seeks: dict[TopicPartition, int] = {}
+        self._resumes: set[TopicPartition] = set()
+        self._paused: set[TopicPartition] = set()
+        self._astray: dict[TopicPartition, int] = {}
+        self._displaced: dict[TopicPartition, Displaced] = {}
+        self._abandoned = False
+
+    # ------------------------------------------------------------ membership
+
+    def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
+        def assigned(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+            for one in partitions:
+                one.offset = ck.OFFSET_BEGINNING
+            consumer.assign(partitions)
+            self._hold({TopicPartition(one.topic, one.partition) for one in partitions})
+            on_assign(sorted(self._assigned))
+
+        def gone(callback: Callback) -> Callable[[ck.Consumer, list[ck.TopicPartition]], None]:
+            def drop(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+                if not self._abandoned:
+                    callback(sorted(TopicPartition(one.topic, one.partition) for one in partitions))
+                self._hold(set())
+                consumer.unassign()
+
+            return drop
+
+        self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=gone(on_revoke), on_lost=gone(on_lost))
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        self._hold(set(positions))
+        self._starts.update(positions)
+        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
+
+    def membership(self) -> Any:
+        try:
+            found = self._consumer.consumer_group_metadata()
+        except RuntimeError as error:
+            raise LogError(f"this consumer of group {self._group} is closed") from error
+        if found is None:
+            raise LogError("positions can only be committed by a member of a group")
+        return found
+
+    # ------------------------------------------------------------ reading
+
+    def poll(self, max_records: int, timeout: float) -> list[Record]:
+        return [record_of(message) for message in self._messages(max_records, timeout)]
+
+    def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
+        messages = self._messages(max_records, timeout)
+        if not messages:
+            return []
+        if len(self._assigned) == 1:
+            return [(next(iter(self._assigned)), batch_of(messages))]
+        split: dict[tuple[str, int], list[ck.Message]] = {}
+        for message in messages:
+            split.setdefault((message.topic(), message.partition()), []).append(message)
+        return [(TopicPartition(*where), batch_of(some)) for where, some in split.items()]
+
+    def at_end(self, partition: TopicPartition) -> bool:
+        return partition in self._ends
+
+    def lag(self, partition: TopicPartition) -> int | None:
+        if partition not in self._assigned:
+            return None
+        where = ck.TopicPartition(partition.topic, partition.partition)
+        _, high = self._consumer.get_watermark_offsets(where, cached=True)
+        position = self._ends.get(partition)
+        if position is None:
+            position = max(self._consumer.position([where])[0].offset, self._starts.get(partition, -1))
+        return None if min(high, position) < 0 else max(0, high - position)
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        if partition not in self._assigned:
+            raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
+        self._ends.pop(partition, None)
+        self._seeks[partition] = self._starts[partition] = offset
+        self._finish_seeks()
+
+    def displaced(self) -> Mapping[TopicPartition, Displaced]:
+        displaced, self._displaced = self._displaced, {}
+        return displaced
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        self._paused.update(partitions)
+        self._resumes.difference_update(partitions)
+        self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in partitions])
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None:
+        self._resumes.update(one for one in partitions if one in self._seeks)
+        self._resume([one for one in partitions if one not in self._seeks])
+
+    def committed(self, partition: TopicPartition) -> Committed | None:
+        where = [ck.TopicPartition(partition.topic, partition.partition)]
+        try:
+            found = self._consumer.committed(where, timeout=_TIMEOUT)[0]
+        except KafkaException as error:
+            raise translate(error, f"asking for the position of {named(partition)} in group {self._group}") from error
+        if found.error is not None:
+            raise translate(found.error, f"asking for the position of {named(partition)} in group {self._group}")
+        return None if found.offset < 0 else Committed(found.offset, found.metadata or "")
+
+    def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
+        where = ck.TopicPartition(partition.topic, partition.partition)
+        until = time.monotonic() + _TIMEOUT
+        while True:
+            try:
+                low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
+                return int(low), int(high)
+            except KafkaException as error:
+                if not moving(error) or time.monotonic() > until:
+                    raise translate(error, f"asking for the ends of {named(partition)}") from error
+            self._require_seen(partition)
+            time.sleep(_AGAIN)
+
+    def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
+        try:
+            self._consumer.commit(offsets=offsets_of(positions), asynchronous=False)
+        except KafkaException as error:
+            raise translate(error, f"committing positions of group {self._group}") from error
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def abandon(self) -> None:
+        """Leave the group, telling nobody; nothing where it is closed."""
+        self._abandoned = True
+        self._consumer.close()
+
+    # ------------------------------------------------------------ inside
+
+    def _require_seen(self, partition: TopicPartition) -> None:
+        """DeniedError: it is known to nobody because it may not be seen."""
+        try:
+            found = self._consumer.list_topics(partition.topic, timeout=_TIMEOUT).topics
+        except KafkaException as error:
+            raise translate(error, f"asking for topic {partition.topic}") from error
+        wrong = found[partition.topic].error if partition.topic in found else None
+        if wrong is not None and denies(wrong):
+            raise translate(wrong, f"asking for the ends of {named(partition)}")
+
+    def _hold(self, partitions: set[TopicPartition]) -> None:
+        self._assigned = partitions
+        self._ends.clear()
+        self._starts.clear()
+        self._seeks.clear()
+        self._resumes.clear()
+        self._paused.clear()
+        self._astray.clear()
+        self._displaced.clear()
+
+    def _messages(self, max_records: int, timeout: float) -> list[ck.Message]:
+        """One message as soon as there is one, and what else is at hand (`consume` alone would wait to fill up)."""
+        if self._seeks:
+            self._finish_seeks()
+            timeout = min(timeout, 0.005)
+        first = self._consumer.poll(timeout)
+        if first is None:
+            return []
+        messages = [first]
+        if max_records > 1:
+            messages += self._consumer.consume(max_records - 1, 0)
+        if any(message.error() is not None for message in messages):
+            # In order: an end is behind the messages that it ends.
+            messages = [message for message in messages if self._good(message)]
+            if self._astray:
+                self._read_from_first()
+        elif self._ends:
+            for where in {TopicPartition(m.topic(), m.partition()) for m in messages}:
+                self._ends.pop(where, None)
+        if messages and self._seeks:
+            messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
+        return messages
+
+    def _good(self, message: ck.Message) -> bool:
+        error = message.error()
+        if error is None:
+            self._ends.pop(TopicPartition(message.topic(), message.partition()), None)
+            return True
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._ends[TopicPartition(message.topic(), message.partition())] = message.offset()
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self._astray[TopicPartition(message.topic(), message.partition())] = message.offset()
+        elif passing(error):
+            _LOG.warning("reading: %s; going on", error.str())
+        else:
+            raise translate(error, " ".join(filter(None, ("reading", message.topic(), "as group", self._group))))
+        return False
+
+    def _finish_seeks(self) -> None:
+        for where, offset in list(self._seeks.items()):
+            try:
+                self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
+            except KafkaException as error:
+                if error.args[0].code() in (KafkaError._STATE, KafkaError._OUTDATED):
+                    continue  # not started yet, or just being started: once more at the next poll
+                raise translate(error, f"seeking to offset {offset} of {where}") from error
+            del self._seeks[where]
+            if where in self._resumes:
+                self._resumes.discard(where)
+                self._resume([where])
+
+    def _resume(self, partitions: Sequence[TopicPartition]) -> None:
+        if partitions:
+            self._paused.difference_update(partitions)
+            self._consumer.resume([ck.TopicPartition(one.topic, one.partition) for one in partitions])
+
+    def _read_from_first(self) -> None:
+        """Go on at the first record of partitions where nothing is at the wanted offset: librdkafka has stopped reading
+        them, and begins again only with an assignment. What it has fetched ahead of others is fetched again."""
+        astray, self._astray = self._astray, {}
+        starts = {}
+        for where in self._assigned & astray.keys():
+            if where in self._seeks:
+                continue  # it is to be read elsewhere by now
+            starts[where] = self.watermarks(where)[0]
+            self._displaced[where] = Displaced(astray[where], starts[where])
+        positions = {where: self._next(where) for where in self._assigned} | starts | self._seeks
+        self._starts |= {where: offset for where, offset in positions.items() if offset >= 0}
+        self._seeks.clear()
+        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
+        self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in sorted(self._paused)])
+        self._resume(sorted(self._resumes))
+        self._resumes.clear()
+
+    def _next(self, where: TopicPartition) -> int:
+        """The offset of the next record to be handed out."""
+        position = self._consumer.position([ck.TopicPartition(where.topic, where.partition)])[0].offset
+        return int(max(position, self._starts.get(where, ck.OFFSET_BEGINNING)))

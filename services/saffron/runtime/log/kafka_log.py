@@ -1,0 +1,145 @@
+"""The log on a real Kafka cluster (confluent-kafka). `memory_log` is its twin; the contract tests run on both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from weakref import WeakSet
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from saffron.errors import LogError, UnavailableError
+from saffron.runtime.log import TopicSpec, TopicState, kafka_settings
+from saffron.runtime.log.kafka_consumer import KafkaConsumer
+from saffron.runtime.log.kafka_errors import denies, translate, unseen
+from saffron.runtime.log.kafka_producer import KafkaProducer
+from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.process.config import Settings
+
+_TIMEOUT = 10.0
+_CREATE_TIMEOUT = 30.0
+_NO_ID = "A" * 22
+"""What a broker before Kafka 2.8 says."""
+
+
+def connect(settings: Settings) -> KafkaLog:
+    """The cluster that the settings name."""
+    return KafkaLog(kafka_settings.cluster_of(settings))
+
+
+class KafkaLog:
+    """A connection to one cluster: makes clients and topics."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._admin: AdminClient | None = None
+        self._consumers: WeakSet[KafkaConsumer] = WeakSet()
+        self._producers: WeakSet[KafkaProducer] = WeakSet()
+
+    def consumer(
+        self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
+    ) -> KafkaConsumer:
+        settings = kafka_settings.consumer(self._cluster, group, client_id, committed_only=committed_only)
+        made = KafkaConsumer(settings | kafka_settings.waits(patient=patient, lazy=lazy))
+        self._consumers.add(made)
+        return made
+
+    def producer(
+        self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False
+    ) -> KafkaProducer:
+        made = KafkaProducer(kafka_settings.producer(self._cluster, client_id, transactional_id, bulk=bulk))
+        self._producers.add(made)
+        return made
+
+    def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
+        have = self._topics()
+        for spec in specs:
+            if (count := have.get(spec.name, spec.partitions)) < spec.partitions:
+                raise LogError(
+                    f"topic {spec.name!r} has {count} partitions, {spec.partitions} are needed: create it anew"
+                )
+        missing = [spec for spec in specs if spec.name not in have]
+        if not missing:
+            return []
+        wanted = [
+            NewTopic(spec.name, spec.partitions, self._cluster.replication, config=dict(spec.config))
+            for spec in missing
+        ]
+        for name, outcome in self._client().create_topics(wanted, operation_timeout=_CREATE_TIMEOUT).items():
+            try:
+                outcome.result()
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another process was faster
+                    raise translate(error, f"creating topic {name!r}") from error
+        self._appear({spec.name for spec in missing})
+        return [spec.name for spec in missing]
+
+    def partitions(self, topic: str) -> int | None:
+        found = self._topics()
+        return found[topic] if topic in found else self._topics(topic).get(topic)
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
+        found = {}
+        asked = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+        for name, answer in asked.items():
+            try:
+                state = answer.result()
+            except KafkaException as error:
+                if unseen(error):
+                    continue
+                raise translate(error, f"describing topic {name!r}") from error
+            topic_id = str(state.topic_id)
+            found[name] = TopicState("" if topic_id == _NO_ID else topic_id, len(state.partitions))
+        return found
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        if (self.partitions(topic) or 0) >= partitions:
+            return
+        try:
+            wanted = [NewPartitions(topic, partitions)]
+            self._client().create_partitions(wanted, operation_timeout=_CREATE_TIMEOUT)[topic].result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.INVALID_PARTITIONS:  # another process was faster
+                raise translate(error, f"adding partitions to topic {topic!r}") from error
+        self._wait(lambda: (self.partitions(topic) or 0) >= partitions, f"partitions were added to topic {topic!r}")
+
+    def close(self) -> None:
+        for consumer in list(self._consumers):
+            consumer.abandon()
+        for producer in list(self._producers):
+            producer.close()
+        self._admin = None
+
+    # ------------------------------------------------------------ inside
+
+    def _client(self) -> AdminClient:
+        if self._admin is None:
+            self._admin = AdminClient(kafka_settings.base(self._cluster, "admin"))
+        return self._admin
+
+    def _appear(self, names: set[str]) -> None:
+        """A broker answers that a topic is made a moment before it knows of it."""
+        self._wait(lambda: names <= self._topics().keys(), f"topics {sorted(names)} were created")
+
+    def _wait(self, there: Callable[[], bool], done: str) -> None:
+        deadline = time.monotonic() + _TIMEOUT
+        while not there():
+            if time.monotonic() > deadline:
+                raise UnavailableError(f"{done}, but do not appear at the broker")
+            time.sleep(0.01)
+
+    def _topics(self, one: str | None = None) -> dict[str, int]:
+        """Their numbers of partitions. Of topics that may not be seen only who names `one` is told: DeniedError."""
+        try:
+            found: Any = self._client().list_topics(one, timeout=_TIMEOUT)
+        except KafkaException as error:
+            raise UnavailableError(
+                f"no broker answers at {self._cluster.bootstrap} ({error.args[0].str()}): is it running? "
+                "`saffron up` starts one, `--brokers HOST:PORT` names another"
+            ) from error
+        for name, topic in found.topics.items():
+            if name == one and topic.error is not None and denies(topic.error):
+                raise translate(topic.error, f"asking for topic {name}")
+        return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}

@@ -1,0 +1,54 @@
+"""Messages, positions and partitions as librdkafka has them, in the forms of `runtime.log`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import confluent_kafka as ck
+import numpy as np
+
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.runtime.log import Committed, Record, TopicPartition
+from saffron.runtime.log.traces import traces_of
+
+_NO_TIME = 0
+_HEADERS = ck.Message.headers
+
+
+def named(partition: TopicPartition) -> str:
+    """For people."""
+    return f"{partition.topic}/{partition.partition}"
+
+
+def offsets_of(positions: Mapping[TopicPartition, Committed]) -> list[ck.TopicPartition]:
+    """Positions in the client's own form."""
+    return [ck.TopicPartition(w.topic, w.partition, c.offset, c.metadata) for w, c in positions.items()]
+
+
+def record_of(message: ck.Message) -> Record:
+    """A message without an error."""
+    kind, time = message.timestamp()
+    return Record(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        timestamp=time if kind != _NO_TIME else -1,
+        key=message.key(),
+        value=message.value(),
+        headers=tuple(message.headers() or ()),
+    )
+
+
+def batch_of(messages: Sequence[ck.Message]) -> RawBatch:
+    """Messages of one partition, at least one."""
+    first, last = messages[0].offset(), messages[-1].offset()
+    if last - first == len(messages) - 1:  # nothing between them: no need to ask each
+        offsets = np.arange(first, last + 1, dtype=np.int64)
+    else:
+        offsets = np.array([message.offset() for message in messages], dtype=np.int64)
+    times = np.array([message.timestamp()[1] for message in messages], dtype=np.int64)
+    batch = batch_of_values([message.value() for message in messages], offsets, times)
+    if any(map(_HEADERS, messages)):
+        return replace(batch, traces=traces_of([message.headers() for message in messages]))
+    return batch

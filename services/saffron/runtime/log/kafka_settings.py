@@ -1,0 +1,147 @@
+"""What librdkafka's clients are told, and why; its defaults are for other uses (batch jobs, far brokers)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.runtime.log.security import Security, security_of
+from saffron.runtime.process.config import Settings
+
+_MESSAGE_BYTES = 16 * 1024 * 1024
+_REPEAT_SECONDS = 10.0
+
+
+class Sparing(logging.Filter):
+    """Lets a complaint of librdkafka's pass once in a while: a broker that is away is told of on every attempt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.getMessage().partition(" ")[0]
+        now = time.monotonic()
+        if now - self._told.get(kind, -_REPEAT_SECONDS) < _REPEAT_SECONDS:
+            return False
+        self._told[kind] = now
+        return True
+
+
+_LOGGER = logging.getLogger("saffron.kafka.client")
+_LOGGER.addFilter(Sparing())
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where and with what patience. Times in ms."""
+
+    bootstrap: str
+    session_ms: int = 6_000
+    transaction_ms: int = 10_000
+    replication: int = 1
+    security: Security = Security()
+
+
+def cluster_of(settings: Settings) -> Cluster:
+    """The cluster that the settings name. SettingsError: what they say of its security does not fit."""
+    return Cluster(
+        bootstrap=settings.bootstrap,
+        session_ms=settings.session_ms,
+        transaction_ms=settings.transaction_ms,
+        replication=settings.replication,
+        security=security_of(settings),
+    )
+
+
+def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": cluster.bootstrap,
+        **cluster.security.for_librdkafka(),
+        "client.id": client_id or "saffron",
+        "logger": _LOGGER,
+        "log.connection.close": False,
+        "socket.nagle.disable": True,
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 500,
+        "topic.metadata.refresh.interval.ms": 30_000,
+        "allow.auto.create.topics": False,
+    }
+
+
+def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
+    """How long a fetch may wait at the broker (see `runtime.log.Log.consumer`); a waiting one costs nobody anything."""
+    if lazy:
+        return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
+    if patient:
+        return {"fetch.wait.max.ms": 500}
+    # A seek or resume waits for the fetch that is under way: keep that short where they happen. Partitions that are
+    # added to a topic are seen by asking only.
+    return {"fetch.wait.max.ms": 50, "topic.metadata.refresh.interval.ms": 3_000}
+
+
+def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:
+    return {
+        **base(cluster, client_id),
+        "group.id": group,
+        "group.protocol": "classic",
+        "partition.assignment.strategy": "range",
+        "session.timeout.ms": cluster.session_ms,
+        "heartbeat.interval.ms": max(200, cluster.session_ms // 20),
+        "isolation.level": "read_committed" if committed_only else "read_uncommitted",
+        # Offsets travel in transactions and blocks; a new group must not skip what is there.
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        # An offset that is not there is told, and never passed over.
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "fetch.queue.backoff.ms": 2,
+        "fetch.error.backoff.ms": 50,
+        "fetch.message.max.bytes": 4 * 1024 * 1024,
+        "fetch.max.bytes": 64 * 1024 * 1024,
+        "receive.message.max.bytes": 100_000_000,
+        "queued.min.messages": 50_000,
+        "queued.max.messages.kbytes": 32 * 1024,
+        "retry.backoff.ms": 5,
+    }
+
+
+def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, bulk: bool) -> dict[str, Any]:
+    """`bulk`: many small messages, throughput before latency."""
+    settings = {
+        **base(cluster, client_id),
+        "acks": "all",
+        "enable.idempotence": True,
+        # Java clients, Spark and Flink hash keys with murmur2; CRC32, the default here, would split streams elsewhere.
+        "partitioner": "murmur2_random",
+        "linger.ms": 10 if bulk else 1,
+        "compression.type": "lz4" if bulk or transactional_id else "none",
+        "message.max.bytes": _MESSAGE_BYTES,
+        "batch.size": 1_000_000,
+        "queue.buffering.max.messages": 2_000_000,
+        "queue.buffering.max.kbytes": 256 * 1024,
+        # Commits one right after the other would otherwise stall for 100 ms each.
+        "retry.backoff.ms": 2,
+        "retry.backoff.max.ms": 200,
+        "delivery.report.only.error": True,
+    }
+    if transactional_id is not None:
+        settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": cluster.transaction_ms}
+    return settings
+
+
+def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
+    """Of a program that sends events and nothing else: the broker's own limits on a message hold, as for anybody's."""
+    return {
+        **base(cluster, "saffron-produce"),
+        "enable.idempotence": True,
+        "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
+        "compression.type": "lz4" if throughput else "none",
+        "message.max.bytes": _MESSAGE_BYTES,  # the topic's own limit decides, and not a smaller one here
+        "linger.ms": 20 if throughput else 1,
+        "batch.size": 1 << 20,
+        "queue.buffering.max.messages": 500_000,
+        "delivery.report.only.error": True,
+    }

@@ -1,0 +1,144 @@
+"""Topics: their names, and what they are created with. The files in schemas/ say it, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from saffron.errors import SettingsError
+from saffron.runtime.log import TopicSpec
+
+DEFAULT_STREAM = "events"
+"""The stream that exists from the start; its topics carry no stream's name."""
+
+
+@dataclass(frozen=True)
+class TopicFile:
+    """One file of schemas/, as far as the services need it (schemas/README.md explains the fields).
+
+    `partitions`: None for "as many as the stream's source topic has".
+    """
+
+    topic: str
+    description: str
+    producers: tuple[str, ...]
+    consumers: tuple[str, ...]
+    format: str
+    partitions: int | None
+    per_stream: bool
+    config: Mapping[str, str]
+    schema: Mapping[str, Any]
+
+    def spec(self, name: str, partitions: int) -> TopicSpec:
+        """What to create the topic with; `partitions` is the number that the stream's topic has."""
+        count = partitions if self.partitions is None else self.partitions
+        return TopicSpec(name, count, self.config)
+
+
+class Topics:
+    """Full names of all topics under a prefix; no other code spells one."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.events = prefix + "events"
+        self.windows = prefix + "windows"
+        self.admitted = prefix + "admitted"
+        self.complex_events = prefix + "complex-events"
+        self.trends = prefix + "trends"
+        self.dead_letters = prefix + "dead-letters"
+        self.queries = prefix + "queries"
+        self.query_status = prefix + "query-status"
+        self.streams = prefix + "streams"
+        self.models = prefix + "models"
+        self.load = prefix + "load"
+        self.health = prefix + "health"
+        self.observations_transitions = prefix + "observations.transitions"
+        self.observations_latency = prefix + "observations.latency"
+        self.observations_features = prefix + "observations.features"
+
+    def windows_of(self, stem: str) -> str:
+        """The topic of a stream's ordered blocks. `stem`: `StreamRecord.stem`."""
+        return self._of(stem, "windows")
+
+    def admitted_of(self, stem: str) -> str:
+        """The topic of a stream's blocks behind the shedder. `stem`: `StreamRecord.stem`."""
+        return self._of(stem, "admitted")
+
+    def named(self, topic: str) -> str:
+        """The full name of a topic by the name of its file in schemas/; KeyError if there is no such file."""
+        return self.prefix + topic_files()[topic].topic
+
+    def stream_of(self, topic: str) -> str | None:
+        """The stream that an internal topic (windows or admitted) belongs to; None for any other topic."""
+        if not topic.startswith(self.prefix):
+            return None
+        rest = topic.removeprefix(self.prefix)
+        if rest in ("windows", "admitted"):
+            return DEFAULT_STREAM
+        stem, _, name = rest.rpartition(".")
+        stream, _, generation = stem.partition(".")
+        if not stream or name not in ("windows", "admitted"):
+            return None
+        return stream if not generation or generation.isdecimal() else None
+
+    def _of(self, stem: str, topic: str) -> str:
+        return self.prefix + (topic if stem == DEFAULT_STREAM else f"{stem}.{topic}")
+
+
+def topic_specs(prefix: str, partitions: int) -> list[TopicSpec]:
+    """Every topic of a system, those of the default stream included, which has `partitions` partitions."""
+    return [one.spec(prefix + one.topic, partitions) for one in topic_files().values()]
+
+
+def stream_topics(prefix: str, stem: str, partitions: int) -> list[TopicSpec]:
+    """The internal topics of one stream (`StreamRecord.stem`), whose source topic has `partitions` partitions."""
+    topics = Topics(prefix)
+    files = topic_files()
+    return [
+        files["windows"].spec(topics.windows_of(stem), partitions),
+        files["admitted"].spec(topics.admitted_of(stem), partitions),
+    ]
+
+
+@cache
+def topic_files() -> Mapping[str, TopicFile]:
+    """All files of schemas/ by topic, in the order of their names. SettingsError if the installation has none."""
+    folder = schema_folder()
+    files = (_read(path) for path in sorted(folder.glob("*.yaml")))
+    return {one.topic: one for one in files}
+
+
+def schema_folder() -> Path:
+    """Where the files are: in the installed package, else at the root of the repository."""
+    package = Path(__file__).resolve().parents[2]
+    return _first_folder((package / "_schemas", package.parents[1] / "schemas"))
+
+
+def _first_folder(candidates: Iterable[Path]) -> Path:
+    tried = tuple(candidates)
+    for folder in tried:
+        if (folder / "events.yaml").is_file():
+            return folder
+    places = " or ".join(str(one) for one in tried)
+    raise SettingsError(f"the topics' files (schemas/*.yaml) are missing in {places}: install saffron again")
+
+
+def _read(path: Path) -> TopicFile:
+    raw = yaml.safe_load(path.read_text("utf-8"))
+    partitions = raw["partitions"]
+    return TopicFile(
+        topic=raw["topic"],
+        description=raw["description"],
+        producers=tuple(raw["producers"]),
+        consumers=tuple(raw["consumers"]),
+        format=raw["format"],
+        partitions=None if partitions == "stream" else int(partitions),
+        per_stream=raw["per_stream"],
+        config={name: str(value) for name, value in raw["config"].items()},
+        schema=raw["schema"],
+    )

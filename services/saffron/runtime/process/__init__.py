@@ -1,0 +1,1 @@
+"""Settings, user modules, and threads beside a service's loop."""

@@ -1,0 +1,1 @@
+"""All operators chained in one process, and `why`."""

@@ -1,0 +1,219 @@
+"""The fused mode: the services' operators chained in one process, without a log (`saffron replay`).
+
+    RawBatch -> WindowingOperator -> MatchOperator, TrendOperator -> results in published order
+
+There is one chain a partition, as on Kafka, and nothing between the operators is encoded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.match.general.watch import ONE_IN
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.containment import Failure
+from saffron.engine.operators.results import Results, interleaved
+from saffron.engine.operators.standing import Compiler
+from saffron.engine.operators.stopwatch import Stopwatch, no_time
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.errors import FailedError, SaffronError
+from saffron.language.cost.shedding import NONE
+from saffron.records.query import ADD, QueryRecord
+from saffron.schema.schema import END_OF_TIME, Schema
+
+BLOCK_EVENTS = 16_384
+"""Events in a block: what the engines work on then stays in the processor's cache (8,192, 65,536: a tenth slower)."""
+
+NO_CHECKPOINTS = 2**62
+DEFAULT_STREAM = "events"
+QUERY_VERSION = 1
+"""Of all queries, which are never changed here."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that binds (the caller has checked it). `shed`: by what it may be shed, as its record would say."""
+
+    name: str
+    text: str
+    shed: str = NONE
+
+
+@dataclass
+class Seconds:
+    """Where the time of a replay went."""
+
+    decode: float = 0.0
+    compile: float = 0.0
+    processing: float = 0.0
+
+
+class Engines:
+    """The last hop: match and aggregate queries over the same blocks. `stopwatch`, `one_in`: of the operators."""
+
+    def __init__(
+        self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time, one_in: int = ONE_IN
+    ) -> None:
+        self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch, one_in=one_in)
+        self.trends = TrendOperator(partition=partition, compiler=compiler, stopwatch=stopwatch)
+        self._failures: list[Failure] = []
+
+    def apply(self, block: Block) -> Merged:
+        """Results of one block. A query that fails has none from here on; `finish` raises what it failed with."""
+        merged = Merged((self.trends.apply(block), self.matcher.apply(block)))
+        self._note()
+        return merged
+
+    def finish(self) -> None:
+        """Raise for a query that has failed, once the others have all their results."""
+        self._note()
+        for one in self._failures:
+            if isinstance(one.error, SaffronError):
+                raise one.error
+            others = len(self._failures) - 1
+            more = f" ({others} more failed, too)" if others else ""
+            raise FailedError(f"query {one.name} failed: {one.reason}{more}") from one.error
+
+    def _note(self) -> None:
+        self._failures += [*self.matcher.failures(), *self.trends.failures()]
+
+    def refuse(self) -> None:
+        """Raise for a query that binds, but that its engine cannot run."""
+        self.finish()
+        for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
+            if status.state == "rejected":
+                reason = status.reason
+                raise SaffronError(reason if name in reason else f"query {name}: {reason}")
+
+
+class Chain:
+    """One partition: windowing and both engines. `opening`: the blocks that began it, with its schema and queries."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        schema: Schema,
+        compiler: Compiler,
+        *,
+        partition: int,
+        disorder: int,
+        one_in: int = ONE_IN,
+    ) -> None:
+        self.seconds = Seconds()
+        self.windowing = WindowingOperator(
+            partition,
+            DEFAULT_STREAM,
+            schema,
+            disorder_ms=disorder,
+            max_block_events=BLOCK_EVENTS,
+            checkpoint_every=NO_CHECKPOINTS,
+            compiler=compiler,
+        )
+        self.engines = Engines(compiler, partition=partition, one_in=one_in)
+        started = time.perf_counter()
+        for query in queries:
+            record = QueryRecord(query.name, QUERY_VERSION, ADD, query.text, shed=query.shed)
+            self.windowing.query(query.name, record)
+        self.opening = self.windowing.flush()
+        for block in self.opening:
+            self.engines.apply(block)
+        self.engines.refuse()
+        self.seconds.compile += time.perf_counter() - started
+
+    def feed(self, batch: RawBatch) -> Iterator[Merged]:
+        """Results that the batch completes, block by block."""
+        self._ingest(batch)
+        yield from self._released()
+
+    def finish(self) -> Iterator[Merged]:
+        """What the end of the stream completes: an infinite watermark."""
+        self.windowing.advance_watermark(END_OF_TIME, end=True)
+        yield from self._released()
+        self.engines.finish()
+
+    def blocks(self, batches: Iterable[RawBatch]) -> Iterator[Block]:
+        """The blocks of a whole stream, its end included, with no engine asked."""
+        for batch in batches:
+            self._ingest(batch)
+            yield from self._flushed()
+        self.windowing.advance_watermark(END_OF_TIME, end=True)
+        yield from self._flushed()
+
+    def _flushed(self) -> Iterable[Block]:
+        started = time.perf_counter()
+        blocks = self.windowing.flush()
+        self.seconds.processing += time.perf_counter() - started
+        return blocks
+
+    def _ingest(self, batch: RawBatch) -> None:
+        started = time.perf_counter()
+        self.windowing.ingest(batch)
+        self.seconds.decode += time.perf_counter() - started
+
+    def _released(self) -> Iterator[Merged]:
+        """The clock runs on while the caller has a block's results: to write them is part of processing."""
+        started = time.perf_counter()
+        for block in self.windowing.flush():
+            yield self.engines.apply(block)
+        self.seconds.processing += time.perf_counter() - started
+
+    def dead_letters(self) -> Iterable[DeadLetter]:
+        """Bad and late events since the last call."""
+        return self.windowing.take_dead_letters()
+
+    def statistics(self) -> Mapping[str, Any]:
+        """Those of the three operators: `windowing`, `matcher`, `greta`."""
+        return {
+            "windowing": self.windowing.statistics(),
+            "matcher": self.engines.matcher.statistics(),
+            "greta": self.engines.trends.statistics(),
+        }
+
+
+class Merged:
+    """Results of both engines over one block, by the position at which they fire; deadlines fire before events."""
+
+    def __init__(self, parts: Sequence[Results]) -> None:
+        self.parts = [part for part in parts if len(part)]
+        positions = [part.position for part in self.parts]
+        sizes = [len(part) for part in self.parts]
+        order = np.argsort(np.concatenate(positions), kind="stable") if positions else np.zeros(0, dtype=np.int64)
+        self._part, self._row = interleaved(sizes, order)
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def counts(self) -> dict[str, int]:
+        """Number of results by query."""
+        counts: dict[str, int] = {}
+        for part in self.parts:
+            by_query: NDArray[np.int64] = np.bincount(part.query, minlength=len(part.names))
+            counts |= {name: counts.get(name, 0) + int(n) for name, n in zip(part.names, by_query, strict=True)}
+        return counts
+
+    def json(self, chunk: int = 4096) -> Iterator[list[bytes]]:
+        """The results as JSON objects, some thousand at a time."""
+        if len(self.parts) == 1:
+            for start in range(0, len(self), chunk):
+                yield _there(self.parts[0].json(start, min(start + chunk, len(self))))
+            return
+        cuts = np.flatnonzero(np.diff(self._part)) + 1
+        for rows in np.split(np.arange(len(self)), cuts) if len(self) else ():
+            part = self.parts[int(self._part[rows[0]])]
+            first, last = int(self._row[rows[0]]), int(self._row[rows[-1]]) + 1
+            for start in range(first, last, chunk):
+                yield _there(part.json(start, min(start + chunk, last)))
+
+
+def _there(texts: list[bytes]) -> list[bytes]:
+    """Without those of a query that failed while they were rendered."""
+    return texts if all(texts) else [text for text in texts if text]

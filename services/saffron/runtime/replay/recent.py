@@ -1,0 +1,177 @@
+"""Why, asked of the running system: a story told from the newest blocks of `admitted`, where the matcher reads them.
+
+The log keeps what the matcher saw, events that were shed left out, so the story is of what it had to decide upon. How
+far back it can go is bounded (`MOST_BLOCKS` a partition): a question may not cost more than a few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.kernels import jit
+from saffron.engine.operators.aggregates import registered
+from saffron.engine.operators.composition import bound, standing_plans
+from saffron.engine.why.makers import read_beside
+from saffron.engine.why.story import Story
+from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
+from saffron.errors import InputError
+from saffron.language import bind
+from saffron.language.plan.plan import Plan
+from saffron.records.stream import StreamRecord
+from saffron.runtime.hops.tags import valid_blocks
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.log.ends import read_to_end
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import user_cache_directory
+from saffron.runtime.result_formats.reading import result_id, result_json
+from saffron.schema.schema import Distribution, Kind, Schema, widened
+
+MOST_BLOCKS = 256
+"""Blocks looked at, of each partition: its newest ones."""
+MOST_RESULTS = 100_000
+"""Results among which an id is looked for, of each partition: its newest ones."""
+_POLLS = 100
+_BATCH = 5000
+
+
+@dataclass(frozen=True)
+class Question:
+    """`asked`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id; `told`: events of a key.
+
+    `beside`: the texts of the other standing queries by name.
+    """
+
+    query: str
+    text: str
+    stream: StreamRecord
+    asked: str
+    told: int = TOLD
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`partition`: where the events are. `events`: how many of all keys were looked at; `since`: ts of the first."""
+
+    story: Story
+    partition: int
+    events: int
+    since: int | None
+
+
+def why_now(log: Log, topics: Topics, group: str, question: Question) -> Answer:
+    """The story of a key or a match among the newest events. InputError: it is not there, or cannot be told."""
+    consumer = log.consumer(group, committed_only=True, client_id="why")
+    try:
+        if is_key(question.asked):
+            return _of_key(log, consumer, topics, question)
+        return _of_match(log, consumer, topics, question)
+    finally:
+        consumer.close()
+
+
+def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
+    """The key's events are in one partition; which one only the producer knows, so all are looked at."""
+    refused: InputError | None = None
+    for place in _places(log, topics.admitted_of(question.stream.stem)):
+        blocks = _blocks(consumer, place)
+        if not any(len(block.columns) for block in blocks):
+            continue
+        of = _told(question, blocks, place.partition)
+        try:
+            story = tell_key(of, key_of(of.plan, question.asked, of.schema.kinds), question.told)
+            return _answer(story, place, blocks)
+        except InputError as error:
+            refused = refused or error
+    raise refused or InputError(f"no events have come on stream {question.stream.name!r} yet")
+
+
+def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
+    result = _result(log, consumer, topics, question)
+    place = TopicPartition(topics.admitted_of(question.stream.stem), int(result["partition"]))
+    blocks = _blocks(consumer, place)
+    return _answer(tell_match(_told(question, blocks, place.partition), result), place, blocks)
+
+
+def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
+    filled = [block.columns for block in blocks if len(block.columns)]
+    return Answer(story, place.partition, sum(map(len, filled)), int(filled[0].ts[0]) if filled else None)
+
+
+def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
+    wanted = question.asked.lower().encode()
+    for place in _places(log, topics.complex_events):
+        for record in _newest(consumer, place, MOST_RESULTS):
+            if result_id(record).startswith(wanted) and (text := result_json(record)) is not None:
+                result: dict[str, Any] = orjson.loads(text)
+                if result["query"] == question.query:
+                    return result
+    raise InputError(
+        f"none of the newest results of {question.query} has an id that begins with {question.asked!r}; "
+        "ask for a key (symbol=IBM), or for an id as `saffron tail` prints it"
+    )
+
+
+def _told(question: Question, blocks: list[Block], partition: int) -> Told:
+    """What the story is told from: the blocks, and what other queries make of them whose results it reads."""
+    schema = _schema(blocks, question.stream.schema)
+    texts = {name: text for name, text in question.beside.items() if name != question.query}
+    others = standing_plans(_plan, texts, schema, question.stream.name)
+    plan = matches_only(bound(_plan, question.text, schema, question.query, others))
+    bound_to, makers = read_beside(plan, schema, others, texts, _plan, partition=partition)
+    if makers is not None:  # they are run as in a service
+        jit.use_directory(user_cache_directory() / "kernels")
+    return Told(plan, bound_to, blocks, makers)
+
+
+def _plan(text: str, schema: Schema | None, name: str) -> Plan:
+    return bind(text, schema, name=name, lenient=True, aggregates=frozenset(registered())).plan
+
+
+def _schema(blocks: list[Block], given: Mapping[str, Any] | None) -> Schema:
+    """What the blocks' columns say of the stream: enough to read values by their kinds. How imprecise times are
+    distributed only the schema says that the stream was `given`; one that was inferred takes all for uniform."""
+    kinds: dict[str, Kind] = {}
+    names: dict[str, None] = {}
+    for block in blocks:
+        for name, column in block.columns.attributes.items():
+            own = Kind.LONG if column.kind is Kind.INT else column.kind  # the column does not say how large they may be
+            known = kinds.get(name, own)
+            kinds[name] = widened(known, own) or known
+        names |= dict.fromkeys(block.columns.type.values)
+    times: Mapping[str, Distribution] = {} if given is None else from_json_schema(given).times
+    if given is None and any(block.columns.latest is not None for block in blocks):
+        times = dict.fromkeys(names, "uniform")
+    return Schema(kinds, dict.fromkeys(names, tuple(kinds)), dict.fromkeys(names, frozenset()), times=times)
+
+
+# ---------------------------------------------------------------- the ends of topics
+
+
+def _places(log: Log, topic: str) -> Iterator[TopicPartition]:
+    return (TopicPartition(topic, one) for one in range(log.partitions(topic) or 0))
+
+
+def _blocks(consumer: Consumer, place: TopicPartition) -> list[Block]:
+    """The newest blocks in order, each once, those of owners that were replaced left out."""
+    found: list[Block] = []
+    for record in valid_blocks(_newest(consumer, place, MOST_BLOCKS)):
+        block = decode_block(record.value or b"")
+        if found and block.counter < found[-1].next_counter:
+            continue  # written again by a new owner
+        found.append(block)
+    return found
+
+
+def _newest(consumer: Consumer, place: TopicPartition, count: int) -> list[Record]:
+    low, high = consumer.watermarks(place)
+    if high <= low:
+        return []
+    return read_to_end(consumer, {place: max(low, high - count)}, batch=_BATCH, polls=_POLLS)

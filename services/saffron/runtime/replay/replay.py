@@ -1,0 +1,239 @@
+"""A replay: checked queries over raw events, through one fused chain a partition, with figures at the end."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.events.decoding.decode import Decoder
+from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.decoding.losses import told
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.kernels import jit
+from saffron.engine.match.general.watch import ONE_IN
+from saffron.engine.operators.aggregates import registered
+from saffron.engine.operators.composition import Binder, bind_together, makers_first
+from saffron.engine.windows.operator import DeadLetter
+from saffron.errors import InputError, QueryError, SaffronError
+from saffron.language import Bound, bind
+from saffron.language.plan.plan import Plan
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.process.config import user_cache_directory
+from saffron.runtime.replay.fused import Chain, Merged, Query
+from saffron.runtime.streams.event_keys import keys_of
+from saffron.schema.schema import Schema
+
+_INFERRED = (
+    "These are the names in the first {:,} records. --lenient (lenient=True) lets others through;"
+    " --schema FILE (schema=...) says which there are."
+)
+_SHOWN = 200
+"""Bytes of a bad record that an error shows."""
+
+
+class Replay:
+    """Queries over one stream of events.
+
+    `warn`: told of each warning before a query is started, so that nobody waits for one that will not end.
+    Once results have begun: `names`, `plans`, `weights` (by name) and `warnings` of the queries, and `schema`, the one
+    given or inferred.
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        *,
+        schema: Schema | None = None,
+        lenient: bool = False,
+        disorder: int = 0,
+        partitions: int = 1,
+        key: str | None = None,
+        warn: Callable[[str], None] = lambda warning: None,
+    ) -> None:
+        jit.use_directory(user_cache_directory() / "kernels")
+        self.names: list[str] = []
+        self.plans: list[Plan] = []
+        self.weights: dict[str, float] = {}
+        self.warnings: list[str] = []
+        self._aggregates = frozenset(registered())
+        self.queries = queries
+        self.schema = schema
+        self.lenient = lenient
+        self.disorder = disorder
+        self.partitions = partitions
+        self._key = key
+        self._warn = warn
+        self._chains: list[Chain] = []
+        self._results: Counter[str] = Counter()
+        self._peak = 0
+        self._reading = 0.0
+        self._one_in = ONE_IN
+
+    def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
+        """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
+        for batch in self._begun(batches):
+            for chain, part in self._split(batch):
+                yield from self._counted(chain, chain.feed(part))
+        for chain in self._chains:
+            yield from self._counted(chain, chain.finish())
+
+    def _begun(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
+        """Make the chains; all batches, those included that the schema was inferred from."""
+        source = self._timed(batches)
+        head = first_events(source) if self.schema is None else []
+        schema = self.schema = self.schema or infer_schema(head)
+        try:
+            queries = self._bound(schema)
+        except QueryError as error:
+            raise _explained(error, schema, head) from error
+        self._chains = [
+            Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder, one_in=self._one_in)
+            for partition in range(self.partitions)
+        ]
+        return itertools.chain(head, source)
+
+    def _timed(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
+        """The batches; the time that reading (and unpacking) them takes is part of decoding."""
+        source = iter(batches)
+        while True:
+            started = time.perf_counter()
+            batch = next(source, None)
+            self._reading += time.perf_counter() - started
+            if batch is None:
+                return
+            yield batch
+
+    def dead_letters(self) -> Iterator[DeadLetter]:
+        """Bad and late events since the last call."""
+        for chain in self._chains:
+            yield from chain.dead_letters()
+
+    def told(self) -> Iterator[str]:
+        """What people are told at the end: which values were not kept."""
+        windowing = [chain.statistics()["windowing"] for chain in self._chains]
+        mistyped: Counter[str] = Counter()
+        for one in windowing:
+            mistyped.update(one["mistyped_attributes"])
+        yield from told(mistyped, sum(one["left_out"] for one in windowing))
+
+    def figures(self) -> dict[str, Any]:
+        """What `--stats` prints."""
+        windowing = [chain.statistics()["windowing"] for chain in self._chains]
+        events = sum(one["events"] for one in windowing)
+        seconds = sum(chain.seconds.processing for chain in self._chains)
+        dropped = [chain.statistics()["matcher"]["dropped_partial_matches"] for chain in self._chains]
+        return {
+            "events": events,
+            "dead_letters": sum(one["late"] + sum(one["bad"].values()) for one in windowing),
+            "mistyped_values": sum(one["mistyped"] for one in windowing),
+            "left_out_values": sum(one["left_out"] for one in windowing),
+            "results": {name: self._results[name] for name in self.names},
+            "seconds": round(seconds, 6),
+            "decode_seconds": round(self._reading + sum(chain.seconds.decode for chain in self._chains), 6),
+            "compile_seconds": round(sum(chain.seconds.compile for chain in self._chains), 6),
+            "events_per_second": round(events / seconds) if seconds else 0,
+            "peak_partial_matches": self._peak,
+            "dropped_events": 0,
+            "dropped_partial_matches": sum(dropped),
+        }
+
+    def _bound(self, schema: Schema) -> list[Query]:
+        bound = bind_all(self.queries, schema, self._bind)
+        self.warnings += bound.warnings
+        for warning in bound.warnings:
+            self._warn(warning)
+        self.names += [plan.name for plan in bound.plans]
+        self.plans += bound.plans
+        self.weights |= bound.weights
+        return bound.queries
+
+    def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
+        return bind(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates)
+
+    def _compile(self, text: str, schema: Schema | None, name: str) -> Plan:
+        return self._bind(text, schema, name).plan
+
+    def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
+        if self._key is None:
+            yield self._chains[0], batch
+            return
+        values = [batch.value(row) for row in range(len(batch))]
+        target = np.array([partition_of(key or b"", self.partitions) for key in keys_of(values, self._key)])
+        for partition, chain in enumerate(self._chains):
+            rows = np.flatnonzero(target == partition)
+            if len(rows):
+                yield chain, batch.take(rows)
+
+    def _counted(self, chain: Chain, merged: Iterable[Merged]) -> Iterator[Merged]:
+        for one in merged:
+            self._results.update(one.counts())
+            live = chain.statistics()
+            engines = live["matcher"], live["greta"]
+            self._peak = max(self._peak, *(sum(one["partial_matches"].values()) for one in engines))
+            yield one
+
+
+def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
+    """The same error with what is to be known of an inferred schema, or what is wrong with all of the events.
+
+    `head`: the batches that the schema was inferred from; none where it was given.
+    """
+    if error.stage != "schema" or not head:
+        return error
+    records = sum(map(len, head))
+    if not schema.types and (bad := next(_bad_records(head), None)) is not None:
+        return InputError(f"none of the first {records:,} records is an event. The first: {bad}")
+    hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
+    return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
+
+
+def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
+    """What is wrong with each record that is no event, and the record."""
+    decoder = Decoder(Schema({}, {}, {}))
+    for batch in head:
+        for bad in decoder.decode(batch).bad:
+            shown = batch.value(bad.row)[:_SHOWN].decode("utf-8", "replace")
+            yield f"{bad.reason}: {bad.detail}\n{shown}"
+
+
+@dataclass(frozen=True)
+class Together:
+    """Queries that are asked together: `plans` and `warnings` in the order given, `queries` by their own names, those
+    before others whose results others read; `weights` by name."""
+
+    queries: list[Query]
+    plans: list[Plan]
+    weights: dict[str, float]
+    warnings: list[str]
+
+
+def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Together:
+    """QueryError where one is wrong; InputError where two have one name."""
+    found: list[Query] = []
+    plans: list[Plan] = []
+    weights: dict[str, float] = {}
+    warnings: list[str] = []
+    for query, bound in zip(queries, bind_together([(q.name, q.text) for q in queries], schema, bind_one), strict=True):
+        warnings += bound.warnings
+        name = bound.plan.name
+        if any(plan.name == name for plan in plans):
+            raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
+        plans.append(bound.plan)
+        weights[name] = bound.weight
+        found.append(replace(query, name=name))
+    order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
+    return Together(sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings)
+
+
+def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
+    """Batches until there are events enough to infer a schema from."""
+    head: list[RawBatch] = []
+    while sum(map(len, head)) < INFER_EVENTS and (batch := next(source, None)) is not None:
+        head.append(batch)
+    return head

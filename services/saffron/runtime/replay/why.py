@@ -1,0 +1,124 @@
+"""`saffron replay --why`: the events of one key out of a stream, for the explaining interpreter (engine.why)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.decoding.growth import newest
+from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.operators.aggregates import registered
+from saffron.engine.operators.composition import bind_together, makers_of
+from saffron.engine.why.makers import read_beside
+from saffron.engine.why.story import Story
+from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
+from saffron.engine.windows.operator import WindowingOperator
+from saffron.errors import InputError
+from saffron.language import Bound, bind
+from saffron.language.plan.plan import Plan
+from saffron.records.query import ADD, QueryRecord
+from saffron.runtime.replay.fused import BLOCK_EVENTS, DEFAULT_STREAM, NO_CHECKPOINTS, Query
+from saffron.runtime.replay.replay import Replay, first_events
+from saffron.schema.schema import END_OF_TIME, Schema
+
+Batches = Callable[[], Iterable[RawBatch]]
+"""The events from their beginning, each time it is called."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Queries over events, as a replay takes them; one partition."""
+
+    queries: Sequence[Query]
+    batches: Batches
+    schema: Schema | None = None
+    lenient: bool = False
+    disorder: int = 0
+
+
+def why(reader: Reader, asked: str, *, told: int = TOLD) -> list[Story]:
+    """The story of a key ("symbol=IBM", "a=1,b=x", "*") under each match query, or of a match, by its id.
+
+    Raises InputError: what was asked is not there, or is no key of the queries; QueryError as a replay does.
+    """
+    if is_key(asked):
+        return [story_of(reader, query, asked, told) for query in reader.queries]
+    return [_of_match(reader, asked)]
+
+
+def story_of(reader: Reader, query: Query, asked: str, told: int) -> Story:
+    """The story of a key under one of the queries; see `why`."""
+    of = _told(reader, query)
+    return tell_key(of, key_of(of.plan, asked, of.schema.kinds), told)
+
+
+def _of_match(reader: Reader, asked: str) -> Story:
+    result = _result(reader, asked)
+    named = (_bound(reader, query.text, None, query.name).plan.name for query in reader.queries)
+    replayed = next(query for query, name in zip(reader.queries, named, strict=True) if name == result["query"])
+    return tell_match(_told(reader, replayed), result)
+
+
+def _result(reader: Reader, asked: str) -> dict[str, Any]:
+    """The result whose id begins with what was asked."""
+    run = Replay(reader.queries, schema=reader.schema, lenient=reader.lenient, disorder=reader.disorder)
+    count, wanted = 0, b'{"id":"' + asked.lower().encode()
+    for merged in run.results(reader.batches()):
+        for lines in merged.json():
+            count += len(lines)
+            found = next((line for line in lines if line.startswith(wanted)), None)
+            if found is not None:
+                result: dict[str, Any] = orjson.loads(found)
+                return result
+    raise InputError(
+        f"none of the {count:,} results has an id that begins with {asked!r}; "
+        "ask for a key (--why symbol=IBM), or for an id as replay prints it"
+    )
+
+
+def _told(reader: Reader, query: Query) -> Told:
+    """What its story is told from: the stream, and what the queries make of it whose results it reads."""
+    schema = reader.schema or newest(infer_schema(first_events(iter(reader.batches()))), reader.batches())
+    texts = [(one.name, one.text) for one in reader.queries]
+    plans = [one.plan for one in bind_together(texts, schema, partial(_bound, reader))]
+    plan = matches_only(plans[reader.queries.index(query)])
+    others = {one.name: one for one in plans if one is not plan}
+    named = {one.name: text for one, (_, text) in zip(plans, texts, strict=True)}
+    bound_to, makers = read_beside(plan, schema, others, named, partial(_plan, reader))
+    chosen = {name: named[name] for name in [*makers_of(plan, others), plan.name]}
+    return Told(plan, bound_to, _blocks(reader, chosen, schema), makers)
+
+
+def _bound(reader: Reader, text: str, schema: Schema | None, name: str) -> Bound:
+    return bind(text, schema, name=name, lenient=reader.lenient, aggregates=frozenset(registered()))
+
+
+def _plan(reader: Reader, text: str, schema: Schema | None, name: str) -> Plan:
+    return _bound(reader, text, schema, name).plan
+
+
+def _blocks(reader: Reader, queries: Mapping[str, str], schema: Schema) -> Iterator[Block]:
+    """The stream in order, numbered as a replay numbers it."""
+    windowing = WindowingOperator(
+        0,
+        DEFAULT_STREAM,
+        schema,
+        disorder_ms=reader.disorder,
+        max_block_events=BLOCK_EVENTS,
+        checkpoint_every=NO_CHECKPOINTS,
+        compiler=partial(_plan, reader),
+    )
+    for name, text in queries.items():
+        windowing.query(name, QueryRecord(name, 1, ADD, text))
+    for batch in reader.batches():
+        windowing.ingest(batch)
+        windowing.take_dead_letters()
+        yield from windowing.flush()
+    windowing.advance_watermark(END_OF_TIME, end=True)
+    yield from windowing.flush()

@@ -1,0 +1,1 @@
+"""Chains that write results in transactions: the services `matcher` and `greta`."""

@@ -1,0 +1,133 @@
+"""What `matcher` and `greta` say of their chains once a second: metrics, and a digest of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from saffron.runtime.hops.last_hop import LastHop
+from saffron.runtime.hops.shell_numbers import ShellNumbers
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.process.config import Settings
+from saffron.runtime.results.large_results import REASON as TOO_LARGE
+from saffron.runtime.results.result_chain import ResultChain
+from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.histogram import Buckets
+from saffron.runtime.telemetry.metric_names import (
+    DEAD_LETTERS,
+    DETECTION_LATENCY,
+    EVENTS_APPLIED,
+    LATENCY_BOUND,
+    OVERDUE_RESULTS,
+    PARTIAL_MATCHES,
+    SHED_PARTIAL_MATCHES,
+    SHED_UTILITY,
+    SNAPSHOT_AGE,
+    SNAPSHOT_DURATION,
+    STAGE_LATENCY,
+    STATE_BYTES,
+    TRANSACTION_ABORTS,
+    WATERMARK,
+    Counter,
+    Gauge,
+)
+from saffron.runtime.telemetry.metrics import Metrics
+
+_GAUGES = (PARTIAL_MATCHES, SHED_UTILITY, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
+
+
+class ResultNumbers:
+    """Reports all chains of one member. `results`: the counter of this service's results."""
+
+    def __init__(
+        self, service: str, results: Counter, metrics: Metrics, shell: LastHop[ResultChain], settings: Settings
+    ) -> None:
+        self._service = service
+        self._results = results
+        self._metrics = metrics
+        self._shell = shell
+        self._bound_ms = settings.latency_bound_ms
+        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins with its first letter shows no increase
+        metrics.set(LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
+        self._input = ShellNumbers(metrics, shell, settings.group(service))
+        self._told: dict[tuple[TopicPartition, str], float] = {}
+
+    def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
+        """A digest of each chain; `streams`: of which stream each is."""
+        lags = self._input.report(interval_ms)
+        gauges: dict[Gauge, dict[tuple[str, ...], float]] = {gauge: {} for gauge in _GAUGES}
+        digests = []
+        for where, chain in self._shell.chains.items():
+            labels = (streams[where], str(where.partition))
+            numbers = chain.operator.statistics() if chain.operator is not None else None
+            if numbers is not None:
+                _state(numbers, labels, gauges)
+                self._dropped(where, numbers)
+                gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
+            if chain.watermark is not None:
+                gauges[WATERMARK][labels] = chain.watermark / 1000
+            latency = self._latencies(chain)
+            events = self._grown(where, "events", chain.tally.events)
+            self._metrics.add(EVENTS_APPLIED, events, *labels)
+            self._metrics.add(TRANSACTION_ABORTS, self._grown(where, "aborts", chain.tally.aborts))
+            self._metrics.add(DEAD_LETTERS, self._grown(where, "too large", chain.tally.too_large), TOO_LARGE)
+            digests.append(
+                Digest(
+                    service=self._service,
+                    stream=streams[where],
+                    partition=where.partition,
+                    at=now_ms,
+                    interval_ms=interval_ms,
+                    events=int(events),
+                    results=int(self._grown(where, "results", chain.tally.results)),
+                    latency=latency,
+                    partial_matches=0 if numbers is None else sum(map(int, numbers["partial_matches"].values())),
+                    watermark=chain.watermark,
+                    lag=lags.get(where),
+                )
+            )
+        for gauge, values in gauges.items():
+            self._metrics.replace(gauge, values)
+        self._told = {place: count for place, count in self._told.items() if place[0] in self._shell.chains}
+        return digests
+
+    # ------------------------------------------------------------ inside
+
+    def _latencies(self, chain: ResultChain) -> Buckets:
+        """Observe what the chain has measured; its detection latencies, all queries together."""
+        buckets = Buckets()
+        for query, latencies in chain.tally.drain_latencies().items():
+            self._metrics.observe(DETECTION_LATENCY, latencies, query)
+            self._metrics.add(self._results, len(latencies), query)
+            self._metrics.add(OVERDUE_RESULTS, int((latencies > self._bound_ms).sum()), query)
+            buckets.observe(latencies)
+        for stage, times in chain.tally.drain_stages().items():
+            self._metrics.observe(STAGE_LATENCY, times, f"{self._service}_{stage}")
+        if len(snapshots := chain.tally.drain_snapshots()):
+            self._metrics.observe(SNAPSHOT_DURATION, np.asarray(snapshots))
+        return buckets
+
+    def _dropped(self, where: TopicPartition, numbers: Mapping[str, Any]) -> None:
+        """What drop orders have taken away."""
+        for query in numbers["partial_matches"] if "dropped" in numbers else ():
+            dropped = self._grown(where, f"dropped {query}", numbers["dropped"].get(query, 0))
+            self._metrics.add(SHED_PARTIAL_MATCHES, dropped, query)
+
+    def _grown(self, where: TopicPartition, count: str, now: float) -> float:
+        """How much a count has grown since it was last told; a chain or operator made anew counts from 0 again."""
+        before, self._told[where, count] = self._told.get((where, count), 0.0), now
+        return now - before if now >= before else now
+
+
+def _state(
+    numbers: Mapping[str, Any], labels: tuple[str, str], gauges: Mapping[Gauge, dict[tuple[str, ...], float]]
+) -> None:
+    """What an operator holds, and of what it dropped the mean of matches expected of one; all its queries are named."""
+    gauges[STATE_BYTES][labels] = numbers.get("state_bytes", 0)
+    for query, count in numbers["partial_matches"].items():
+        gauges[PARTIAL_MATCHES][query, labels[1]] = int(count)
+        if "dropped" in numbers:
+            loss, dropped = numbers["loss"].get(query, 0.0), numbers["dropped"].get(query, 0)
+            gauges[SHED_UTILITY][query, labels[1]] = loss / max(1, dropped)

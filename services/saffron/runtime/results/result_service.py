@@ -1,0 +1,263 @@
+"""`matcher` and `greta` on a log: the shared shell, load reports, compilation ahead of time, numbers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter_ns
+
+import orjson
+
+from saffron.engine.events.codec import decode_block
+from saffron.engine.kernels import jit
+from saffron.engine.operators.containment import Failure, Note
+from saffron.engine.operators.operator import ResultOperator
+from saffron.records.stream import StreamRecord
+from saffron.runtime.hops.input_report import InputReport
+from saffron.runtime.hops.last_hop import LastHop
+from saffron.runtime.kernels.warm import Warmer, Warming
+from saffron.runtime.log import Log, TopicPartition
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.background import Background
+from saffron.runtime.process.config import PASS, Settings, user_cache_directory
+from saffron.runtime.result_formats.writing import ResultForm
+from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
+from saffron.runtime.results.readiness import Readiness
+from saffron.runtime.results.result_chain import ResultChain
+from saffron.runtime.results.result_numbers import ResultNumbers
+from saffron.runtime.streams.control_topics import reporter
+from saffron.runtime.streams.statuses import Statuses
+from saffron.runtime.streams.streams import Streams
+from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.load import Done, Told, grown, load_of
+from saffron.runtime.telemetry.metric_names import QUERY_FAILED, Counter
+from saffron.runtime.telemetry.metrics import Metrics
+
+_LOG = logging.getLogger(__name__)
+_LOOK_MS = 20
+_LOAD_MS = 50
+_LEAST_LOAD_MS = 5
+_IDLE_LOAD_MS = 500
+_FLUSH_SECONDS = 10.0
+_TOLD_SECONDS = 2.0
+_THREADS = 8
+"""Threads that end transactions and write snapshots: they mostly wait."""
+
+Observe = Callable[[Topics, str, int], Observer]
+"""(topics, stream, partition) -> the observer of a chain."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What tells the two services apart. `output`: name of the result topic's file in schemas/.
+
+    `operator`: "module:Class"; `make` builds it for a partition and stream. `trends`: it runs aggregate queries.
+    """
+
+    service: str
+    output: str
+    operator: str
+    make: Callable[[int, StreamRecord, Note], ResultOperator]
+    trends: bool
+    results: Counter
+    observe: Observe
+
+
+class ResultService:
+    """All chains of this member. A `Service` of `runtime.service`."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        log: Log,
+        settings: Settings,
+        metrics: Metrics,
+        health: Health,
+        *,
+        warm: Callable[[Path], Warmer] | None = None,
+        background: Background | None = None,
+    ) -> None:
+        kernels = user_cache_directory() / "kernels"
+        jit.use_directory(kernels)
+        jit.prepare()
+        self._kind = kind
+        self._log = log
+        self._settings = settings
+        self._health = health
+        self._metrics = metrics
+        self._topics = Topics(settings.prefix)
+        report = reporter(metrics)
+        self._streams = Streams(log, self._topics, self._topics.admitted_of, report)
+        self._producer = log.producer(client_id=f"{kind.service}-side")
+        self._inputs = InputReport(kind.service, metrics, health, self._producer, self._topics)
+        self._readiness = Readiness(
+            log,
+            self._topics,
+            kind.service,
+            kind.operator,
+            Warming(kernels, kind.operator, settings.aggregates) if warm is None else warm(kernels),
+            Statuses(self._producer, self._topics),
+            trends=kind.trends,
+            has_schema=self._streams.has_schema,
+            report=report,
+        )
+        self._output = self._topics.named(kind.output)
+        self._outputs = log.partitions(self._output) or 1
+        self._letters = log.partitions(self._topics.dead_letters) or 1
+        self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
+        self._told: dict[TopicPartition, Told] = {}
+        self._threads = ExitStack()
+        self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
+        self._form = ResultForm(settings, kind.output, self._output, health, self._background)
+        limits = Limits(
+            commit_ms=settings.commit_ms,
+            snapshot_ms=settings.snapshot_ms,
+            retry_ms=settings.session_ms // 2,
+            result_bytes=settings.result_bytes,
+        )
+        self.shell: LastHop[ResultChain] = LastHop(
+            log,
+            settings.group(kind.service),
+            topics=self._subscription,
+            chain=lambda consumer, where, clock: ResultChain(log, consumer, self._plan(where), limits, clock),
+        )
+        self._numbers = ResultNumbers(kind.service, kind.results, metrics, self.shell, settings)
+        health.waiting("streams", "reading streams and queries from the beginning")
+
+    def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        if not self._readiness.caught_up or self._look.due(now_ms):
+            self._form.step(now_ms)
+            self._streams.step(now_ms)
+            self._readiness.step({(self._streams.of(w.topic), w.partition): c for w, c in self.shell.chains.items()})
+        moved = self.shell.step(now_ms, min(wait, _LOOK_MS / 1000))
+        if self._load.due(now_ms):
+            self._tell_load(now_ms)
+        if interval := self._digest.due(now_ms):
+            self._tell_numbers(now_ms, interval)
+        return moved
+
+    def close(self, now_ms: int) -> None:
+        self.shell.close(now_ms)
+        self._threads.close()
+        self._readiness.close()
+        self._streams.close()
+        self._producer.flush(_FLUSH_SECONDS)
+        self._producer.close()
+
+    # ------------------------------------------------------------ wiring
+
+    def _subscription(self) -> Sequence[str]:
+        if not (self._streams.ready and self._readiness.caught_up):
+            return []
+        self._health.done("streams")
+        if self._form.written is None:
+            return []
+        self._health.done("start")
+        return self._streams.topics
+
+    def _plan(self, where: TopicPartition) -> ChainPlan:
+        kind, record = self._kind, self._streams.record_of(where.topic)
+        stream = record.name
+        source = f"/saffron/{kind.service}/{record.stem}/{where.partition}"
+        written = self._form.written
+        assert written is not None
+        return ChainPlan(
+            where=where,
+            output=TopicPartition(self._output, where.partition % self._outputs),
+            letters=TopicPartition(self._topics.dead_letters, where.partition % self._letters),
+            transactional_id=f"{self._settings.prefix}{kind.service}.{stream}.{where.partition}",
+            group=self._settings.group(kind.service),
+            commits=self._background,
+            background=self._background,
+            directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
+            operator=lambda note: kind.make(where.partition, record, note),
+            tell=lambda failure: self._tell_failure(stream, where.partition, failure),
+            decode=decode_block,
+            source=source.encode(),
+            headers=(
+                ("ce_specversion", b"1.0"),
+                ("ce_type", f"saffron.{kind.output}".encode()),
+                *written.headers,
+            ),
+            encode=written.encode,
+            observer=lambda: kind.observe(self._topics, stream, where.partition),
+        )
+
+    def _tell_failure(self, stream: str, partition: int, failure: Failure) -> None:
+        """Written and acknowledged before the place is committed from which on the query is without results."""
+        self._readiness.fail(stream, partition, failure)
+        self._producer.flush(_TOLD_SECONDS)
+
+    # ------------------------------------------------------------ numbers
+
+    def _tell_load(self, now_ms: int) -> None:
+        """Advice to the shedder: at once when something was applied, twice a second when idle."""
+        for where, chain in self.shell.chains.items():
+            if chain.operator is None or chain.replaying:
+                continue
+            clock, busy = perf_counter_ns(), self.shell.busy_ns
+            told = self._told.setdefault(where, Told(chain.next_seq, clock_ns=clock, busy_ns=busy))
+            news = chain.tally.events != told.events and not chain.writing  # a block is done when its results are sent
+            if not news and now_ms - told.at < _IDLE_LOAD_MS:
+                continue
+            numbers = chain.operator.statistics()
+            if news:
+                done, told = _done(chain, told, numbers["nanoseconds"], clock, busy)
+            elif chain.writing:
+                done = Done(told.position)
+            else:
+                done, told = Done(chain.next_seq), replace(told, clock_ns=clock, busy_ns=busy)
+            self._told[where] = replace(told, at=now_ms)
+            stream = self._streams.of(where.topic)
+            body = {
+                "service": self._kind.service,
+                "stream": stream,
+                "partition": where.partition,
+                "offset": chain.position,
+                "at": now_ms,
+                **load_of(numbers, done),
+            }
+            key = f"{self._kind.service}/{stream}/{where.partition}".encode()
+            self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
+
+    def _tell_numbers(self, now_ms: int, interval: int) -> None:
+        streams = {where: self._streams.of(where.topic) for where in self.shell.chains}
+        for digest in self._numbers.report(streams, now_ms, interval):
+            send(self._producer, self._topics, digest)
+        failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
+        self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
+        self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
+        self._told = {where: self._told[where] for where in self.shell.chains if where in self._told}
+        self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
+
+
+def _done(
+    chain: ResultChain, told: Told, matching: Mapping[str, int], clock_ns: int, busy_ns: int
+) -> tuple[Done, Told]:
+    """What was done since `told`, and what is then told. `matching`: ns by query so far, without the writing of
+    results."""
+    tally, writing = chain.tally, chain.tally.drain_writing()
+    processing, elapsed = tally.processing_ns - told.processing_ns + sum(writing.values()), clock_ns - told.clock_ns
+    done = Done(
+        chain.next_seq,
+        tally.events - told.events,
+        processing,
+        {query: spent + writing.get(query, 0) for query, spent in grown(matching, told.nanoseconds).items()},
+        elapsed,
+        busy_ns - told.busy_ns - processing,
+        tally.slowest_commit_ms,
+    )
+    tally.slowest_commit_ms = 0.0
+    return done, Told(chain.next_seq, tally.events, tally.processing_ns, matching, clock_ns=clock_ns, busy_ns=busy_ns)
+
+
+def _load_ms(settings: Settings) -> int:
+    """Between two reports of load: where a bound is held, so often that its shedder knows what is in flight."""
+    return (
+        _LOAD_MS if settings.overload == PASS else max(_LEAST_LOAD_MS, min(_LOAD_MS, settings.latency_bound_ms // 40))
+    )

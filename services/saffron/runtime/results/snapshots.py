@@ -1,0 +1,123 @@
+"""Snapshots of an operator's state: files that are whole or not used, each tagged with its input position.
+
+A file is written beside its name, synced, and renamed into place, and ends with a checksum over all of it. The newest
+two are kept, so that a torn newest one costs a longer replay and nothing else.
+
+    magic | length of header (8 bytes) | header (JSON) | arrays, one after another | blake2b of everything before
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from saffron.engine.operators.operator import State
+
+_MAGIC = b"SAFFRON\x03"
+_DIGEST = 32
+_KEEP = 2
+_SUFFIX = ".snapshot"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`position`: offset of the next input record to apply; `reader`: the shell's own part (JSON-able)."""
+
+    position: int
+    reader: Mapping[str, Any]
+    state: State
+
+
+class Snapshots:
+    """The snapshots of one chain in one directory (which every member that may own the chain must reach)."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.skipped: list[str] = []
+
+    def write(self, snapshot: Snapshot) -> int:
+        """Write one and forget all but the newest two; returns its size in bytes."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
+        temporary = final.with_suffix(f".{os.getpid()}.tmp")
+        # No fsync, which stalls results for tenths of a second: a snapshot is a shortcut, not the truth. One that a
+        # power cut tears fails its checksum, and the one before it, or the log, serves.
+        size = _write(temporary, snapshot)
+        temporary.replace(final)
+        for old in self._files()[_KEEP:]:
+            old.unlink(missing_ok=True)
+        return size
+
+    def newest(self, limit: int, topic: str, *, known: bool = False) -> Snapshot | None:
+        """The newest whole snapshot at or before `limit`; those that are torn, newer or of another topic are named in
+        `skipped`. `topic`: the id of the input topic; `known`: none that does not name its topic (0.1.0)."""
+        self.skipped = []
+        for path in self._files():
+            if int(path.name.removesuffix(_SUFFIX)) > limit:
+                self.skipped.append(f"{path.name}: newer than the committed position {limit}")
+                continue
+            try:
+                snapshot = _decode(path.read_bytes())
+                of = snapshot.reader.get("topic", "" if known else topic)
+                if of == topic:
+                    return snapshot
+                self.skipped.append(f"{path.name}: of another topic ({of or 'it does not say which'})")
+            except (ValueError, KeyError, OSError) as error:
+                self.skipped.append(f"{path.name}: {error}")
+        return None
+
+    def _files(self) -> list[Path]:
+        """Newest first."""
+        found = [path for path in self._directory.glob(f"*{_SUFFIX}") if path.name.removesuffix(_SUFFIX).isdigit()]
+        return sorted(found, reverse=True)
+
+
+def _write(path: Path, snapshot: Snapshot) -> int:
+    """Part by part, without a copy of the whole and without Python's lock for the large ones; the size in bytes."""
+    digest, size = hashlib.blake2b(digest_size=_DIGEST), _DIGEST
+    with path.open("wb") as file:
+        for part in _parts(snapshot):
+            digest.update(part)
+            file.write(part)
+            size += len(part)
+        file.write(digest.digest())
+    return size
+
+
+def _parts(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
+    arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.state.items()}
+    header = orjson.dumps(
+        {
+            "position": snapshot.position,
+            "reader": snapshot.reader,
+            "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
+        }
+    )
+    yield _MAGIC + len(header).to_bytes(8, "little") + header
+    for array in arrays.values():
+        yield array.reshape(-1).view(np.uint8).data
+
+
+def _decode(data: bytes) -> Snapshot:
+    """ValueError: torn, changed, or of another format."""
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("not a snapshot of this version")
+    body, digest = data[:-_DIGEST], data[-_DIGEST:]
+    if hashlib.blake2b(body, digest_size=_DIGEST).digest() != digest:
+        raise ValueError("torn or changed: its checksum does not fit")
+    start = len(_MAGIC) + 8
+    end = start + int.from_bytes(body[len(_MAGIC) : start], "little")
+    header = orjson.loads(body[start:end])
+    state: dict[str, np.ndarray[Any, Any]] = {}
+    for name, dtype, shape in header["arrays"]:
+        count = int(np.prod(shape, dtype=np.int64))
+        state[name] = np.frombuffer(body, dtype=np.dtype(dtype), count=count, offset=end).reshape(shape).copy()
+        end += state[name].nbytes
+    return Snapshot(header["position"], header["reader"], state)

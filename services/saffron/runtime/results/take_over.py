@@ -1,0 +1,92 @@
+"""Where a chain of results goes on: the committed place, or what stands in the output where that is gone or set anew.
+
+    committed, with our metadata    it is the place
+    committed, without              set by Kafka's own tools: as if there were none; or by version 0.1.0, where the
+                                    output has results of the chain that name no place: it is believed
+    nothing                         what the output or the newest snapshot names, the later one; else the beginning
+
+Which observations stand is not known then: those of some blocks before the place are missing, or come twice.
+
+A place is one of a topic with an id: what was said of a topic that was deleted is not believed of its successor.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from saffron.errors import LogError, RemadeError
+from saffron.runtime.hops.input_state import InputState
+from saffron.runtime.log import Committed, Consumer, Log
+from saffron.runtime.results.chain_plan import ChainPlan, Place
+from saffron.runtime.results.progress import last_written, written_in
+from saffron.runtime.results.snapshots import Snapshot, Snapshots
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Start:
+    """`input`: what was known of the input topic, `topic`: its id now. `place`: all before it stands in the output.
+
+    `low`: the first offset of the input. `snapshot`: the state to begin with, if there is one. `lost`: offsets
+    that were never read and are gone.
+    """
+
+    input: InputState
+    topic: str
+    place: Place
+    low: int
+    snapshot: Snapshot | None
+    lost: range
+
+
+def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapshots) -> Start:
+    """Where the chain of `plan` goes on. RemadeError: its input was deleted and made anew."""
+    where = plan.where
+    state = log.describe([where.topic]).get(where.topic)
+    if state is None:
+        raise LogError(f"topic {where.topic} is not there")
+    low, high = consumer.watermarks(where)
+    committed = consumer.committed(where)
+    kept = None if committed is None else Place.of(committed)
+    known = InputState() if kept is None else kept.input
+    if known.remade(state.id):
+        raise RemadeError(where.topic)
+    if kept is not None:
+        place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
+    else:
+        place, snapshot = _recovered(log, plan, snapshots, state.id, low, high, committed)
+    lost = range(place.offset, max(place.offset, low))
+    if snapshot is not None and snapshot.position < low:
+        snapshot = None
+    return Start(known, state.id, place, low, snapshot, lost)
+
+
+def _recovered(
+    log: Log, plan: ChainPlan, snapshots: Snapshots, topic: str, low: int, high: int, committed: Committed | None
+) -> tuple[Place, Snapshot | None]:
+    """The place without a position that can be believed."""
+    source = ("ce_source", plan.source)
+    found = last_written(log, f"{plan.group}.ends", plan.output.topic, lambda record: source in record.headers)
+    written = None if found is None else written_in(found)
+    if written is not None and written.topic != topic:
+        if committed is not None:
+            raise RemadeError(plan.where.topic)
+        found = written = None  # of a stream of this name that was removed
+    if found is not None and written is None and committed is not None:  # of version 0.1.0, which left no metadata
+        offset = min(committed.offset, high)
+        return Place(offset, 0, offset), snapshots.newest(offset, topic)
+    snapshot = snapshots.newest(high, topic, known=True)
+    place = Place(low, 0, low)
+    if written is not None:
+        place = Place(written.offset, written.index, written.offset)
+    if snapshot is not None and snapshot.position > place.offset:
+        place = Place(snapshot.position, 0, snapshot.position)
+    if place.offset > low or committed is not None:
+        what = "no position" if committed is None else f"a position that is not its own ({committed.offset})"
+        _LOG.warning(
+            "%s/%d: group %s has %s; it goes on at offset %d, behind what stands in %s",
+            plan.where.topic, plan.where.partition, plan.group, what, place.offset, plan.output.topic,
+        )  # fmt: skip
+    return place, snapshot

@@ -1,0 +1,1 @@
+"""Streams and their schemas as the control topics have them; formats and registries of messages."""

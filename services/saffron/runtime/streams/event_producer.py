@@ -1,0 +1,36 @@
+"""Producing events, one message each, as fast as librdkafka takes them in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from saffron.runtime.log import kafka_settings
+from saffron.runtime.log.kafka_producer import KafkaProducer
+from saffron.runtime.process.config import Settings
+
+
+class EventProducer:
+    """Writes to one topic, idempotently. `throughput`: large compressed requests; else the smallest delay."""
+
+    def __init__(self, settings: Settings, topic: str, *, throughput: bool) -> None:
+        self._topic = topic
+        cluster = kafka_settings.cluster_of(settings)
+        self._producer = KafkaProducer(kafka_settings.event_producer(cluster, throughput=throughput))
+
+    def send(
+        self, values: Sequence[bytes], keys: Sequence[bytes | None] | None = None, partition: int | None = None
+    ) -> None:
+        """Queue messages stamped now, waiting while the queue is full; None lets the key choose the partition.
+
+        LogError: an earlier message could not be delivered.
+        """
+        messages: list[dict[str, Any]] = [{"value": value} for value in values]
+        if keys is not None:
+            for message, key in zip(messages, keys, strict=True):
+                message["key"] = key
+        self._producer.send_many(self._topic, messages, partition)
+
+    def flush(self, seconds: float) -> None:
+        """Wait until all is acknowledged; LogError when it cannot be."""
+        self._producer.flush(seconds)

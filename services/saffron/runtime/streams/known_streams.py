@@ -1,0 +1,60 @@
+"""What the topic `streams` says: the record of each stream, and the schema that is in force of it."""
+
+from __future__ import annotations
+
+from saffron.engine.events.decoding.growth import given_anew
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.errors import LogError
+from saffron.records.stream import StreamRecord
+from saffron.records.table import Applied, Unreadable, stream_table, version_table
+from saffron.records.version import VersionRecord, is_version_key
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.schema_versions import SchemaVersions
+from saffron.runtime.streams.streams import streams_of
+from saffron.schema.schema import Schema
+
+
+class KnownStreams:
+    """Fed message by message, in the order of the topic's one partition. `records`: streams, the default one if it has
+    a record."""
+
+    def __init__(self, topics: Topics) -> None:
+        self.records = stream_table(topics.streams)
+        self._events = topics.events
+        self._topic = topics.streams
+        self._version_records = version_table(topics.streams)
+        self._versions = SchemaVersions()
+
+    def apply(
+        self, key: bytes | None, value: bytes | None, offset: int
+    ) -> Applied[StreamRecord] | Applied[VersionRecord] | Unreadable | None:
+        """Take one message. An unreadable one changes nothing."""
+        name = (key or b"").decode("utf-8", "replace")
+        if not is_version_key(name):
+            return self.records.apply(key, value, offset)
+        found = self._version_records.apply(key, value, offset)
+        if isinstance(found, Applied):
+            try:
+                self._versions.read(found)
+            except LogError as error:
+                return Unreadable(self._topic, name, offset, str(error))
+        return found
+
+    def all(self) -> dict[str, StreamRecord]:
+        """All streams by name, the default one first."""
+        return streams_of(self.records, self._events)
+
+    def get(self, name: str) -> StreamRecord | None:
+        """One stream, or None."""
+        return self.all().get(name)
+
+    def schema(self, record: StreamRecord) -> Schema | None:
+        """What is in force of a stream: what its events had, and what it was given. None: nothing has come of it yet.
+
+        SchemaError: the record holds no schema, or one that does not go together with its events.
+        """
+        version = self._versions.of(record.stem)
+        given = None if record.schema is None else from_json_schema(record.schema)
+        if version is None or given is None:
+            return given if version is None else version.all_said
+        return given_anew(version.all_said, given)

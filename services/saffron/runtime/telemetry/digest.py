@@ -1,0 +1,82 @@
+"""A digest of each partition on the `health` topic, once a second, for people and the live page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from saffron.runtime.log import Producer
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.histogram import Buckets
+
+INTERVAL_MS = 1_000
+_RARE = ("shed", "mistyped", "left_out")
+"""What most digests have nothing to say of."""
+_FEW = frozenset({"latency", "stem", *_RARE})
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What one partition did in the interval that ends at `at` (schemas/health.yaml). `stem`: of the stream
+    (`StreamRecord.stem`), in the message where it is not its name."""
+
+    service: str
+    stream: str
+    partition: int
+    at: int
+    interval_ms: int
+    events: int
+    results: int = 0
+    latency: Buckets | None = None
+    partial_matches: int = 0
+    watermark: int | None = None
+    lag: int | None = None
+    silent: bool | None = None
+    shed: Mapping[str, Any] | None = None
+    stem: str | None = None
+    mistyped: Mapping[str, int] | None = None
+    left_out: int | None = None
+
+    def body(self) -> bytes:
+        """The message's value."""
+        fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name not in _FEW}
+        fields |= {name: one for name in _RARE if (one := getattr(self, name)) is not None}
+        if self.stem not in (None, self.stream):
+            fields["stem"] = self.stem
+        measured = self.latency is not None and bool(self.latency.counts.any())
+        latency = None
+        if self.latency is not None and measured:
+            latency = {"p50": _finite(self.latency.quantile(0.5)), "p99": _finite(self.latency.quantile(0.99))}
+        return orjson.dumps({**fields, "latency_ms": latency})
+
+
+def send(producer: Producer, topics: Topics, digest: Digest) -> None:
+    """Write one digest; LogError where what was written before is lost."""
+    producer.check(f"sending to {topics.health}")
+    key = f"{digest.service}/{digest.stream}/{digest.partition}".encode()
+    producer.send(topics.health, 0, digest.body(), key=key)
+
+
+class Every:
+    """Says when the next interval is over; `due` gives its length in ms, or 0."""
+
+    def __init__(self, interval_ms: int) -> None:
+        self._interval = interval_ms
+        self._last: int | None = None
+
+    def due(self, now_ms: int) -> int:
+        if self._last is None:
+            self._last = now_ms
+            return 0
+        passed = now_ms - self._last
+        if passed < self._interval:
+            return 0
+        self._last = now_ms
+        return passed
+
+
+def _finite(value: float) -> float:
+    return round(min(value, 1e9), 3)

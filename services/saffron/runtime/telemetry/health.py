@@ -1,0 +1,129 @@
+"""Health over HTTP: /metrics for Prometheus, /healthz (does the loop turn?), /readyz (may work be sent?), /status.
+
+Liveness is progress: the main loop calls `beat`. A broker that is away is no reason to be restarted, since the loop
+goes on turning while it waits; a loop that hangs is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from saffron.errors import SettingsError
+from saffron.runtime.telemetry.metrics import Metrics
+
+_STALE_SECONDS = 30.0
+"""A loop that has not turned for this long is taken for dead."""
+
+
+class Health:
+    """What a service says of itself. `clock` gives seconds that never go back."""
+
+    def __init__(self, service: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.service = service
+        self._clock = clock
+        self._beat = clock()
+        self._waiting: dict[str, str] = {"start": "starting"}
+        self._details: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def beat(self) -> None:
+        """The main loop has turned once more."""
+        self._beat = self._clock()
+
+    def waiting(self, what: str, reason: str) -> None:
+        """Not ready because of `what` (a short name); `reason` is shown to the user who waits."""
+        with self._lock:
+            self._waiting[what] = reason
+
+    def done(self, what: str) -> None:
+        """What was waited for is there. The last one (`start` is the first) makes the service ready."""
+        with self._lock:
+            self._waiting.pop(what, None)
+
+    def detail(self, name: str, value: Any) -> None:
+        """Something worth showing under /status (JSON-able): the model's version, the partitions owned."""
+        with self._lock:
+            self._details[name] = value
+
+    @property
+    def alive(self) -> bool:
+        return self._clock() - self._beat < _STALE_SECONDS
+
+    def status(self) -> Mapping[str, Any]:
+        """What /status answers: service, alive, ready, waiting (reason by name), beat_age (s), and the details."""
+        with self._lock:
+            return {
+                "service": self.service,
+                "alive": self.alive,
+                "ready": not self._waiting,
+                "waiting": dict(self._waiting),
+                "beat_age": round(self._clock() - self._beat, 3),
+                **self._details,
+            }
+
+
+class HealthServer:
+    """Serves one process's `Health` and `Metrics` from a thread of its own."""
+
+    def __init__(self, health: Health, metrics: Metrics, host: str, port: int) -> None:
+        """SettingsError: the port is taken. Port 0 takes a free one (see `port`)."""
+        handler = type("Handler", (_Handler,), {"health": health, "metrics": metrics})
+        try:
+            self._server = ThreadingHTTPServer((host, port), handler)
+        except OSError as error:
+            raise SettingsError(f"metrics cannot be served at {host}:{port}: {error.strerror or error}") from error
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on."""
+        return int(self._server.server_address[1])
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    health: Health
+    metrics: Metrics
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        status = self.health.status()
+        if path == "/metrics":
+            self._answer(200, self.metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+        elif path == "/healthz":
+            self._answer_json(200 if status["alive"] else 503, status)
+        elif path == "/readyz":
+            self._answer_json(200 if status["ready"] and status["alive"] else 503, status)
+        elif path in ("/", "/status"):
+            self._answer_json(200, status)
+        else:
+            self._answer_json(
+                404, {"error": f"no page {path}", "pages": ["/metrics", "/healthz", "/readyz", "/status"]}
+            )
+
+    def _answer_json(self, code: int, body: Mapping[str, Any]) -> None:
+        self._answer(code, json.dumps(body).encode(), "application/json")
+
+    def _answer(self, code: int, body: bytes, kind: str) -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # who asked has not waited for the answer
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: probes come every few seconds."""

@@ -1,0 +1,110 @@
+"""What a stream's events look like: event types, their attributes, and the kind of each attribute.
+
+An attribute has one kind throughout a stream, whatever the event type, so that it is one column in a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Kind(Enum):
+    """The kind of an attribute, with the column that holds it and the value that stands for null there.
+
+    JSON has one kind of number. The kinds of numbers here say which values an attribute has held, so that it can be
+    held, and compared, no slower than they need: see `widened`.
+    """
+
+    INT = "int"  # whole numbers that float64 holds exactly: int64, null = NULL_INT
+    LONG = "long"  # whole numbers within 64 bits: int64, null = NULL_INT
+    FLOAT = "float"  # float64, null = NaN
+    NUMBER = "number"  # both of the last two: complex128 (see `schema.numbers`), null = NaN
+    BOOL = "bool"  # int8: 0, 1, null = -1
+    STRING = "string"  # int32 codes into the column's `values`, null = -1
+    NULL = "null"  # nothing but null so far: as FLOAT
+
+    @property
+    def is_number(self) -> bool:
+        return self in (Kind.INT, Kind.LONG, Kind.FLOAT, Kind.NUMBER)
+
+    @property
+    def is_whole(self) -> bool:
+        """Held as int64."""
+        return self in (Kind.INT, Kind.LONG)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has values that float64 does not hold exactly."""
+        return self in (Kind.LONG, Kind.NUMBER)
+
+    @property
+    def column(self) -> Kind:
+        """The kind of the column that holds it: one for all that are held alike."""
+        return Kind.INT if self.is_whole else Kind.FLOAT if self is Kind.NULL else self
+
+
+def widened(a: Kind, b: Kind) -> Kind | None:
+    """The least kind that has the values of both; None where there is none. The order of joins does not matter."""
+    if a is b or b is Kind.NULL:
+        return a
+    if a is Kind.NULL:
+        return b
+    if not (a.is_number and b.is_number):
+        return None
+    if a.is_whole and b.is_whole:
+        return Kind.LONG
+    return Kind.NUMBER if a.is_wide or b.is_wide else Kind.FLOAT
+
+
+NULL_INT = -(2**63)
+NULL_CODE = -1
+MAX_TS = 2**53
+"""The largest timestamp an event may carry (ms since 1970 UTC)."""
+END_OF_TIME = 2**62
+"""The watermark that closes everything: the end of a replay."""
+
+MAX_INSTANTS = 1_000_000
+"""The most instants (ms) that an imprecise time may choose from: the work on a match grows with them."""
+
+Distribution = str | tuple[float, ...]
+"""How an imprecise time lies in its interval [lo, hi] of n = hi - lo + 1 instants: "uniform", "triangular" (a tent over
+the interval), or the weights of a histogram, whose bars divide the interval into equal parts. Instant number i has the
+probability that the distribution puts between i / n and (i + 1) / n of the interval.
+"""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Attributes of a stream in column order, and which of them each event type has.
+
+    `kinds`: attribute name -> kind, in the order of columns (`type` and `ts` are not among them).
+    `types`: event type -> names of its attributes, in the order in which results print them.
+    `required`: event type -> attributes that must be present and not null (empty when inferred).
+    `closed`: attributes beyond those of the type break the schema (`additionalProperties: false`).
+    `given`: True when the user gave the schema (a breach is a dead letter), False when it was inferred
+    (a mistyped value is null and counted; an unknown type or attribute is let in as far as it can be).
+    `derived`: event types that are results of queries (INTO); such a schema is a query's, never the stream's own.
+    `times`: event types whose ts may be an interval [lo, hi], with the distribution of the time in it. A stream where
+    there is one has imprecise time; under an inferred schema every type's events may then have intervals.
+    """
+
+    kinds: Mapping[str, Kind]
+    types: Mapping[str, tuple[str, ...]]
+    required: Mapping[str, frozenset[str]]
+    closed: bool = False
+    given: bool = False
+    times: Mapping[str, Distribution] = field(default_factory=dict)
+    derived: frozenset[str] = frozenset()
+
+    def attributes_of(self, type_name: str) -> tuple[str, ...]:
+        """Names of the attributes of such events; any that there are, where the type was not seen when the schema was
+        inferred."""
+        unseen = () if self.given else tuple(self.kinds)
+        return self.types.get(type_name, unseen)
+
+    def distribution(self, type_name: str) -> Distribution | None:
+        """How the time of such events lies in its interval; None where only exact times are allowed."""
+        inferred = "uniform" if self.times and not self.given else None
+        return self.times.get(type_name, inferred)

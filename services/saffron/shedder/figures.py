@@ -1,0 +1,150 @@
+"""What `shedder` says of its chains: blocks as they leave, metrics and digests once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.shed.losses.expected import Expected
+from saffron.engine.shed.operator import ShedderOperator
+from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.shell_numbers import ShellNumbers
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.histogram import Buckets
+from saffron.runtime.telemetry.metric_names import (
+    BLOCKS,
+    DECISION,
+    ESTIMATED_FALSE,
+    ESTIMATED_LOSS,
+    ESTIMATED_MATCHES,
+    EVENTS_IN,
+    IN_FLIGHT,
+    MODEL_BELIEF,
+    MODEL_VERSION,
+    PROCESSING_LATENCY,
+    QUEUEING_LATENCY,
+    SHED_EVENTS,
+    SHEDDING_LATENCY,
+    STAGE_LATENCY,
+    Gauge,
+)
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.shedder.hop import ShedderHop
+
+_ESTIMATED = (ESTIMATED_MATCHES, ESTIMATED_LOSS, ESTIMATED_FALSE)
+_GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, MODEL_BELIEF, DECISION, *_ESTIMATED)
+
+_Values = dict[tuple[str, ...], float]
+
+
+class ShedderNumbers:
+    """Reports all chains of one member."""
+
+    def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
+        self._metrics = metrics
+        self._input = ShellNumbers(metrics, shell, group)
+        self._stage: list[float] = []
+        self._told: dict[tuple[TopicPartition, str], int] = {}
+        self._telling: dict[tuple[TopicPartition, str], int] = {}
+
+    def sent(self, topic: str, appended_ms: int, now_ms: float) -> None:
+        """A block has been passed on that stood in `windows` since `appended_ms`."""
+        self._metrics.add(BLOCKS, 1, topic)
+        self._stage.append(now_ms - appended_ms)
+
+    def report(self, hops: Mapping[TopicPartition, ShedderHop], now_ms: int, interval_ms: int) -> list[Digest]:
+        """A digest of each chain."""
+        held = max((self._grown(where, "held", hop.held_ms) for where, hop in hops.items()), default=0)
+        lags = self._input.report(interval_ms, held)
+        if self._stage:
+            self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
+            self._stage.clear()
+        gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
+        expected: dict[str, list[Expected]] = {}
+        digests = []
+        for where, hop in hops.items():
+            numbers = hop.operator.statistics()
+            self._gauge(hop, numbers, gauges, now_ms)
+            for query, own in numbers["expected"].items():
+                expected.setdefault(query, []).append(own)
+            digests.append(
+                Digest(
+                    service="shedder",
+                    stream=hop.operator.stream,
+                    partition=hop.operator.partition,
+                    at=now_ms,
+                    interval_ms=interval_ms,
+                    events=self._count(where, hop.operator, numbers),
+                    latency=self._waits(hop),
+                    partial_matches=sum(numbers["partial_matches"].values()),
+                    lag=lags.get(where),
+                    shed=_shed(numbers),
+                )
+            )
+        self._told, self._telling = self._telling, {}  # chains and queries that are gone are not told of again
+        _estimate(expected, gauges)
+        for gauge, values in gauges.items():
+            self._metrics.replace(gauge, values)
+        return digests
+
+    # ------------------------------------------------------------ inside
+
+    def _gauge(self, hop: ShedderHop, numbers: Mapping[str, Any], gauges: Mapping[Gauge, _Values], now_ms: int) -> None:
+        labels = (hop.operator.stream, str(hop.operator.partition))
+        gauges[IN_FLIGHT][labels] = hop.credits.in_flight(now_ms)
+        gauges[PROCESSING_LATENCY][labels] = (numbers["processing_ms"] or 0.0) / 1000
+        gauges[SHEDDING_LATENCY][labels] = (numbers["shedding_ms"] or 0.0) / 1000
+        for query, (epoch, batch) in numbers["models"].items():
+            gauges[MODEL_VERSION] |= {(query, "epoch"): epoch, (query, "batch"): batch}
+        for query, believed in numbers["believed"].items():
+            gauges[MODEL_BELIEF] |= {(*labels, query, means): own for means, own in believed.items()}
+        gauges[DECISION][*labels, "share"] = numbers["share"]
+        if numbers["keep"] is not None:
+            gauges[DECISION][*labels, "keep"] = numbers["keep"]
+
+    def _waits(self, hop: ShedderHop) -> Buckets:
+        buckets = Buckets()
+        if hop.waits:
+            waits = np.array(hop.waits, dtype=np.float64)
+            self._metrics.observe(QUEUEING_LATENCY, waits, hop.operator.stream, str(hop.operator.partition))
+            buckets.observe(waits)
+            hop.waits.clear()
+        return buckets
+
+    def _count(self, where: TopicPartition, operator: ShedderOperator, numbers: Mapping[str, Any]) -> int:
+        """Add what the operator's counters have grown by; the number of events among it."""
+        events = self._grown(where, "events", numbers["events"])
+        self._metrics.add(EVENTS_IN, events, operator.stream, str(operator.partition))
+        for query, reasons in numbers["shed_by_reason"].items():
+            for reason, shed in reasons.items():
+                self._metrics.add(SHED_EVENTS, self._grown(where, f"{reason} {query}", shed), query, reason)
+        return events
+
+    def _grown(self, where: TopicPartition, count: str, now: int) -> int:
+        """How much a count has grown since it was last told; a chain made anew counts from 0 again."""
+        before, self._telling[where, count] = self._told.get((where, count), 0), now
+        return now - before if now >= before else now
+
+
+def _estimate(expected: Mapping[str, Sequence[Expected]], gauges: Mapping[Gauge, _Values]) -> None:
+    """What is lost and false by query, all chains of this process together."""
+    for query, chains in expected.items():
+        own = Expected.together((1.0, one) for one in chains)
+        for part, count in asdict(own).items():
+            gauges[ESTIMATED_MATCHES][query, part] = count
+        gauges[ESTIMATED_LOSS][query,] = own.missed_share
+        gauges[ESTIMATED_FALSE][query,] = own.false_share
+
+
+def _shed(numbers: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a digest says of shedding."""
+    estimated = {
+        query: {part: round(count, 6) for part, count in asdict(own).items()}
+        for query, own in numbers["expected"].items()
+    }
+    decided = {"why": numbers["decision"], "share": round(numbers["share"], 4), "keep": numbers["keep"]}
+    return {**decided, "estimated": estimated}

@@ -1,0 +1,117 @@
+"""What `windowing` says of its chains: blocks as they leave, metrics and digests once a second."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from saffron.engine.events.block import Block
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.operator import WindowingOperator
+from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.shell_numbers import ShellNumbers
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.metric_names import (
+    BLOCKS,
+    EVENT_TIME_LAG,
+    EVENTS_IN,
+    LATE_EVENTS,
+    LEFT_OUT_VALUES,
+    MISTYPED_VALUES,
+    STAGE_LATENCY,
+    WATERMARK,
+)
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.windowing.hop import WindowingHop
+
+_COUNTERS = (
+    ("events", EVENTS_IN),
+    ("late", LATE_EVENTS),
+    ("mistyped", MISTYPED_VALUES),
+    ("left_out", LEFT_OUT_VALUES),
+)
+_NAMED = 20
+"""Attributes in a digest, at most."""
+
+
+class WindowingNumbers:
+    """Reports all chains of one member."""
+
+    def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
+        self._metrics = metrics
+        self._shell = shell
+        self._input = ShellNumbers(metrics, shell, group)
+        self._stage: list[float] = []
+        self._newest: dict[TopicPartition, int] = {}
+        self._counted: dict[TopicPartition, dict[str, int]] = {}
+
+    def sent(self, topic: str, where: TopicPartition, block: Block, now_ms: float) -> None:
+        """A block has been passed on: how long ago its oldest event was sent, and how far event time has come."""
+        self._metrics.add(BLOCKS, 1, topic)
+        if len(block.columns):
+            self._stage.append(now_ms - float(block.columns.time.min()))
+            self._newest[where] = int(block.columns.ts[-1])
+
+    def report(
+        self, now_ms: int, interval_ms: int, silent: Callable[[TopicPartition], bool | None]
+    ) -> list[tuple[TopicPartition, Digest]]:
+        """A digest of each chain, with its source. `silent`: whether that is."""
+        lags = self._input.report(interval_ms)
+        if self._stage:
+            self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "windowing")
+            self._stage.clear()
+        digests = []
+        watermarks: dict[tuple[str, ...], float] = {}
+        behind: dict[tuple[str, ...], float] = {}
+        for where, operator in self._operators():
+            labels = (operator.stream, str(operator.partition))
+            events = self._count(where, operator)
+            watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
+            if watermark is not None:
+                watermarks[labels] = watermark / 1000
+            if where in self._newest:
+                behind[labels] = (now_ms - self._newest[where]) / 1000
+            digest = Digest(
+                service="windowing",
+                stream=operator.stream,
+                partition=operator.partition,
+                at=now_ms,
+                interval_ms=interval_ms,
+                events=events,
+                watermark=watermark,
+                lag=lags.get(where),
+                silent=silent(where),
+                **_losses(operator),
+            )
+            digests.append((where, digest))
+        self._metrics.replace(WATERMARK, watermarks)
+        self._metrics.replace(EVENT_TIME_LAG, behind)
+        return digests
+
+    # ------------------------------------------------------------ inside
+
+    def _operators(self) -> list[tuple[TopicPartition, WindowingOperator]]:
+        chains = self._shell.chains.items()
+        return [(where, chain.hop.operator) for where, chain in chains if isinstance(chain.hop, WindowingHop)]
+
+    def _count(self, where: TopicPartition, operator: WindowingOperator) -> int:
+        """Add what the operator's counters have grown by; the number of events among it."""
+        numbers = operator.statistics()
+        before = self._counted.get(where, {})
+        grown = {name: max(0, int(numbers[name]) - before.get(name, 0)) for name, _ in _COUNTERS}
+        self._counted[where] = {name: numbers[name] for name, _ in _COUNTERS}
+        for name, metric in _COUNTERS:
+            self._metrics.add(metric, grown[name], operator.stream, str(operator.partition))
+        return grown["events"]
+
+
+def _losses(operator: WindowingOperator) -> dict[str, Any]:
+    """Which values this process has not kept, if any: by attribute those of another kind, the most frequent first."""
+    numbers = operator.statistics()
+    mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
+    left_out = numbers["left_out"]
+    return {"mistyped": dict(mistyped) or None, "left_out": left_out or None}

@@ -1,0 +1,117 @@
+"""What all chains of a `windowing` process know: the standing queries, who is ready for them, and the streams."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+
+from saffron.errors import LogError
+from saffron.records.query import QueryRecord
+from saffron.records.status import QueryStatus
+from saffron.records.stream import StreamRecord
+from saffron.runtime.log import Log
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.control_topics import (
+    Report,
+    follow_queries,
+    follow_statuses,
+    follow_streams,
+    follow_versions,
+)
+from saffron.runtime.streams.schema_versions import SchemaVersions
+from saffron.runtime.streams.statuses import FailedMarks, ReadyMarks
+from saffron.runtime.streams.streams import streams_of
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The newest record of a query on `queries`: `record` None is its tombstone. `offset` orders records."""
+
+    name: str
+    offset: int
+    record: QueryRecord | None
+
+
+class Desk:
+    """Follows `queries`, `query-status` and `streams`. Until `ready`, no chain may be taken over.
+
+    `streams`: by name, the default one among them. `sources`: the stream that each topic's events belong to.
+    """
+
+    def __init__(self, log: Log, topics: Topics, report: Report) -> None:
+        self._topics = topics
+        self._queries = follow_queries(log, topics, report)
+        self._statuses = follow_statuses(log, topics, report)
+        self._streams = follow_streams(log, topics, report)
+        self._versions = follow_versions(log, topics, report)
+        self.queries: dict[str, Wanted] = {}
+        self.marks = ReadyMarks()
+        self.failures = FailedMarks()
+        self.streams: dict[str, StreamRecord] = {}
+        self.sources: dict[str, str] = {}
+        self._ever: dict[str, StreamRecord] = {}
+        self.schemas = SchemaVersions()
+        self.version = 0
+        self._take_up()
+
+    def step(self) -> bool:
+        """Read what is new; True if there was anything. `version` grows with every change."""
+        queries, statuses, streams = self._queries.step(), self._statuses.step(), self._streams.step()
+        for one in queries:
+            self.queries[one.key] = Wanted(one.key, one.offset, one.row)
+        for status in statuses:
+            self.marks.read(status)
+            self.failures.read(status)
+        if streams:
+            self._take_up()
+        versions = self._versions.step()
+        for version in versions:
+            with suppress(LogError):  # no schema that this version knows: the one before stands
+                self.schemas.read(version)
+        moved = bool(queries or statuses or streams or versions)
+        self.version += moved
+        return moved
+
+    @property
+    def ready(self) -> bool:
+        return all(one.caught_up for one in (self._queries, self._statuses, self._streams, self._versions))
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """How far the topics have been read that chains depend on."""
+        return {"queries": self._queries.table.next_offset, "streams": self._streams.table.next_offset}
+
+    @property
+    def statuses(self) -> dict[str, QueryStatus]:
+        """What was last said of queries, by the messages' keys."""
+        return self._statuses.table.rows
+
+    def stream_at(self, topic: str) -> StreamRecord:
+        """The stream whose events are, or were, in this topic: partitions of a removed one are given up a little later.
+        KeyError: there never was one."""
+        name = self.sources.get(topic)
+        return self._ever[topic] if name is None else self.streams[name]
+
+    def topic_of(self, stream: str) -> str | None:
+        """The topic of a stream's events; None if there is no such stream."""
+        return next((topic for topic, name in self.sources.items() if name == stream), None)
+
+    def close(self) -> None:
+        for one in (self._queries, self._statuses, self._streams, self._versions):
+            one.close()
+
+    def _take_up(self) -> None:
+        """Of two streams that name the same topic, the one that has been there for longer has it."""
+        table, before = self._streams.table, self.sources
+        self.streams = streams_of(table, self._topics.events)
+        self.sources = {}
+        order = sorted(self.streams, key=lambda name: table.offsets.get(name, -1))
+        for name in sorted(order, key=lambda name: before.get(self.streams[name].topic) != name):
+            taken = self.sources.setdefault(self.streams[name].topic, name)
+            if taken != name:
+                topic = self.streams[name].topic
+                _LOG.error("stream %s: topic %s is stream %s's already; give it another", name, topic, taken)
+        self._ever |= {topic: self.streams[name] for topic, name in self.sources.items()}
