@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.match.core.rows import SEQ
-from saffron.engine.match.core.sampled import is_sampled
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.keep import keep_best, utilities
 from saffron.engine.match.output.render import Matches, Written
@@ -19,6 +18,7 @@ from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.retained import Spared
 from saffron.engine.match.shedding.tracked import Followed
 from saffron.engine.operators.results import Part
+from saffron.engine.operators.sampled import is_sampled
 from saffron.engine.operators.stopwatch import Stopwatch
 
 FOLLOWED = 0.02

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.core.pools import Pool
 from saffron.engine.match.core.runs import DEADLINE
-from saffron.engine.match.core.sampled import is_sampled
 from saffron.engine.match.general.passing import Passing
 from saffron.engine.match.general.pending import STATE_ROW
 from saffron.engine.match.general.transition_table import ENDING, FIRST, FIRST_TARGET, HELD, PASSED, STOP, STOP_TARGET
@@ -33,6 +32,7 @@ from saffron.engine.match.general.watched import (
     UNDONE,
     WHAT,
 )
+from saffron.engine.operators.sampled import is_sampled
 
 Ints = NDArray[np.int64]
 Cells = dict[tuple[int, int], int]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match.core.sampled import is_sampled
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.output.render import Written
@@ -15,6 +14,7 @@ from saffron.engine.match.queries.registered import Standing
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.seen import Seen
 from saffron.engine.operators.results import Part
+from saffron.engine.operators.sampled import is_sampled
 
 MOST_VECTORS = 1 << 18
 MOST_EVENTS = 1 << 13
