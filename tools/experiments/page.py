@@ -40,37 +40,54 @@ class Found:
 
 _OPENING = """# The papers' experiments
 
-Complex events missed under overload, per cent, in brackets what the system itself says it missed, and where there are
-any, what share of those found is false: dropped events can make a pattern take later ones, or a NOT miss its own.
-Latency bound one second, on a virtual clock. The truth is the same run without shedding. Checks have a stated cost,
-since the engine is too fast for the data; a rate is times what the engine alone takes of the events that are shed, at
-that cost. "paper" is the published figure, from other data: shapes and ratios compare. `auto` is what a query gets that
-names no shedder; `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines. How much must go is decided alike for
-all: those that drop events, baselines too, drop early what loses nothing by what they know of events.
+Each table has the share of complex events that a shedder misses under overload, in per cent:
+
+| part of a cell | meaning |
+| --- | --- |
+| 10.5 | missed; the truth is the same run without shedding |
+| (11.8) | missed by Saffron's own estimate |
+| false 36.8 | share of the complex events found that are false; left out where there are none |
+| paper 18.5 | the published figure, from other data: compare shapes and ratios |
+
+Complex events can be false since a pattern may take a later event for a dropped one, or a NOT may miss its event.
+
+All runs are on a virtual clock, with a latency bound of one second. The engine is too fast for these data, so each
+check has a stated cost. A rate is a multiple of the events under shedding that the engine alone can process at that
+cost.
+
+`auto` is the shedder of a query that names none. `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines. How much
+must go is decided in the same way for all. Shedders of events, baselines too, drop early what loses nothing by what
+they know of events.
 
 ```
 .venv/bin/saffron experiment p-q1 --json docs/experiments/p-q1.json   # and so on: `saffron experiment` lists them
 PYTHONPATH=tools:services .venv/bin/python -m experiments.page docs/experiments docs/experiments.md
 ```
 
-The oracle knows which events and partial matches will complete, and drops all else: what it misses is the least that
-can be missed. In the last two columns: how many estimates lie within a fifth of the truth and half a point, and how
-many do with two standard errors allowed for (few matches tell little).
+The oracle knows which events and partial matches will complete, and drops all others. It misses the least that can be
+missed. The last two columns count the estimates that are within a fifth of the truth plus half a point. The second of
+them also allows for two standard errors, since few matches say little.
 """
 
 _BESIDE = """## With little training, and on streams that change
 
-`auto` beside the better of two simple ones: partial matches at random (`pm-bl`), and events by their types alone
-(`bl`). 1, 3, 10 and 30 % of the events train. `r-quiet`, `r-turns` and `r-shift` change behind what trains; nothing was
-tuned on `r-payments`, `r-logins` and `r-machines`. `+-` is half of the 95 % interval, by seeds where there are several.
+The table compares `auto` with two simple shedders: `pm-bl` drops partial matches at random, and `bl` drops events by
+type alone. "worse" is by how many points `auto` misses more than the better of the two.
+
+- "train %" is the share of the events that trains the models: 1, 3, 10 or 30.
+- `r-quiet`, `r-turns` and `r-shift` change after the training.
+- On `r-payments`, `r-logins` and `r-machines` nothing was tuned.
+- "seeds" is the number of runs. On real data all runs use the same data set.
+- `+-` is half of the 95 % interval: over more than two seeds, else over matches that are lost together.
 
 ```
 .venv/bin/saffron experiment robustness --seeds 30 --json docs/experiments/robustness.json
 ```
 
-That takes more than a day on two cores: `--only` and `--train` take a part, and `seeds` says how many were run of each
-(of one data set, where it is real). `g-q6` at 10 % is not solved: the order of events that the first tenth teaches is
-believed throughout, by its own trials.
+The whole command takes more than a day on two cores. `--only` and `--train` run a part of it.
+
+`g-q6` at 10 % is not solved. `auto` believes the order of events that the first tenth of the stream teaches, since the
+order's own trials confirm it. `pm-bl` misses less.
 """
 _ALLOWED = 3.0
 """Percentage points."""
@@ -109,7 +126,7 @@ def _beside_even(path: Path) -> list[str]:
         for row in rows[:_WORST]
     ]
     beyond = [row for row in rows if row["worse, points"] - row["+-"] > _ALLOWED]
-    said = f"Of {len(rows)} rows that were run {len(beyond)} are worse by more than {_ALLOWED:g} points beyond chance."
+    said = f"Rows that are worse by more than {_ALLOWED:g} points beyond chance: {len(beyond)} of {len(rows)}."
     return [f"{_BESIDE}\n{said} The worst:\n\n{_table([*named, 'worse, points'], body)}"]
 
 
