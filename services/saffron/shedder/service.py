@@ -14,8 +14,8 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.models.features.features import Pane
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.hops.growing import grow
 from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -27,8 +27,8 @@ from saffron.runtime.streams.streams import Streams
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.shedder.figures import ShedderNumbers
 from saffron.shedder.hop import ShedderHop
+from saffron.shedder.shedder_metrics import ShedderMetrics
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE_MS = 3_000
@@ -60,7 +60,7 @@ class ShedderService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._numbers = ShedderNumbers(metrics, self.shell, settings.group("shedder"))
+        self._numbers = ShedderMetrics(metrics, self.shell, settings.group("shedder"))
         health.waiting("models", "reading models from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
@@ -96,8 +96,8 @@ class ShedderService:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._topics.admitted_of(self._streams.record_of(where.topic).stem), where.partition)
 
-    def require(self, where: TopicPartition, output: TopicPartition) -> None:
-        grow(self._log, where.topic, output.topic, output.partition)
+    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
+        ensure_partition(self._log, where.topic, output.topic, output.partition)
 
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)
@@ -154,7 +154,7 @@ class ShedderService:
         if hop is None:
             return
         if body.get("kind") != "force":
-            hop.hear(body, now_ms)
+            hop.take_load(body, now_ms)
         elif (refused := hop.force(body["query"], body["n"])) is not None:
             _LOG.warning("order refused: %s", refused)
 

@@ -13,26 +13,26 @@ from saffron.errors import LogError
 from saffron.runtime.log import Log, TopicState
 
 _LOG = logging.getLogger(__name__)
-LOOK_MS, _STOPPED_MS = 1_000, 100
+CHECK_MS, _STOPPED_MS = 1_000, 100
 
 
 class TopicWatch:
     """Of one consumer's topics, looked at every `every_ms`."""
 
-    def __init__(self, log: Log, every_ms: int = LOOK_MS) -> None:
+    def __init__(self, log: Log, every_ms: int = CHECK_MS) -> None:
         self._log = log
         self._every_ms = every_ms
         self._states: dict[str, TopicState] = {}
         self._missing: frozenset[str] = frozenset()
-        self._looked = self._stepped = -(2**62)
+        self._checked = self._stepped = -(2**62)
 
     def step(self, now_ms: int, topics: Sequence[str]) -> list[str]:
         """The topics that are others than before. Those that are missing are told in the log once."""
         stopped = now_ms - self._stepped > _STOPPED_MS
         self._stepped = now_ms
-        if not topics or not (stopped or now_ms - self._looked >= self._every_ms):
+        if not topics or not (stopped or now_ms - self._checked >= self._every_ms):
             return []
-        self._looked = now_ms
+        self._checked = now_ms
         try:
             found = self._log.describe(topics)
         except LogError as error:  # no broker answers: then there is nothing to read either

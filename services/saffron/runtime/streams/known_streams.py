@@ -56,5 +56,5 @@ class KnownStreams:
         version = self._versions.of(record.stem)
         given = None if record.schema is None else from_json_schema(record.schema)
         if version is None or given is None:
-            return given if version is None else version.all_said
-        return given_anew(version.all_said, given)
+            return given if version is None else version.combined
+        return given_anew(version.combined, given)

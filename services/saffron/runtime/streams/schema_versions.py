@@ -1,7 +1,7 @@
 """The inferred schemas of streams, as `streams` has them: the newest version of each, under a key of its own.
 
 Whoever finds that a stream needs more than its version says writes the next one. Of two that write at once, the second
-to be read lacks what the first one said; so a version counts only once a single record says all that was ever said,
+to be read lacks what the first one schema; so a version counts only once a single record says all that was ever schema,
 and whoever waits for one writes that record. The stream's own record, which people change, is left alone.
 """
 
@@ -22,11 +22,11 @@ from saffron.schema.schema import Schema
 
 @dataclass(frozen=True)
 class Version:
-    """`said`: what the last record says; `all_said`: what all records read say together; `number`: of the record."""
+    """`schema`: what the last record says; `combined`: what all records read say together; `number`: of the record."""
 
     number: int
-    said: Schema
-    all_said: Schema
+    schema: Schema
+    combined: Schema
 
 
 class SchemaVersions:
@@ -41,22 +41,24 @@ class SchemaVersions:
         if row is None:
             self._versions = {stem: one for stem, one in self._versions.items() if change.key != f"{stem}/schema"}
             return
-        said, before = schema_from_record(row.schema), self._versions.get(row.stem)
-        self._versions[row.stem] = Version(row.version, said, said if before is None else joined(before.all_said, said))
+        schema, before = schema_from_record(row.schema), self._versions.get(row.stem)
+        self._versions[row.stem] = Version(
+            row.version, schema, schema if before is None else joined(before.combined, schema)
+        )
 
     def of(self, stem: str) -> Version | None:
-        """The version that was said last; None: the stream has none."""
+        """The version that was schema last; None: the stream has none."""
         return self._versions.get(stem)
 
 
 def settled(version: Version, wanted: Schema) -> bool:
-    """Whether the last record says all that was said, and all that is wanted."""
-    return knows(version.said, version.all_said) and knows(version.said, wanted)
+    """Whether the last record says all that was schema, and all that is wanted."""
+    return knows(version.schema, version.combined) and knows(version.schema, wanted)
 
 
 def announce(producer: Producer, topics: Topics, stem: str, version: Version | None, wanted: Schema) -> None:
-    """Write the next version: all that was said, and what is wanted."""
-    following = wanted if version is None else joined(version.all_said, wanted)
+    """Write the next version: all that was schema, and what is wanted."""
+    following = wanted if version is None else joined(version.combined, wanted)
     record = VersionRecord(stem, 1 if version is None else version.number + 1, schema_to_record(following))
     producer.send(topics.streams, 0, record.encode(), key=record.key.encode())
 

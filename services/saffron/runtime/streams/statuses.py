@@ -17,30 +17,30 @@ class Statuses:
     def __init__(self, producer: Producer, topics: Topics) -> None:
         self._producer = producer
         self._topic = topics.query_status
-        self._said: dict[str, QueryStatus] = {}
+        self._written: dict[str, QueryStatus] = {}
 
-    def say(self, status: QueryStatus, *, again: bool = False) -> None:
+    def report(self, status: QueryStatus, *, again: bool = False) -> None:
         """`again`: even if this process has said it last."""
-        if self._said.get(status.key) == status and not again:
+        if self._written.get(status.key) == status and not again:
             return
-        self._said[status.key] = status
+        self._written[status.key] = status
         self._producer.send(self._topic, 0, status.encode(), key=status.key.encode())
 
     def withdraw(self, key: str) -> None:
         """A tombstone for what anybody has said under this key."""
-        self._said.pop(key, None)
+        self._written.pop(key, None)
         self._producer.send(self._topic, 0, None, key=key.encode())
 
-    def withdrawn(self, key: str) -> None:
-        """Somebody has withdrawn what stands under this key: it is said again, if it is still so."""
-        self._said.pop(key, None)
+    def tombstone_read(self, key: str) -> None:
+        """Somebody has tombstone_read what stands under this key: it is said again, if it is still so."""
+        self._written.pop(key, None)
 
     def forget(self, stream: str, partition: int) -> None:
         """The partition is another's now: if it comes back, everything is said again."""
-        self._said = {k: s for k, s in self._said.items() if (s.stream, s.partition) != (stream, partition)}
+        self._written = {k: s for k, s in self._written.items() if (s.stream, s.partition) != (stream, partition)}
 
 
-class ReadyMarks:
+class ReadyStatuses:
     """Which version of each query which service has compiled, by partition: what `windowing` waits for."""
 
     def __init__(self) -> None:
@@ -53,15 +53,15 @@ class ReadyMarks:
         elif change.row.state == READY and change.row.partition is not None:
             self._ready[change.key] = change.row
 
-    def ready(
+    def is_ready(
         self, name: str, version: int, service: str, stream: str, partition: int, schema_id: str | None = None
     ) -> bool:
         """`schema_id`: for a stream with this schema; None: for one that has none yet, so that any will do."""
-        marked = self._ready.get(QueryStatus(name, version, service, stream, partition, READY).key)
-        return marked is not None and marked.version == version and schema_id in (None, marked.schema_id)
+        status = self._ready.get(QueryStatus(name, version, service, stream, partition, READY).key)
+        return status is not None and status.version == version and schema_id in (None, status.schema_id)
 
 
-class Announced:
+class AnnouncedSchemas:
     """The schemas that `windowing` has inferred and holds back events for, until queries are compiled for them."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Announced:
         return None if found is None or found.version != version else found.schema
 
 
-class FailedMarks:
+class FailedStatuses:
     """Which version of each query has failed, by stream: what `windowing` stops everywhere."""
 
     def __init__(self) -> None:
@@ -87,14 +87,14 @@ class FailedMarks:
         self._keys: dict[str, tuple[str, str]] = {}
 
     def read(self, change: Applied[QueryStatus]) -> None:
-        """A status. What windowing says of it is in the log already; what is withdrawn is over."""
+        """A status. What windowing says of it is in the log already; what is tombstone_read is over."""
         status = change.row
         if status is None:
             self._failed.pop(self._keys.pop(change.key, ("", "")), None)
         elif status.state == FAILED and status.service != "windowing":
-            self.note(status)
+            self.add(status)
 
-    def note(self, status: QueryStatus) -> None:
+    def add(self, status: QueryStatus) -> None:
         """What is about to be said."""
         at = status.name, status.stream
         self._keys[status.key] = at

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedCounters:
     """What a reader has told of its counters, and when: ms since 1970, ns of its own clock, ns of work."""
 
     position: int = 0
@@ -21,7 +21,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Done:
+class WorkDone:
     """What was done since the message before, up to `position`: events, ns for them and the writing of their results,
     in all and by query, ns that passed, and of these `other_ns`, in which the reader was busy with something else;
     `commit_ms`: the longest that results of a block took from there to their commit."""
@@ -35,7 +35,7 @@ class Done:
     commit_ms: float = 0.0
 
 
-def load_of(numbers: Mapping[str, Any], done: Done) -> dict[str, Any]:
+def load_of(numbers: Mapping[str, Any], done: WorkDone) -> dict[str, Any]:
     """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator."""
     trials, traced = numbers.get("trials", {}), numbers.get("traced", {})
     return {
@@ -66,8 +66,8 @@ def _sampled(numbers: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """By query what a counter has grown by; one that was made anew counts from 0 again."""
+def increases(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """By query what a counter has increases by; one that was made anew counts from 0 again."""
     return {
         query: count - before.get(query, 0) if count >= before.get(query, 0) else count for query, count in now.items()
     }
