@@ -1,4 +1,4 @@
-"""The `shedder` service on a log: blocks from `windows` to `admitted`, as the readers behind it have credit."""
+"""The `shedder` service: forwards blocks from `windows` to `admitted`, as their readers have credit."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from saffron.shedder.shedder_metrics import ShedderMetrics
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE_MS = 3_000
-"""A reader that has said nothing for this long is not waited for (an idle one reports twice a second)."""
+"""Silence (ms) after which a reader is not waited for. Idle readers report twice a second."""
 _FETCH = 64
 _SHARE = 0.85
-"""Of the bound: the rest is for what stands before `windows` and behind the engine (ordering, commit)."""
+"""Share of the latency bound available here. The rest is for ordering before `windows` and commits after the engine."""
 
 
 class ShedderService:
-    """All chains of this member. A `Service` of `runtime.service`."""
+    """The service on one group member: all its chains. A `Service` of `runtime.service`."""
 
     def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
         self._log = log
@@ -86,7 +86,7 @@ class ShedderService:
     # ------------------------------------------------------------ wiring
 
     def topics(self) -> Sequence[str]:
-        """None before the newest models are known: no block may pass by an older one."""
+        """The input topics; none before the newest models are known, so that no block is shed by an older one."""
         if not (self._models.caught_up and self._streams.ready):
             return []
         self._health.done("models")
@@ -103,7 +103,7 @@ class ShedderService:
         bound = overload(self._settings)
         watched = bound is not None or self._settings.observe == ALWAYS
         observes = Pane(self._settings.pane_events) if watched else None
-        operator = ShedderOperator(where.partition, self._streams.of(where.topic), bound, observes=observes)
+        operator = ShedderOperator(where.partition, self._streams.name_of(where.topic), bound, observes=observes)
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         credit = self._settings.credit_events
@@ -171,7 +171,7 @@ class ShedderService:
 
 
 def overload(settings: Settings) -> Overload | None:
-    """The bound that load is shed for; None where nothing is."""
+    """The latency bound and policy of the shedder, or None without one."""
     if settings.overload == PASS:
         return None
     return Overload(_SHARE * settings.latency_bound_ms, policy=settings.overload)

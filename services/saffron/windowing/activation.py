@@ -11,7 +11,7 @@ from saffron.engine.operators.containment import is_of_query
 from saffron.engine.shed.drops.view import View
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.language.plan.plan import MatchPlan, Plan
-from saffron.runtime.streams.schema_versions import Version, settled
+from saffron.runtime.streams.schema_versions import Version, is_complete
 from saffron.schema.schema import Schema
 from saffron.windowing.control_follower import ControlFollower, QueryEntry
 
@@ -110,7 +110,7 @@ class Activation:
         if version is None:
             return None
         if self._known is None or self._known[0] is not version or self._known[1] is not wanted:
-            self._known = (version, wanted, settled(version, wanted))
+            self._known = (version, wanted, is_complete(version, wanted))
         return version.schema if self._known[2] else None
 
     def uncompiled(self, schema: Schema) -> dict[str, tuple[str, int]]:

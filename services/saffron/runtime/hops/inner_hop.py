@@ -18,7 +18,7 @@ from saffron.errors import DeniedError, GapError, LogError, StreamError
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.ownership import ClaimState, Ownership
-from saffron.runtime.log import Consumer, Displaced, Log, TopicPartition, TopicState
+from saffron.runtime.log import Consumer, Log, OutOfRange, TopicPartition, TopicState
 from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.process.step_clock import StepClock
 
@@ -147,7 +147,7 @@ class InnerHop:
         moved = False
         self._check_topics(now_ms)
         batches = self._wiring.poll(self._consumer, wait)
-        for where, found in self._consumer.displaced().items():
+        for where, found in self._consumer.out_of_range().items():
             self._handle_out_of_range(where, found, now_ms)
         for where, batch in batches:
             chain = self.chains.get(where)
@@ -238,7 +238,7 @@ class InnerHop:
                 if chain.where.topic == topic:
                     self._release(chain, now_ms)
 
-    def _handle_out_of_range(self, where: TopicPartition, found: Displaced, now_ms: int) -> None:
+    def _handle_out_of_range(self, where: TopicPartition, found: OutOfRange, now_ms: int) -> None:
         """Handles a position without a record: records the loss, or restarts the chain where the topic is a new one."""
         chain = self.chains.get(where)
         if chain is None or chain.hop is None:

@@ -150,7 +150,7 @@ class LastHop(Generic[C]):
         found: dict[TopicPartition, list[Record]] = defaultdict(list)
         began = perf_counter_ns()
         records = self._consumer.poll(self._poll_records, wait)
-        for where in self._consumer.displaced():
+        for where in self._consumer.out_of_range():
             if where in self.chains:
                 self.chains[where].restart()
         self.busy_ns -= perf_counter_ns() - began if wait > 0 else 0

@@ -1,4 +1,4 @@
-"""What librdkafka's clients are told, and why; its defaults are for other uses (batch jobs, far brokers)."""
+"""librdkafka's client settings, with reasons. Its defaults suit other uses: batch jobs, distant brokers."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ _MESSAGE_BYTES = 16 * 1024 * 1024
 _REPEAT_SECONDS = 10.0
 
 
-class Sparing(logging.Filter):
-    """Lets a complaint of librdkafka's pass once in a while: a broker that is away is told of on every attempt."""
+class ErrorRateLimit(logging.Filter):
+    """A logging filter that passes each kind of librdkafka message once per interval.
+
+    An absent broker repeats it per attempt.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[str, float] = {}
+        self._passed_at: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.getMessage().partition(" ")[0]
         now = time.monotonic()
-        if now - self._told.get(kind, -_REPEAT_SECONDS) < _REPEAT_SECONDS:
+        if now - self._passed_at.get(kind, -_REPEAT_SECONDS) < _REPEAT_SECONDS:
             return False
-        self._told[kind] = now
+        self._passed_at[kind] = now
         return True
 
 
 _LOGGER = logging.getLogger("saffron.kafka.client")
-_LOGGER.addFilter(Sparing())
+_LOGGER.addFilter(ErrorRateLimit())
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where and with what patience. Times in ms."""
+    """The address, time limits (ms) and security of a cluster."""
 
     bootstrap: str
     session_ms: int = 6_000
@@ -46,7 +49,7 @@ class Cluster:
 
 
 def cluster_of(settings: Settings) -> Cluster:
-    """The cluster that the settings name. SettingsError: what they say of its security does not fit."""
+    """The cluster of the settings. SettingsError: the security settings do not fit."""
     return Cluster(
         bootstrap=settings.bootstrap,
         session_ms=settings.session_ms,
@@ -72,7 +75,7 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
 
 
 def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
-    """How long a fetch may wait at the broker (see `runtime.log.Log.consumer`); a waiting one costs nobody anything."""
+    """Fetch waits at the broker (see `runtime.log.Log.consumer`)."""
     if lazy:
         return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
     if patient:
@@ -133,7 +136,7 @@ def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, 
 
 
 def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
-    """Of a program that sends events and nothing else: the broker's own limits on a message hold, as for anybody's."""
+    """Settings of a program that only sends events. The broker's own limits on a message apply."""
     return {
         **base(cluster, "saffron-produce"),
         "enable.idempotence": True,

@@ -1,7 +1,7 @@
-"""Whether the topics that a process reads are still those that it began to read.
+"""Detection of topics that were deleted and created again while a process reads them.
 
-They are looked at now and then, and before anything is read where the process may have been stopped for a while: a
-topic that is deleted and made anew, and filled beyond the old position, would be read on there otherwise.
+Topics are checked at intervals, and at once after the process may have been suspended. Otherwise a new topic that has
+grown beyond the old position would be read on from there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CHECK_MS, _STOPPED_MS = 1_000, 100
 
 
 class TopicWatch:
-    """Of one consumer's topics, looked at every `every_ms`."""
+    """The topics of one consumer, checked every `every_ms`."""
 
     def __init__(self, log: Log, every_ms: int = CHECK_MS) -> None:
         self._log = log
@@ -27,7 +27,7 @@ class TopicWatch:
         self._checked = self._stepped = -(2**62)
 
     def step(self, now_ms: int, topics: Sequence[str]) -> list[str]:
-        """The topics that are others than before. Those that are missing are told in the log once."""
+        """The topics that are new ones since the last check. Missing topics are logged once."""
         stopped = now_ms - self._stepped > _STOPPED_MS
         self._stepped = now_ms
         if not topics or not (stopped or now_ms - self._checked >= self._every_ms):
@@ -42,11 +42,11 @@ class TopicWatch:
 
     @property
     def missing(self) -> frozenset[str]:
-        """Topics that were there, and are not."""
+        """Topics that existed and do not now."""
         return self._missing
 
     def partitions(self, topic: str) -> int:
-        """How many it had when it was last looked at; 0: it is not known."""
+        """Number of partitions at the last check; 0: unknown."""
         state = self._states.get(topic)
         return 0 if state is None else state.partitions
 

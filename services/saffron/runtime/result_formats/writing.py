@@ -12,7 +12,7 @@ from saffron.errors import LogError, SettingsError
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import JSON, Settings
 from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, dataschema, schema_text
-from saffron.runtime.streams.registry import Awaited, WriterSchema, posting, register
+from saffron.runtime.streams.registry import RegistryWait, WriterSchema, posting, register
 from saffron.runtime.telemetry.health import Health
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class ResultForm:
         self._background = background
         self._asked: Future[int] | None = None
         self._again_at = 0
-        self._awaited = Awaited(health, _LOG, "results wait")
+        self._awaited = RegistryWait(health, _LOG, "results wait")
         if self.written is None:
             health.waiting("registry", f"registering {self._subject} at {settings.results_registry}")
 

@@ -22,7 +22,7 @@ from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.streams.control_topics import Report, follow_queries, follow_statuses
-from saffron.runtime.streams.schema_versions import is_above
+from saffron.runtime.streams.schema_versions import extends
 from saffron.runtime.streams.statuses import AnnouncedSchemas, FailedStatuses, Statuses
 
 Chains = Mapping[tuple[str, int], ResultChain]
@@ -168,7 +168,7 @@ class Readiness:
         """
         schema = chain.schema
         announced = self._announced.schema(query.name, query.version, query.stream, partition)
-        if announced is not None and is_above(announced, schema):
+        if announced is not None and extends(announced, schema):
             schema, schema_id = announced, fingerprint(announced)
         if schema is None or schema_id is None:
             if not self._has_schema(query.stream) and chain.operator is not None and not chain.replaying:

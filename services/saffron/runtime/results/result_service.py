@@ -134,7 +134,9 @@ class ResultService:
         if not self._readiness.caught_up or self._poll_control.due(now_ms):
             self._form.step(now_ms)
             self._streams.step(now_ms)
-            self._readiness.step({(self._streams.of(w.topic), w.partition): c for w, c in self.shell.chains.items()})
+            self._readiness.step(
+                {(self._streams.name_of(w.topic), w.partition): c for w, c in self.shell.chains.items()}
+            )
         moved = self.shell.step(now_ms, min(wait, _CONTROL_MS / 1000))
         if self._load.due(now_ms):
             self._report_load(now_ms)
@@ -219,7 +221,7 @@ class ResultService:
             else:
                 done, reported = WorkDone(chain.next_seq), replace(reported, clock_ns=clock, busy_ns=busy)
             self._reported[where] = replace(reported, at=now_ms)
-            stream = self._streams.of(where.topic)
+            stream = self._streams.name_of(where.topic)
             body = {
                 "service": self._kind.service,
                 "stream": stream,
@@ -232,7 +234,7 @@ class ResultService:
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
 
     def _report_metrics(self, now_ms: int, interval: int) -> None:
-        streams = {where: self._streams.of(where.topic) for where in self.shell.chains}
+        streams = {where: self._streams.name_of(where.topic) for where in self.shell.chains}
         for digest in self._result_metrics.report(streams, now_ms, interval):
             send(self._producer, self._topics, digest)
         failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}

@@ -1,4 +1,4 @@
-"""The desk of dead letters over HTTP: a list, one with all that is known of it, and sending it again."""
+"""Dead letters over HTTP: list, show, and send again."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
 from saffron.runtime.dead_letters.showing import row_of, whole
 
 _LOOKED_AT = 2_000
-"""Messages of each partition that a list is made of: the page asks for one every few seconds."""
+"""Messages of each partition searched for a list. The page requests one every few seconds."""
 _FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
 
 
-class Desk:
-    """The handlers. What waits for the broker runs in threads; letters are sent one after another."""
+class DeadLettersApi:
+    """The request handlers. Calls to the broker run in threads; letters are sent one after another."""
 
     def __init__(
         self, tables: Tables, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = ""
     ) -> None:
-        """`group`: a consumer group for looking; `max_future_ms`: how far an event's ts may be ahead of its message;
-        `credentials`: for schema registries."""
+        """`group`: consumer group for reading.
+
+        `max_future_ms`: how far an event's time may be ahead of its message's. `credentials`: for schema registries.
+        """
         self._credentials = credentials
         self._tables = tables
         self._letters = letters
@@ -41,7 +43,7 @@ class Desk:
         self._sending = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """Every path of the desk."""
+        """All routes of dead letters."""
         one = "/api/dead-letters/{topic}/{partition}/{offset}"
         return [
             web.get("/api/dead-letters", self.list_letters),
@@ -50,7 +52,7 @@ class Desk:
         ]
 
     async def list_letters(self, request: web.Request) -> web.Response:
-        """?reason=late, &stream=NAME, &count=20; the newest first."""
+        """The newest letters first: ?reason=late, &stream=NAME, &count=20."""
         count = count_of(request.query.get("count", "20"))
         wanted = Wanted(request.query.get("reason"), self._topics(request.query.get("stream")))
         found = await asyncio.to_thread(self._letters.newest, wanted, count, _LOOKED_AT)
