@@ -15,9 +15,9 @@ from saffron.control.guard import answer
 from saffron.control.requests import count_of, flag_of, json_body, now_ms
 from saffron.control.tables import Tables
 from saffron.errors import InputError
+from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.mending import Mending
-from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
+from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
 from saffron.runtime.dead_letters.showing import row_of, whole
 
 _LOOKED_AT = 2_000
@@ -54,7 +54,7 @@ class DeadLettersApi:
     async def list_letters(self, request: web.Request) -> web.Response:
         """The newest letters first: ?reason=late, &stream=NAME, &count=20."""
         count = count_of(request.query.get("count", "20"))
-        wanted = Wanted(request.query.get("reason"), self._topics(request.query.get("stream")))
+        wanted = LetterFilter(request.query.get("reason"), self._topics(request.query.get("stream")))
         found = await asyncio.to_thread(self._letters.newest, wanted, count, _LOOKED_AT)
         return answer(
             {
@@ -72,22 +72,24 @@ class DeadLettersApi:
 
     async def send_again(self, request: web.Request) -> web.Response:
         body = await json_body(request, _FIELDS)
-        mending, again, dry_run = _mending(body), flag_of(body, "again"), flag_of(body, "dry_run")
+        correction, again, dry_run = _correction(body), flag_of(body, "again"), flag_of(body, "dry_run")
         async with self._sending:
             letter = await self._find(request)
             try:
-                sent = await asyncio.to_thread(self._send, letter, mending, again, dry_run)
+                sent = await asyncio.to_thread(self._send, letter, correction, again, dry_run)
             except InputError as error:
                 kind = getattr(error, "kind", None)
                 raise Refused(400 if kind is None else 409, kind or "mend", str(error)) from error
         return answer({**sent, "sent": not dry_run})
 
-    def _send(self, letter: Letter, mending: Mending, again: bool, dry_run: bool) -> dict[str, Any]:
+    def _send(self, letter: Letter, correction: Correction, again: bool, dry_run: bool) -> dict[str, Any]:
         # Here, for what checks a message brings the decoder's kernels along, which the service needs for nothing else.
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
-        sending = sender.prepare(letter, sources(self._tables.streams.all().values()), mending, now_ms(), again=again)
+        sending = sender.prepare(
+            letter, sources(self._tables.streams.all().values()), correction, now_ms(), again=again
+        )
         if not dry_run:
             sender.send(sending)
         return described(sending)
@@ -112,17 +114,17 @@ class DeadLettersApi:
         return self._letters.stream_of(letter, {one.topic: one.name for one in self._tables.streams.all().values()})
 
 
-def _mending(body: Mapping[str, Any]) -> Mending:
+def _correction(body: Mapping[str, Any]) -> Correction:
     put, out, value = body.get("set", {}), body.get("unset", []), body.get("value")
     if not isinstance(put, dict):
         raise Refused(400, "body", '"set" must be an object: attributes and their values')
     if not isinstance(out, list) or not all(isinstance(name, str) for name in out):
         raise Refused(400, "body", '"unset" must be a list of attributes')
     if value is None:
-        return Mending(None, put, tuple(out))
+        return Correction(None, put, tuple(out))
     if not isinstance(value, str):
         raise Refused(400, "body", '"value" must be a text: the whole message')
-    return Mending(_decoded(value, body.get("encoding", "utf-8")), put, tuple(out))
+    return Correction(_decoded(value, body.get("encoding", "utf-8")), put, tuple(out))
 
 
 def _decoded(value: str, encoding: object) -> bytes:

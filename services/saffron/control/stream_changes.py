@@ -38,8 +38,8 @@ class StreamChange:
 
 
 @dataclass(frozen=True)
-class SystemState:
-    """The present state of the system.
+class StreamContext:
+    """The state of the system that a change is checked against.
 
     `streams`: by name. `partitions`: number of a topic. `used`: whether a topic was ever written to. `disorder`,
     `idle`: settings of the default stream where its record has none. `unreadable`: names whose newest record cannot be
@@ -76,7 +76,7 @@ class StreamPlan:
         return self.unreadable or self.record != self.before
 
 
-def plan_change(change: StreamChange, now: SystemState) -> StreamPlan:
+def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:
     """The stream after the change, a new one where the name is new. Refused: impossible, with an alternative."""
     _check(change)
     before = now.streams.get(change.name)
@@ -86,13 +86,13 @@ def plan_change(change: StreamChange, now: SystemState) -> StreamPlan:
     return _with_topics(None, record, change, now)
 
 
-def plan_update(change: StreamChange, now: SystemState) -> StreamPlan:
+def plan_update(change: StreamChange, now: StreamContext) -> StreamPlan:
     """The stream after the change. Refused: also where the stream does not exist."""
     _existing(change.name, now)
     return plan_change(change, now)
 
 
-def check_removal(name: str, now: SystemState) -> StreamRecord:
+def check_removal(name: str, now: StreamContext) -> StreamRecord:
     """The stream, if it can be removed. Refused: it does not exist, is the default one, or another is made from it."""
     if name in now.unreadable and name not in now.streams:
         return StreamRecord(name, now.prefix + name)  # nobody knows more of it
@@ -111,7 +111,7 @@ def check_removal(name: str, now: SystemState) -> StreamRecord:
 # ---------------------------------------------------------------- new streams
 
 
-def _new(change: StreamChange, now: SystemState) -> StreamRecord:
+def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
     """The record of a new stream on a topic of its own."""
     topic = change.topic or now.prefix + change.name
     _require_free(change.name, topic, now)
@@ -130,7 +130,7 @@ def _new(change: StreamChange, now: SystemState) -> StreamRecord:
     return record
 
 
-def _rekeyed(change: StreamChange, source: str, now: SystemState) -> StreamRecord:
+def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRecord:
     """The record of a stream made from another one, under another key. `windowing` writes its topic."""
     name, origin = change.name, now.streams.get(source)
     if origin is None:
@@ -167,13 +167,13 @@ def _rekeyed(change: StreamChange, source: str, now: SystemState) -> StreamRecor
     return record
 
 
-def _inner_topics_used(record: StreamRecord, now: SystemState) -> bool:
+def _inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
     """Whether an internal topic of this generation was written to: one of them may have been created again."""
     topics = Topics(now.prefix)
     return any(now.used(topic) for topic in (topics.windows_of(record.stem), topics.admitted_of(record.stem)))
 
 
-def _require_free(name: str, topic: str, now: SystemState) -> None:
+def _require_free(name: str, topic: str, now: StreamContext) -> None:
     """Refused: the topic is another stream's, or one of Saffron's own."""
     for other in now.streams.values():
         if other.topic == topic and other.name != name:
@@ -199,7 +199,7 @@ def _require_free(name: str, topic: str, now: SystemState) -> None:
 # ---------------------------------------------------------------- streams that are there
 
 
-def _changed(before: StreamRecord, change: StreamChange, now: SystemState) -> StreamPlan:
+def _changed(before: StreamRecord, change: StreamChange, now: StreamContext) -> StreamPlan:
     for refuse in (_refuse_topic, _refuse_key, _refuse_schema):
         refuse(before, change, now)
     if change.registry is not None and (change.format or before.format) not in WITH_REGISTRY:
@@ -216,7 +216,7 @@ def _changed(before: StreamRecord, change: StreamChange, now: SystemState) -> St
     return _with_topics(before, record, change, now)
 
 
-def _refuse_topic(before: StreamRecord, change: StreamChange, now: SystemState) -> None:
+def _refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
     """Refused: another topic, source or format. Positions are offsets of this topic, in this format."""
     name, alternative = before.name, _alternative(before)
     if change.topic is not None and change.topic != before.topic:
@@ -246,7 +246,7 @@ def _refuse_topic(before: StreamRecord, change: StreamChange, now: SystemState) 
         raise Refused(409, "partitions", f"topic {before.topic} has {have} partitions, not {change.partitions}. {fix}")
 
 
-def _refuse_key(before: StreamRecord, change: StreamChange, now: SystemState) -> None:
+def _refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
     """Refused: another key. A key may be set where there was none, if producers use it already."""
     del now
     if change.key in (None, before.key) or (before.key is None and before.source is None):
@@ -261,7 +261,7 @@ def _refuse_key(before: StreamRecord, change: StreamChange, now: SystemState) ->
     )
 
 
-def _refuse_schema(before: StreamRecord, change: StreamChange, now: SystemState) -> None:
+def _refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
     """Refused: a narrower schema. Events must stay events, with the same attributes."""
     if change.schema is None:
         return
@@ -278,7 +278,7 @@ def _refuse_schema(before: StreamRecord, change: StreamChange, now: SystemState)
         )
 
 
-def _refuse_unlike(before: StreamRecord, given: Schema, now: SystemState) -> None:
+def _refuse_unlike(before: StreamRecord, given: Schema, now: StreamContext) -> None:
     """Refused: a given schema that contradicts the inferred one."""
     inferred = now.schema(before)
     if inferred is None:
@@ -306,7 +306,7 @@ def _alternative(before: StreamRecord) -> str:
 
 
 def _with_topics(
-    before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: SystemState
+    before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: StreamContext
 ) -> StreamPlan:
     """The plan with missing topics.
 
@@ -331,7 +331,7 @@ def _with_topics(
     return StreamPlan(before, record, missing, count, record.name in now.unreadable)
 
 
-def _existing(name: str, now: SystemState) -> StreamRecord:
+def _existing(name: str, now: StreamContext) -> StreamRecord:
     if name not in now.streams:
         known = ", ".join(now.streams)
         raise Refused(404, "unknown", f"there is no stream {name!r}; streams: {known}")

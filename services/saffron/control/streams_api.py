@@ -13,8 +13,8 @@ from saffron.control.guard import answer
 from saffron.control.requests import Send, json_body, now_ms, text_of
 from saffron.control.stream_changes import (
     StreamChange,
+    StreamContext,
     StreamPlan,
-    SystemState,
     check_removal,
     plan_change,
     plan_update,
@@ -72,7 +72,9 @@ class StreamsApi:
             await self._write(version_key(record.stem), None)
         return answer({"name": name, "removed": True})
 
-    async def _put(self, plan: Callable[[StreamChange, SystemState], StreamPlan], change: StreamChange) -> web.Response:
+    async def _put(
+        self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange
+    ) -> web.Response:
         async with self._writing:
             found = await asyncio.to_thread(lambda: plan(change, self._present()))
             await asyncio.to_thread(self._log.create_topics, found.topics)
@@ -87,9 +89,9 @@ class StreamsApi:
         await self._send(self._topic, name.encode(), value)
         self._tables.apply(self._topic, name.encode(), value, now_ms())
 
-    def _present(self) -> SystemState:
+    def _present(self) -> StreamContext:
         settings = self._settings
-        return SystemState(
+        return StreamContext(
             prefix=settings.prefix,
             streams=self._tables.streams.all(),
             partitions=self._log.partitions,

@@ -1,4 +1,4 @@
-"""The frame of a service's process: connect, turn the loop, answer probes, end in good order on SIGTERM."""
+"""The main loop of a service's process: connect, step, answer probes, and end in order on SIGTERM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BUSY_SECONDS = 1.0
 
 
 class Service(Protocol):
-    """A service on a log: `step` makes some progress and never waits longer than `wait` seconds."""
+    """A service on a log. `step` makes some progress, and waits at most `wait` seconds."""
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool: ...
 
@@ -37,9 +37,9 @@ Make = Callable[[Log, Settings, Metrics, Health], Service]
 
 
 def run(name: str, settings: Settings, make: Make) -> int:
-    """Run a service until SIGTERM or SIGINT. Exit status: 0 ended when told to; 1 something that it cannot mend.
+    """Runs a service until SIGTERM or SIGINT. Exit status: 0 when stopped; 1 after an error that a retry cannot mend.
 
-    Where the log fails (no broker, topics missing), the service is made anew until it works; /readyz says why.
+    After a log error (no broker, topics missing) the service is created again until it works; /readyz gives the reason.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     import_modules(settings.aggregates)
@@ -72,7 +72,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
 
 
 def now_ms() -> int:
-    """The wall clock: ms since 1970 UTC."""
+    """The wall clock in ms since 1970 UTC."""
     return time.time_ns() // 1_000_000
 
 
@@ -97,7 +97,7 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
 
 
 class _Stop:
-    """SIGTERM and SIGINT, as a flag that the loop looks at."""
+    """A flag set by SIGTERM and SIGINT."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -108,7 +108,7 @@ class _Stop:
         self.asked = True
 
     def wait(self, seconds: float, health: Health) -> None:
-        """Wait, the loop being alive, until it is time or the end is asked for."""
+        """Waits `seconds`, or until a stop is requested. Beats meanwhile."""
         deadline = time.monotonic() + seconds
         while not self.asked and time.monotonic() < deadline:
             health.beat()

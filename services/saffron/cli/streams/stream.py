@@ -17,8 +17,8 @@ from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.control.checks import Refused
 from saffron.control.stream_changes import (
     StreamChange,
+    StreamContext,
     StreamPlan,
-    SystemState,
     check_removal,
     plan_change,
     plan_update,
@@ -190,10 +190,10 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
     console.print_table(columns, shown)
 
 
-def present(client: Client) -> SystemState:
+def present(client: Client) -> StreamContext:
     """What a change of a stream is judged by."""
     settings, known = client.settings, client.known_streams()
-    return SystemState(
+    return StreamContext(
         prefix=settings.prefix,
         streams=known.all(),
         partitions=client.log.partitions,
@@ -209,7 +209,7 @@ def present(client: Client) -> SystemState:
 
 
 def _put(
-    client: Client, plan: Callable[[StreamChange, SystemState], StreamPlan], change: StreamChange, json: bool
+    client: Client, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange, json: bool
 ) -> None:
     now = present(client)
     found = _checked(lambda: plan(change, now))
@@ -285,7 +285,7 @@ def _duration(text: str | None, option: str) -> int | None:
     return None if text is None else milliseconds(text, option)
 
 
-def _shown(record: StreamRecord, now: SystemState) -> dict[str, Any]:
+def _shown(record: StreamRecord, now: StreamContext) -> dict[str, Any]:
     """A stream as it is listed: of the default one what the settings say, where its record says nothing."""
     row = record.body()
     if record.name == next(iter(now.streams)):
