@@ -93,19 +93,19 @@ class Api:
         """The explanation: ?ask=symbol=IBM, or ?ask=ID; &events=N covers the key's N newest events."""
         view = self._tables.query(self._known(request))
         checked = check(view["text"], view["name"], self._tables.streams, self._tables.queries.texts())
-        asked = request.query.get("ask", "")
-        if not asked:
+        target = request.query.get("ask", "")
+        if not target:
             raise Refused(
                 400,
                 "ask",
                 "say what to explain: ?ask=ATTR=VALUE for a key, ?ask=* for a query without "
                 "one, or ?ask=ID for a result",
             )
-        told = count_of(request.query["events"]) if "events" in request.query else None
+        events = count_of(request.query["events"]) if "events" in request.query else None
         stream, beside = checked.plan.stream, self._tables.queries.texts()
         record = self._tables.streams.get(stream)
         try:
-            story = await asyncio.to_thread(self._why, checked.name, view["text"], record, asked, told, beside)
+            story = await asyncio.to_thread(self._why, checked.name, view["text"], record, target, events, beside)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
         return answer(story)

@@ -83,7 +83,7 @@ class DeadLettersApi:
         return answer({**sent, "sent": not dry_run})
 
     def _send(self, letter: Letter, correction: Correction, again: bool, dry_run: bool) -> dict[str, Any]:
-        # Here, for what checks a message brings the decoder's kernels along, which the service needs for nothing else.
+        # Imported here: the dry run loads the decoder's kernels, which nothing else in the service needs.
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)

@@ -56,8 +56,8 @@ class LiveStatistics:
 
     def events_of(self, stream: str, now: int) -> float | None:
         """Events a second that windowing reads of a stream; None: no recent digest."""
-        said = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
-        return _total((one for one in said if now - one["at"] < _FRESH_MS), _events_rate)
+        newest = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
+        return _total((one for one in newest if now - one["at"] < _FRESH_MS), _events_rate)
 
     def _covering(self, time: int) -> list[Digest]:
         """The digest of each source whose interval contains `time`."""
@@ -106,14 +106,14 @@ def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
 
     Partial matches to keep are added up. Shares `missed` and `false` are over all partitions together.
     """
-    said = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
-    if not said:
+    decided = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
+    if not decided:
         return None
-    kept = [one["keep"] for one in said if one["keep"] is not None]
-    estimated = [one.get("estimated", {}) for one in said]  # none in a digest of an older service
+    kept = [one["keep"] for one in decided if one["keep"] is not None]
+    estimated = [one.get("estimated", {}) for one in decided]  # digests of older services have none
     return {
-        "why": max((one["why"] for one in said), key=_severity),
-        "share": max(one["share"] for one in said),
+        "why": max((one["why"] for one in decided), key=_severity),
+        "share": max(one["share"] for one in decided),
         "keep": sum(kept) if kept else None,
         "missed": _ratios(estimated, "lost", "due"),
         "false": _ratios(estimated, "false", "found"),
@@ -126,7 +126,7 @@ def _severity(why: str) -> int:
 
 
 def _ratios(estimated: Sequence[Mapping[str, Mapping[str, float]]], part: str, whole: str) -> dict[str, float]:
-    """By query, the sum of `part` over all partitions divided by that of `whole`."""
+    """The sum of `part` over all partitions divided by that of `whole`, by query."""
     sums: dict[str, tuple[float, float]] = {}
     for one in estimated:
         for query, own in one.items():

@@ -110,9 +110,9 @@ def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     "pending" (no status yet).
     """
     for state in (FAILED, REJECTED, ENDED, WAITING):
-        said = [one for one in statuses if one.state == state]
-        if said:
-            return state, said[0].reason
+        matching = [one for one in statuses if one.state == state]
+        if matching:
+            return state, matching[0].reason
     decided = [one for one in statuses if one.service == "windowing" and one.state != READY]
     wanted = PAUSED if op == PAUSE else ACTIVE
     if decided and all(one.state == wanted for one in decided):

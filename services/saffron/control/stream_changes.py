@@ -95,7 +95,7 @@ def plan_update(change: StreamChange, now: StreamContext) -> StreamPlan:
 def check_removal(name: str, now: StreamContext) -> StreamRecord:
     """The stream, if it can be removed. Refused: it does not exist, is the default one, or another is made from it."""
     if name in now.unreadable and name not in now.streams:
-        return StreamRecord(name, now.prefix + name)  # nobody knows more of it
+        return StreamRecord(name, now.prefix + name)  # nothing else is known
     record = _existing(name, now)
     if name == DEFAULT_STREAM:
         raise Refused(

@@ -73,8 +73,8 @@ class Tables:
 
     def query(self, name: str) -> dict[str, Any]:
         """A query as the API shows it, with its number of partial matches (null: not reported). KeyError: unknown."""
-        said = [row["partial_matches"] for row in self._load.values() if name in row.get("partial_matches", {})]
-        partial = sum(int(one[name]) for one in said) if said else None
+        counts = [row["partial_matches"] for row in self._load.values() if name in row.get("partial_matches", {})]
+        partial = sum(int(one[name]) for one in counts) if counts else None
         return {**self.queries.view(name), "partial_matches": partial}
 
     def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
@@ -99,7 +99,7 @@ class Tables:
 
     def _apply_load(self, key: str, value: _Row | None, at: int) -> None:
         if value is not None and value.get("kind") == "force":
-            return  # an order to the shedder, not what a reader says
+            return  # an order to the shedder, no report
         _put(self._load, key, value)
 
     def _apply_health(self, key: str, value: _Row | None, at: int) -> None:

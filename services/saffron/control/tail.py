@@ -89,7 +89,7 @@ def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[st
 
 def _result(record: Record) -> dict[str, Any]:
     text = result_json(record)
-    if text is None:  # by a schema that is not known here: told, though not shown
+    if text is None:  # written by an unknown schema: listed without its content
         query = (record.key or b"").decode("utf-8", "replace")
         return {"query": query, "bytes": len(record.value or b""), "topic": record.topic}
     result: dict[str, Any] = orjson.loads(text)

@@ -49,7 +49,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
     metrics.add(RESTARTS, 0)
     server = HealthServer(health, metrics, settings.host, settings.metrics_port)
     try:
-        while not stop.asked:
+        while not stop.requested:
             log = connect(settings)
             try:
                 _serve(make(log, settings, metrics, health), health, metrics, stop)
@@ -84,7 +84,7 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
     gc.freeze()
     busy, since = 0.0, time.monotonic()
     moved = True
-    while not stop.asked:
+    while not stop.requested:
         started = time.monotonic()
         moved = service.step(now_ms(), 0.0 if moved else _IDLE_WAIT)
         ended = time.monotonic()
@@ -100,16 +100,16 @@ class _Stop:
     """A flag set by SIGTERM and SIGINT."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask)
+            signal.signal(number, self._request)
 
-    def _ask(self, number: int, frame: object) -> None:
-        self.asked = True
+    def _request(self, number: int, frame: object) -> None:
+        self.requested = True
 
     def wait(self, seconds: float, health: Health) -> None:
         """Waits `seconds`, or until a stop is requested. Beats meanwhile."""
         deadline = time.monotonic() + seconds
-        while not self.asked and time.monotonic() < deadline:
+        while not self.requested and time.monotonic() < deadline:
             health.beat()
             time.sleep(0.05)

@@ -69,7 +69,7 @@ class ShedderService:
             self._hear(record, now_ms)
             moved = True
         self._streams.step(now_ms)
-        # A block waits for credit that comes by `load`: with one in the queue, look again soon.
+        # Credit comes by `load`: with a block in the queue, wait only briefly.
         waiting = any(hop.queue for hop in self._hops().values())
         moved |= self.shell.step(now_ms, min(wait, 0.001) if waiting else wait)
         if interval := self._digest.due(now_ms):

@@ -85,7 +85,7 @@ class ShedderMetrics:
                     shed=_shed(numbers),
                 )
             )
-        self._reported, self._reporting = self._reporting, {}  # chains and queries that are gone are not told of again
+        self._reported, self._reporting = self._reporting, {}  # drops chains and queries that are gone
         _estimate(expected, gauges)
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)

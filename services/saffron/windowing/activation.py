@@ -186,7 +186,7 @@ class Activation:
         service = "matcher" if isinstance(plan, MatchPlan) else "greta"
         where = (self._operator.stream, self._operator.partition)
         if self._control.failures.failed(name, self._operator.stream)[0] == version:
-            return None  # it will not be: nobody waits for it
+            return None  # failed: it will never be ready
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
     def _report_waiting(self, wanted: QueryEntry, service: str, now_ms: int) -> None:

@@ -71,7 +71,7 @@ class ControlFollower:
             self._update_streams()
         versions = self._versions.step()
         for version in versions:
-            with suppress(LogError):  # no schema that this version knows: the one before stands
+            with suppress(LogError):  # unknown to this version: the schema before stays
                 self.schemas.read(version)
         moved = bool(queries or statuses or streams or versions)
         self.version += moved

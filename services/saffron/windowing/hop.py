@@ -121,7 +121,7 @@ class WindowingHop:
         operator, tracker = self.operator, self.input
         tracker.state = InputState.from_record(operator.source)
         position, newborn = operator.position(), operator.newborn
-        # Of a topic of version 0.1.0 the id is not known.
+        # Version 0.1.0 did not store the topic id.
         if tracker.state.remade(partition.topic.id) or (not newborn and position > partition.high):
             tracker.add_incident(REMADE, now_ms, position, position, partition.low)
             operator.begin_anew(partition.low)
@@ -156,7 +156,7 @@ class WindowingHop:
             self._start_waiting(now_ms)
         if self._awaiting:
             self._awaiting = self._must_wait_for_queries(now_ms)
-        known = not flush and self._unknown.step(now_ms)  # what is held back at the end is read again by the next owner
+        known = not flush and self._unknown.step(now_ms)  # the next owner reads held events again
         if not (flush or known or self._due(now_ms)):
             return []
         self._pending, self._waiting_since = 0, None
@@ -214,7 +214,7 @@ class WindowingHop:
         if self._waiting_since is None:
             return False
         waited = now_ms - self._waiting_since
-        # With a backlog the block is full soon; every hop behind pays per block, so a full one is worth the wait.
+        # With a backlog the block is full soon. Later hops pay per block, so a full one is worth the wait.
         limit = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
         return self._pending >= self._pace.block_events or waited >= limit
 

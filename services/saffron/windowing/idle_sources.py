@@ -83,7 +83,7 @@ class IdleSources:
                 where = (str(body.get("stem", body["stream"])), int(body["partition"]))
                 self._reports[where] = WatermarkReport(watermark, body.get("silent") is True, now_ms)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            return  # nothing of ours
+            return  # another kind of message
 
     def _follow(self, topic: str, bound: IdleBound, now_ms: int) -> None:
         own = {

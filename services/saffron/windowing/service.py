@@ -81,7 +81,7 @@ class WindowingService:
             retry_ms=settings.session_ms // 2,
         )
         self._idle_sources = IdleSources(log, self._topics, self.shell)
-        for reason in REASONS:  # a counter that begins with its first letter shows no increase
+        for reason in REASONS:  # a counter that begins at 1 shows no increase
             metrics.add(DEAD_LETTERS, 0, reason)
         self._windowing_metrics = WindowingMetrics(metrics, self.shell, settings.group("windowing"))
         health.waiting("queries", "reading queries, statuses and streams from the beginning")

@@ -80,7 +80,7 @@ class Sender:
 
     def __init__(self, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = "") -> None:
         self._letters = letters
-        # Asked once and at once: what a registry says is not asked for again, and a failure is told to who asked.
+        # Requests run at once, on this thread: a failure is raised here.
         self._formats = Formats(credentials, Health("dead-letters"), lambda: 0, at_once)
         self._group = group
         self._max_future_ms = max_future_ms

@@ -129,7 +129,7 @@ class InnerHop:
         self._nonce = nonce
         self._retry_ms = retry_ms
         self._producer = log.producer()
-        # Producers of events may use transactions: what they have aborted never happened.
+        # Producers of events may use transactions: aborted records must not be read.
         self._consumer = log.consumer(group, committed_only=True)
         self._topics: tuple[str, ...] = ()
         self.chains: dict[TopicPartition, Chain] = {}
@@ -151,7 +151,7 @@ class InnerHop:
             self._handle_out_of_range(where, found, now_ms)
         for where, batch in batches:
             chain = self.chains.get(where)
-            # What comes by before the chain is owned is read again: the input is sought to its position then.
+            # Records before the chain is owned are read again: taking over seeks to its position.
             if chain is not None and chain.hop is not None and not chain.paused:
                 moved |= self._contained(chain, now_ms, partial(self._take, chain.hop, batch, now_ms))
         try:
@@ -220,7 +220,7 @@ class InnerHop:
                     self._write(chain, chain.hop.emit(0, flush=True))
             self._producer.flush(10.0)
         except LogError:
-            pass  # the next owner takes up from what has landed
+            pass  # the next owner continues from the written blocks
         self._lose(partitions)
 
     def _lose(self, partitions: list[TopicPartition]) -> None:
@@ -242,7 +242,7 @@ class InnerHop:
         """Handles a position without a record: records the loss, or restarts the chain where the topic is a new one."""
         chain = self.chains.get(where)
         if chain is None or chain.hop is None:
-            return  # it is sought where it is to be read when the chain is taken up
+            return  # starting the hop seeks to its position
         state = self._log.describe([where.topic]).get(where.topic)
         if state is None or chain.hop.input.state.remade(state.id) or found.first < found.wanted:
             self._release(chain, now_ms)

@@ -79,7 +79,7 @@ class InputReport:
 
     def _count(self, row: InputRow) -> None:
         labels = (row.where.topic, str(row.where.partition))
-        if row.where not in self._initialised:  # a counter that begins with its first incident shows no increase
+        if row.where not in self._initialised:  # a counter that begins at 1 shows no increase
             self._initialised.add(row.where)
             self._metrics.add(LOST_OFFSETS, 0, *labels)
             for kind in KINDS:

@@ -89,7 +89,7 @@ class InputTracker:
 
     def update(self, topic: str, partitions: int, offset: int, now_ms: int) -> None:
         """Records the topic's id and number of partitions. More partitions than before are an incident."""
-        if 0 < self.state.partitions < partitions and offset > 0:  # else nothing can be open
+        if 0 < self.state.partitions < partitions and offset > 0:  # at offset 0 no partial match can exist
             self.add_incident(GROWN, now_ms, offset, self.state.partitions, partitions)
         self.state = replace(self.state, topic=topic, partitions=partitions)
 

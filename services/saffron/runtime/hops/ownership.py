@@ -23,8 +23,8 @@ _BATCH = 500
 class ClaimState(Enum):
     """The progress of a claim."""
 
-    CLAIMING = "claiming"  # the own claim has not come by yet
-    READING = "reading"  # reading what stands before it
+    CLAIMING = "claiming"  # the own claim has not been read yet
+    READING = "reading"  # reading the records before the claim
     OWNED = "owned"
     LOST = "lost"
 
@@ -117,7 +117,7 @@ class Ownership:
         for record in before:
             tag = read_tag(record)
             if record.offset > newest.offset:
-                break  # a zombie's, overruled
+                break  # overruled: written by a former owner
             if isinstance(tag, BlockTag) and tag.carries and tag.claim == last.claim:
                 base = max(base, record.offset)
         if 0 <= base < self._low or (base < 0 < self._low):

@@ -43,7 +43,7 @@ class ShellMetrics:
         known = {where: lag for where in shell.chains if (lag := shell.lag(where)) is not None}
         metrics.replace(CONSUMER_LAG, {(w.topic, str(w.partition), self._group): lag for w, lag in known.items()})
         metrics.add(REBALANCES, shell.rebalances - self._rebalances)
-        # What chains have waited goes with them.
+        # Revoked chains take their waiting time with them, so the sum may fall.
         waited = max(0.0, shell.waited_ms - self._waited_ms)
         metrics.set(BACKPRESSURE, min(1.0, (waited + held_ms) / interval_ms))
         self._rebalances, self._waited_ms = shell.rebalances, shell.waited_ms

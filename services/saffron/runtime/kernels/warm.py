@@ -105,7 +105,7 @@ class Warming:
         self._waiting: list[Request] = []
         self._running: Request | None = None
         self._died = False
-        self._asked = 0
+        self._sent = 0
         self._child = self._start()
 
     def ask(self, request: Request) -> None:
@@ -137,7 +137,7 @@ class Warming:
     # ------------------------------------------------------------ the child
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._asked = 0
+        self._sent = 0
         return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def _end(self) -> None:
@@ -150,10 +150,10 @@ class Warming:
         return bool(select.select([self._child.stdout], [], [], seconds)[0])
 
     def _send(self, request: Request) -> None:
-        if self._asked == _REQUESTS:
+        if self._sent == _REQUESTS:
             self._end()
             self._child = self._start()
-        self._asked += 1
+        self._sent += 1
         self._running = request
         assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the child is gone: `step` finds no answer

@@ -107,8 +107,8 @@ class Broker:
             state = "did not start in time" if self.process else "ended while starting"
             if not self.process:
                 self._reap()
-            said = _last_lines(self.log_path)
-            raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{said}")
+            last_lines = _last_lines(self.log_path)
+            raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{last_lines}")
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
             client.describe_cluster(request_timeout=max(1.0, deadline - time.monotonic())).result()

@@ -52,7 +52,7 @@ class ServiceProcess:
 
     @property
     def waiting(self) -> str:
-        """What it waits for, as text; "" when ready."""
+        """The obstacle that it waits for, as text; "" when ready."""
         return self._waiting
 
     @property

@@ -53,24 +53,24 @@ class Inspector:
         self.names = frozenset(name for name, topic in found.topics.items() if topic.error is None)
 
     def denied(self, topics: Iterable[str]) -> frozenset[str]:
-        """Those topics that we have no right to see."""
-        asked = ((name, self._admin.list_topics(name, timeout=_SECONDS).topics.get(name)) for name in topics)
+        """The topics that we have no right to see."""
+        answers = ((name, self._admin.list_topics(name, timeout=_SECONDS).topics.get(name)) for name in topics)
         code = KafkaError.TOPIC_AUTHORIZATION_FAILED
-        return frozenset(name for name, topic in asked if topic is not None and topic.error == code)
+        return frozenset(name for name, topic in answers if topic is not None and topic.error == code)
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """Existing topics by name, with all settings."""
         wanted = sorted(self.names & set(names))
         if not wanted:
             return {}
-        asked = self._admin.describe_topics(
+        answers = self._admin.describe_topics(
             TopicCollection(wanted), include_authorized_operations=True, request_timeout=_SECONDS
         )
         configs = self._admin.describe_configs(
             [ConfigResource(ResourceType.TOPIC, name) for name in wanted], request_timeout=_SECONDS
         )
         config = {one.name: _config(answer) for one, answer in configs.items()}
-        return {name: _facts(answer.result(), config[name]) for name, answer in asked.items()}
+        return {name: _facts(answer.result(), config[name]) for name, answer in answers.items()}
 
     def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
         """Partitions with an open transaction, and the offset where it begins. `topics`: numbers of partitions."""
@@ -99,13 +99,13 @@ class Inspector:
             self._refused = str(error.str())
 
     def _offsets(self, places: Mapping[Place, OffsetSpec], level: IsolationLevel) -> dict[TopicPartition, int]:
-        asked = self._admin.list_offsets(dict(places), isolation_level=level, request_timeout=_SECONDS)
+        answers = self._admin.list_offsets(dict(places), isolation_level=level, request_timeout=_SECONDS)
         found = {}
-        for one, answer in asked.items():
+        for one, answer in answers.items():
             try:
                 found[TopicPartition(one.topic, one.partition)] = answer.result().offset
             except KafkaException:
-                continue  # without a leader, or not ours to read: other checks say so
+                continue  # no leader, or no right to read: other checks report it
         return found
 
 

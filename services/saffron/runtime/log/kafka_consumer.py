@@ -202,7 +202,7 @@ class KafkaConsumer:
         if max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
         if any(message.error() is not None for message in messages):
-            # In order: an end is behind the messages that it ends.
+            # In order, since an end comes after the messages before it.
             messages = [message for message in messages if self._is_record(message)]
             if self._missing_offsets:
                 self._resume_at_first()
@@ -234,7 +234,7 @@ class KafkaConsumer:
                 self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
             except KafkaException as error:
                 if error.args[0].code() in (KafkaError._STATE, KafkaError._OUTDATED):
-                    continue  # not started yet, or just being started: once more at the next poll
+                    continue  # not started yet: retried at the next poll
                 raise translate(error, f"seeking to offset {offset} of {where}") from error
             del self._seeks[where]
             if where in self._resumes:
@@ -256,7 +256,7 @@ class KafkaConsumer:
         starts = {}
         for where in self._assigned & missing.keys():
             if where in self._seeks:
-                continue  # it is to be read elsewhere by now
+                continue  # a later seek replaces the position
             starts[where] = self.watermarks(where)[0]
             self._out_of_range[where] = OutOfRange(missing[where], starts[where])
         positions = {where: self._next(where) for where in self._assigned} | starts | self._seeks

@@ -45,7 +45,7 @@ def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
     if not isinstance(cause, KafkaError):
         return LogError(f"{doing}: {cause}")
     text = f"{doing}: {cause.str()} ({cause.name()})"
-    if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # all that a producer is told before it sends
+    if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # the only error a producer gets before it sends
         text = f"{doing}: the user may write to no topic at all ({cause.name()})"
     if is_denied(cause):
         return DeniedError(text)

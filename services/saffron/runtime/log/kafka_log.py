@@ -82,8 +82,8 @@ class KafkaLog:
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
         found = {}
-        asked = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
-        for name, answer in asked.items():
+        answers = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+        for name, answer in answers.items():
             try:
                 state = answer.result()
             except KafkaException as error:

@@ -43,7 +43,7 @@ def record_of(message: ck.Message) -> Record:
 def batch_of(messages: Sequence[ck.Message]) -> RawBatch:
     """The batch of messages of one partition, at least one."""
     first, last = messages[0].offset(), messages[-1].offset()
-    if last - first == len(messages) - 1:  # nothing between them: no need to ask each
+    if last - first == len(messages) - 1:  # no gaps
         offsets = np.arange(first, last + 1, dtype=np.int64)
     else:
         offsets = np.array([message.offset() for message in messages], dtype=np.int64)

@@ -109,7 +109,7 @@ class KafkaProducer:
     def check(self, doing: str) -> None:
         try:
             self._producer.poll(0)
-        except KafkaException as error:  # of the producer itself, where it could not begin
+        except KafkaException as error:  # an error of the producer itself
             raise translate(error, doing) from error
         self._check()
 
@@ -140,7 +140,7 @@ class KafkaProducer:
     def close(self) -> None:
         self._calls.close()
         self._producer.purge()
-        with contextlib.suppress(KafkaException):  # one that was fenced says so once more
+        with contextlib.suppress(KafkaException):  # a fenced producer raises once more
             self._producer.poll(0)
 
     # ------------------------------------------------------------ inside
@@ -170,7 +170,7 @@ class KafkaProducer:
             except KafkaException as error:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
-                    if isinstance(self._failure, DeniedError | TooLargeError):  # which is why
+                    if isinstance(self._failure, DeniedError | TooLargeError):  # the cause
                         self._check()
                     raise translate(error, doing) from error
 

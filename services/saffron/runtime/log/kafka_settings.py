@@ -80,8 +80,8 @@ def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
         return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
     if patient:
         return {"fetch.wait.max.ms": 500}
-    # A seek or resume waits for the fetch that is under way: keep that short where they happen. Partitions that are
-    # added to a topic are seen by asking only.
+    # A seek or resume waits for the fetch in progress, so fetches are kept short. Added partitions are detected only by
+    # refreshing the metadata.
     return {"fetch.wait.max.ms": 50, "topic.metadata.refresh.interval.ms": 3_000}
 
 
@@ -97,7 +97,7 @@ def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bo
         # Offsets travel in transactions and blocks; a new group must not skip what is there.
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
-        # An offset that is not there is told, and never passed over.
+        # A missing offset is reported, and never skipped.
         "auto.offset.reset": "error",
         "enable.partition.eof": True,
         "fetch.queue.backoff.ms": 2,
@@ -140,7 +140,7 @@ def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
     return {
         **base(cluster, "saffron-produce"),
         "enable.idempotence": True,
-        "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
+        "partitioner": "murmur2_random",  # as Java's clients, so that a key has one partition for all
         "compression.type": "lz4" if throughput else "none",
         "message.max.bytes": _MESSAGE_BYTES,  # the topic's own limit decides, and not a smaller one here
         "linger.ms": 20 if throughput else 1,

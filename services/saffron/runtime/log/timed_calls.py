@@ -35,7 +35,7 @@ class TimedCalls:
             error = answer.get(timeout=seconds)
         except queue.Empty:
             self._thread = None
-            self._jobs.put(None)  # should it ever return, the thread ends
+            self._jobs.put(None)  # ends the thread, if the call ever returns
             self._jobs = queue.SimpleQueue()
             raise UnavailableError(f"{doing}: no answer within {seconds:g} s") from None
         if error is not None:

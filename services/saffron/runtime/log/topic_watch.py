@@ -35,7 +35,7 @@ class TopicWatch:
         self._checked = now_ms
         try:
             found = self._log.describe(topics)
-        except LogError as error:  # no broker answers: then there is nothing to read either
+        except LogError as error:  # no broker answers
             _LOG.debug("topics were not looked at: %s", error)
             return []
         return self._compare(topics, found)

@@ -16,7 +16,7 @@ from saffron.runtime.log import TopicPartition
 
 REASON = "result-too-large"
 
-# A quotation mark inside a text has a backslash before it, so that none of these can stand in one.
+# A quotation mark inside a text is escaped, so none of these patterns occurs in one.
 _MATCH = re.compile(rb'\},"start":(-?\d+),"end":(-?\d+),"window":(null|\[[-\d,]+\])')
 _TREND = re.compile(rb',"window":(\[[-\d,]+\]),"group":\{')
 _EVENT = re.compile(rb'\{"seq":(\d+),"ts":')

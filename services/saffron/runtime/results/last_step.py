@@ -77,7 +77,7 @@ class LastStep:
         """Records the start of a step."""
         text = _text(query, step)
         end = _HEAD.size + len(text)
-        self._map[:2] = b"\0\0"  # else one that dies here would leave half of one name and half of another
+        self._map[:2] = b"\0\0"  # else a death here would leave a mixture of two names
         self._map[_HEAD.size : end] = text
         _HEAD.pack_into(self._map, 0, len(text), self._offset, version)
 
@@ -118,7 +118,7 @@ class LastStep:
 
     def _keep(self, deaths: list[Death]) -> None:
         fresh = self._deaths.with_suffix(f".{os.getpid()}.tmp")
-        with contextlib.suppress(OSError):  # then they are counted anew
+        with contextlib.suppress(OSError):  # then the count begins again
             fresh.write_bytes(orjson.dumps([asdict(one) for one in deaths]))
             fresh.replace(self._deaths)
 

@@ -40,7 +40,7 @@ def written_place(record: Record) -> WrittenPlace | None:
             try:
                 partition, offset, index = map(int, numbers)
             except ValueError:
-                return None  # a header of somebody else's
+                return None  # a header of another program
             return WrittenPlace(topic, partition, offset, index)
     return None
 

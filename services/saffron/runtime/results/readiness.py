@@ -201,6 +201,6 @@ class Readiness:
 
     def _report_ready(self, query: QueryRegistration, partition: int, schema_id: str | None) -> None:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
-            return  # what is said of it stands
+            return  # the failure was reported
         where = (self._service, query.stream, partition)
         self._statuses.report(QueryStatus(query.name, query.version, *where, READY, schema_id=schema_id))

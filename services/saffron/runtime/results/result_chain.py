@@ -273,7 +273,7 @@ class ResultChain:
         elif self._queue:
             try:
                 self._apply(self._queue.popleft())
-            except GapError:  # what was found before it stands, however often the chain comes here
+            except GapError:  # results before the gap are committed first
                 self._commit(now_ms, observe=False)
                 self._await_commit()
                 raise
@@ -382,7 +382,7 @@ class ResultChain:
             if held is not None:
                 self._producer.send(topic, partition, held[0], key=held[1], headers=held[2])
             held = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
-        if held is not None:  # the last one says how far it goes: what comes next may be of another transaction
+        if held is not None:  # the last one names the place: the next may be in another transaction
             place = WrittenPlace(self.input.state.topic, self._plan.where.partition, pending.offset, stop).header()
             self._producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], place))
         self.tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)

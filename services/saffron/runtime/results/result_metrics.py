@@ -49,7 +49,7 @@ class ResultMetrics:
         self._metrics = metrics
         self._shell = shell
         self._bound_ms = settings.latency_bound_ms
-        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins with its first letter shows no increase
+        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins at 1 shows no increase
         metrics.set(LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
         self._input = ShellMetrics(metrics, shell, settings.group(service))
         self._reported: dict[tuple[TopicPartition, str], float] = {}

@@ -24,7 +24,7 @@ from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import PASS, Settings, user_cache_directory
-from saffron.runtime.result_formats.writing import ResultForm
+from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
 from saffron.runtime.results.readiness import Readiness
 from saffron.runtime.results.result_chain import ResultChain
@@ -114,7 +114,7 @@ class ResultService:
         self._reported: dict[TopicPartition, ReportedCounters] = {}
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
-        self._form = ResultForm(settings, kind.output, self._output, health, self._background)
+        self._result_output = ResultOutput(settings, kind.output, self._output, health, self._background)
         limits = Limits(
             commit_ms=settings.commit_ms,
             snapshot_ms=settings.snapshot_ms,
@@ -132,7 +132,7 @@ class ResultService:
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         if not self._readiness.caught_up or self._poll_control.due(now_ms):
-            self._form.step(now_ms)
+            self._result_output.step(now_ms)
             self._streams.step(now_ms)
             self._readiness.step(
                 {(self._streams.name_of(w.topic), w.partition): c for w, c in self.shell.chains.items()}
@@ -158,7 +158,7 @@ class ResultService:
         if not (self._streams.ready and self._readiness.caught_up):
             return []
         self._health.done("streams")
-        if self._form.written is None:
+        if self._result_output.written is None:
             return []
         self._health.done("start")
         return self._streams.topics
@@ -167,7 +167,7 @@ class ResultService:
         kind, record = self._kind, self._streams.record_of(where.topic)
         stream = record.name
         source = f"/saffron/{kind.service}/{record.stem}/{where.partition}"
-        written = self._form.written
+        written = self._result_output.written
         assert written is not None
         return ChainPlan(
             where=where,

@@ -50,8 +50,8 @@ class Snapshots:
         self._directory.mkdir(parents=True, exist_ok=True)
         final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
         temporary = final.with_suffix(f".{os.getpid()}.tmp")
-        # No fsync, which stalls results for tenths of a second: a snapshot is a shortcut, not the truth. One that a
-        # power cut tears fails its checksum, and the one before it, or the log, serves.
+        # No fsync, which would stall results for tenths of a second. A snapshot damaged by a power cut fails its
+        # checksum, and the one before it, or the log, is used.
         size = _write(temporary, snapshot)
         temporary.replace(final)
         for old in self._files()[_KEEP:]:

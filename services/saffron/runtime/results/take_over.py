@@ -75,8 +75,8 @@ def _recover(
     if written is not None and written.topic != topic:
         if committed is not None:
             raise RemadeError(plan.where.topic)
-        found = written = None  # of a stream of this name that was removed
-    if found is not None and written is None and committed is not None:  # of version 0.1.0, which left no metadata
+        found = written = None  # of a removed stream with this name
+    if found is not None and written is None and committed is not None:  # version 0.1.0 wrote no metadata
         offset = min(committed.offset, high)
         return Place(offset, 0, offset), snapshots.newest(offset, topic)
     snapshot = snapshots.newest(high, topic, known=True)

@@ -21,7 +21,7 @@ def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
 def _key(line: bytes, attribute: str) -> bytes | None:
     event = parse_object(line)
     if isinstance(event, Bad):
-        return None  # windowing makes a dead letter of it
+        return None  # it becomes a dead letter in windowing
     value = event.get(attribute)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = number_of(value)

@@ -178,7 +178,7 @@ def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
             with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
                 return orjson.loads(response.read())
         except urllib.error.HTTPError as error:
-            with error:  # it is the answer, too, and would keep the connection
+            with error:  # closes the connection: the error is the response
                 why = "" if body is None else _reason(error)
             if error.code == http.client.NOT_FOUND:
                 raise LookupError(path) from error

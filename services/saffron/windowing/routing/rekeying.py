@@ -66,7 +66,7 @@ class Rekeying:
     def _move(self, row: int, key: bytes | None) -> Move:
         if self._key is None:
             return Move(row, 0)
-        key = key or b""  # as `produce` does: an event without the attribute has one home, too
+        key = key or b""  # as `produce`: events without the attribute share a partition
         return Move(row, _partition_of(key, self._partitions), key)
 
     def _mark(self, row: int, ts: int, end: bool) -> Iterator[Move]:

@@ -205,7 +205,7 @@ class RouteChain:
             return False
         assert self._producer is not None
         if self._silent:
-            self._silent, self._sent_watermark = False, NO_WATERMARK  # to be told again, even if it is the same
+            self._silent, self._sent_watermark = False, NO_WATERMARK  # to be sent again, even if unchanged
         self._last_input_at = now_ms
         self._rekeying.disorder = self._plan.bounds().disorder
         send, target = self._producer.send, self._plan.target

@@ -89,7 +89,7 @@ def _recover(
     if found is None:
         return None
     written, watermark = written_place(found), int(_watermark_message(found).get("ts", NO_WATERMARK))
-    if written is None:  # of version 0.1.0, whose positions all have metadata
+    if written is None:  # version 0.1.0: all positions have metadata
         position = 0 if committed is None else committed.offset
         reached = RoutePosition(position, watermark)
     else:
