@@ -51,7 +51,7 @@ def test_a_mark_is_told_once_and_kept_until_the_log_says_it() -> None:
     failed.block_applied(block(change("remove", "q", 1), change("fail", "other", 3, added=3)), 8)
     assert failed.to_commit(9) == (FailedQuery("q", 2, 7),), "none of these ends version 2"
     failed.block_applied(block(change("fail", "q", 4, added=2)), 10)
-    assert failed.to_commit(10) == (FailedQuery("q", 2, 7, confirmed_at=10),), (
+    assert failed.to_commit(10) == (FailedQuery("q", 2, 7, ended_at=10),), (
         "a place in the middle of that block still needs it"
     )
     assert failed.to_commit(11) == ()
@@ -76,7 +76,7 @@ def test_what_the_log_says_needs_no_mark() -> None:
 
 
 def test_marks_and_counts_go_with_the_committed_place() -> None:
-    place = Place(7, 5, 6, {"a": 3, "b": 2}, (FailedQuery("q", 2, 7, 3), FailedQuery("r", 1, 6, confirmed_at=7)))
+    place = Place(7, 5, 6, {"a": 3, "b": 2}, (FailedQuery("q", 2, 7, 3), FailedQuery("r", 1, 6, ended_at=7)))
     kept = Place.from_committed(place.to_committed(InputState("topic")))
     assert kept is not None
     assert kept.place == place

@@ -2,7 +2,8 @@
 
 The cause of a failure may be gone after a restart, and the stream does not record it. So failed queries are committed
 with the results: the next owner stops them at the same place, whichever snapshot it restores. An entry is kept until a
-control record in the log confirms the failure (windowing copies it from `query-status`).
+control record in the log ends the query. This is a newer version, a removal, or the failure that windowing copies from
+`query-status`.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ class FailedQuery:
     """A failed query (`name`, and the `version` that added it) and the place where it stops.
 
     Without `index` it does not take the block at `offset`. With `index` it has taken that block, and its results end
-    before that index among all results. `confirmed_at`: offset of the block that records the failure, once known.
+    before that index among all results. `ended_at`: offset of the block whose control record ends the query, once
+    known.
     """
 
     name: str
     version: int
     offset: int
     index: int | None = None
-    confirmed_at: int | None = None
+    ended_at: int | None = None
 
     @property
     def stops_at(self) -> int:
@@ -82,11 +84,11 @@ class FailedQueries:
             self._report(replace(one, error=None))
 
     def block_applied(self, block: Block, offset: int) -> None:
-        """Marks entries as confirmed by the control records of the block at `offset`."""
+        """Marks the entries that control records of the block at `offset` end."""
         ended = dict(one for control in block.controls if (one := _ended(control)) is not None)
         for key, query in self._failed.items() if ended else ():
-            if query.version <= ended.get(query.name, 0) and query.confirmed_at is None and query.stops_at <= offset:
-                self._failed[key] = replace(query, confirmed_at=offset)
+            if query.version <= ended.get(query.name, 0) and query.ended_at is None and query.stops_at <= offset:
+                self._failed[key] = replace(query, ended_at=offset)
 
     def excluded(self, offset: int, index: int) -> frozenset[str]:
         """Names of queries whose results from `index` on, in the block at `offset`, are left out."""
@@ -99,9 +101,7 @@ class FailedQueries:
         """The entries to commit with a place before or in the block at `offset`."""
         if not self._failed:
             return ()
-        self._failed = {
-            key: one for key, one in self._failed.items() if one.confirmed_at is None or one.confirmed_at >= offset
-        }
+        self._failed = {key: one for key, one in self._failed.items() if one.ended_at is None or one.ended_at >= offset}
         return tuple(self._failed.values())
 
 
@@ -110,7 +110,7 @@ def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int
 
     SaffronError: too many fail at once for the queries to be the cause.
     """
-    record = [[one.name, one.version, one.offset, one.index, one.confirmed_at] for one in queries]
+    record = [[one.name, one.version, one.offset, one.index, one.ended_at] for one in queries]
     if sum(len(one.name.encode()) + 24 for one in queries) > _MOST_BYTES:
         first = queries[0].name
         raise SaffronError(
@@ -124,8 +124,8 @@ def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int
 def failed_queries_of(record: Iterable[Sequence[object]]) -> tuple[FailedQuery, ...]:
     """The entries in a committed record."""
     return tuple(
-        FailedQuery(str(name), int(str(version)), int(str(offset)), _number(index), _number(confirmed_at))
-        for name, version, offset, index, confirmed_at in record
+        FailedQuery(str(name), int(str(version)), int(str(offset)), _number(index), _number(ended_at))
+        for name, version, offset, index, ended_at in record
     )
 
 
