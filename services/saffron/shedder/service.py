@@ -31,7 +31,7 @@ from saffron.shedder.hop import ShedderHop
 from saffron.shedder.shedder_metrics import ShedderMetrics
 
 _LOG = logging.getLogger(__name__)
-_PATIENCE_MS = 3_000
+_SILENCE_MS = 3_000
 """Silence (ms) after which a reader is not waited for. Idle readers report twice a second."""
 _FETCH = 64
 _SHARE = 0.85
@@ -60,13 +60,13 @@ class ShedderService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._numbers = ShedderMetrics(metrics, self.shell, settings.group("shedder"))
+        self._shedder_metrics = ShedderMetrics(metrics, self.shell, settings.group("shedder"))
         health.waiting("models", "reading models from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         moved = self._follow_models()
         for record in self._load.step():
-            self._hear(record, now_ms)
+            self._take_record(record, now_ms)
             moved = True
         self._streams.step(now_ms)
         # Credit comes by `load`: with a block in the queue, wait only briefly.
@@ -107,7 +107,7 @@ class ShedderService:
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         credit = self._settings.credit_events
-        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_PATIENCE_MS)
+        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         found: dict[TopicPartition, list[Record]] = {}
@@ -125,7 +125,7 @@ class ShedderService:
         return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
-        self._numbers.sent(self.output(where).topic, self._hops()[where].sent(), now_ms)
+        self._shedder_metrics.sent(self.output(where).topic, self._hops()[where].sent(), now_ms)
 
     # ------------------------------------------------------------ control topics
 
@@ -142,7 +142,7 @@ class ShedderService:
                     _LOG.warning("%s; the last good one stays in force", refused)
         return bool(records)
 
-    def _hear(self, record: Record, now_ms: int) -> None:
+    def _take_record(self, record: Record, now_ms: int) -> None:
         """A load report, or an order from outside; anybody may write here, so what makes no sense is passed over."""
         try:
             self._take_advice(orjson.loads(record.value or b""), now_ms)
@@ -162,7 +162,7 @@ class ShedderService:
 
     def _report(self, now_ms: int, interval: int) -> None:
         hops = self._hops()
-        for digest in self._numbers.report(hops, now_ms, interval):
+        for digest in self._shedder_metrics.report(hops, now_ms, interval):
             send(self._producer, self._topics, digest)
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
         if hops:

@@ -60,6 +60,7 @@ def cluster_of(settings: Settings) -> Cluster:
 
 
 def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
+    """Settings of all clients."""
     return {
         "bootstrap.servers": cluster.bootstrap,
         **cluster.security.for_librdkafka(),
@@ -86,6 +87,7 @@ def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
 
 
 def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:
+    """Settings of a consumer. `committed_only`: read_committed."""
     return {
         **base(cluster, client_id),
         "group.id": group,

@@ -25,6 +25,7 @@ _MOST_BYTES = 3_800
 """Size limit for all entries. Brokers store at most 4,096 bytes beside an offset."""
 
 ReportFailure = Callable[[Failure], None]
+"""A function called with a failure, to report it."""
 
 
 @dataclass(frozen=True)

@@ -61,18 +61,22 @@ class ControlTopic(Generic[R]):
 
 
 def follow_streams(log: Log, topics: Topics, report: Report) -> ControlTopic[StreamRecord]:
+    """The follower of stream records on `streams`."""
     return ControlTopic(log, topics.streams, stream_table(topics.streams), report)
 
 
 def follow_versions(log: Log, topics: Topics, report: Report) -> ControlTopic[VersionRecord]:
+    """The follower of inferred schemas' versions on `streams`."""
     return ControlTopic(log, topics.streams, version_table(topics.streams), report)
 
 
 def follow_queries(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryRecord]:
+    """The follower of `queries`."""
     return ControlTopic(log, topics.queries, query_table(topics.queries), report)
 
 
 def follow_statuses(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryStatus]:
+    """The follower of `query-status`."""
     return ControlTopic(log, topics.query_status, status_table(topics.query_status), report)
 
 

@@ -48,6 +48,8 @@ class WriterSchema:
 
 @dataclass(frozen=True)
 class _Unknown:
+    """An id that the registry does not know, until the time `until` (ms)."""
+
     until: int
 
 
@@ -160,6 +162,9 @@ def posting(url: str, credentials: str) -> Post:
 
 
 def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | None], Any]:
+    """A function that sends a path and a JSON body (None: a GET request) to the registry and returns the JSON
+    answer.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise SettingsError(
