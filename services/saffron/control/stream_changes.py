@@ -200,6 +200,7 @@ def _require_free(name: str, topic: str, now: StreamContext) -> None:
 
 
 def _changed(before: StreamRecord, change: StreamChange, now: StreamContext) -> StreamPlan:
+    """The plan of a change to an existing stream."""
     for refuse in (_refuse_topic, _refuse_key, _refuse_schema):
         refuse(before, change, now)
     if change.registry is not None and (change.format or before.format) not in WITH_REGISTRY:

@@ -140,6 +140,7 @@ class Activation:
     # ------------------------------------------------------------ inside
 
     def _report_states(self, names: Iterable[str]) -> None:
+        """Reports the states of queries in force."""
         for name in names:
             version, failure = self._view.changed[name], self._view.failed.get(name)
             state = "failed" if failure else "paused" if name in self._view.paused else "active"
@@ -190,6 +191,7 @@ class Activation:
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
     def _report_waiting(self, wanted: QueryEntry, service: str, now_ms: int) -> None:
+        """Reports a query that has waited for its service for some time."""
         assert wanted.record is not None
         since = self._since.setdefault(wanted.name, now_ms)
         if now_ms - since >= _WAITING_AFTER_MS:

@@ -211,6 +211,7 @@ class WindowingHop:
             self._waiting_since = now_ms
 
     def _due(self, now_ms: int) -> bool:
+        """Whether a block must be cut now."""
         if self._waiting_since is None:
             return False
         waited = now_ms - self._waiting_since
@@ -219,6 +220,7 @@ class WindowingHop:
         return self._pending >= self._pace.block_events or waited >= limit
 
     def _configure(self, now_ms: int) -> None:
+        """Gives the operator a new record of its stream."""
         record = self._control.streams.get(self.operator.stream)
         if record is None or record == self._configured:
             return
@@ -232,6 +234,7 @@ class WindowingHop:
         self._start_waiting(now_ms)
 
     def _send_side_output(self, blocks: Sequence[Block]) -> None:
+        """Sends dead letters and notices, and applies the blocks' control records."""
         letters = self.operator.take_dead_letters()
         if letters:
             self._sinks.letters(letters)

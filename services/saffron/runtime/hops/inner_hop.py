@@ -275,6 +275,7 @@ class InnerHop:
         return True
 
     def _advance(self, chain: Chain, now_ms: int) -> bool:
+        """One step of one chain: claim, start the hop, or write its blocks. True on progress."""
         if chain.ownership is None:
             if now_ms < chain.retry_at:
                 return False
@@ -308,6 +309,7 @@ class InnerHop:
         self._producer.check(f"{doing} {chain.output.topic}/{chain.output.partition}")
 
     def _start_hop(self, chain: Chain, ownership: Ownership, now_ms: int) -> None:
+        """Creates the hop of an owned chain, restores its state, and seeks the input to its position."""
         hop = self._wiring.chain(chain.where)
         for record in ownership.tail:
             hop.resume(self._wiring.decode(record.value or b""))
@@ -321,11 +323,13 @@ class InnerHop:
         self._set_flow(chain, hop.accepts_input)
 
     def _set_flow(self, chain: Chain, accepts_input: bool) -> None:
+        """Resumes or pauses the chain's input."""
         if accepts_input == chain.paused:
             (self._consumer.resume if accepts_input else self._consumer.pause)([chain.where])
             chain.paused = not accepts_input
 
     def _write(self, chain: Chain, blocks: Sequence[Block]) -> None:
+        """Sends blocks with the claim and tag of the chain's ownership."""
         assert chain.ownership is not None
         for block in blocks:
             carries = any(control.kind == "checkpoint" for control in block.controls)

@@ -78,6 +78,7 @@ class Ownership:
         self._consumer.assign({self.where: offset})
 
     def _find_claim(self) -> None:
+        """Looks for the own claim among the records read."""
         if self.state is not ClaimState.CLAIMING:
             return
         for record in self._records:
@@ -128,6 +129,7 @@ class Ownership:
         return max(base, self._low)
 
     def _take_ownership(self, before: list[Record], newest: Record | None) -> None:
+        """Completes the claim: sets `tail`, `seen` and `checkpoint`."""
         after = [record for record in self._records if record.offset > self.claim]
         if newest is not None:
             last = read_tag(newest)
@@ -143,6 +145,7 @@ class Ownership:
         self._follow(after)
 
     def _follow(self, records: list[Record]) -> None:
+        """Reads own output: advances `seen` and `checkpoint`, or detects a higher claim."""
         for record in records:
             tag = read_tag(record)
             self.seen = record.offset

@@ -198,11 +198,13 @@ class ResultChain:
     # ------------------------------------------------------------ take-over
 
     def _reset(self) -> None:
+        """Drops all state and pauses the input, before another take-over."""
         self.tally.aborts += 1
         self.drop()
         self._pause(True)
 
     def _take_over(self, now_ms: int) -> bool:
+        """Takes the partition over: restores the state, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
         start = find_start(self._log, self._consumer, plan, self._snapshots)
@@ -246,6 +248,7 @@ class ResultChain:
                     self._failed_queries.stop_before(operator, self._place.offset)
 
     def _restore(self, operator: ResultOperator, snapshot: Snapshot) -> ReaderState:
+        """Restores a snapshot; returns the reader's state."""
         self._step.set_offset(snapshot.position)
         self._failed_queries.stop_before(operator, snapshot.position)
         operator.restore(snapshot.state)
@@ -257,6 +260,7 @@ class ResultChain:
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
+        """One step after the take-over; False if there was nothing to do."""
         self._set_flow()
         if self._commit_future is not None and self._commit_future.done():
             self._await_commit()
@@ -283,6 +287,7 @@ class ResultChain:
         return True
 
     def _apply(self, record: Record) -> None:
+        """Applies the block of a record. Its results are pending unless they are in the log already."""
         if record.offset < self.position:
             return  # fetched before the seek
         assert self.operator is not None
@@ -300,6 +305,7 @@ class ResultChain:
             self._take_observations()  # the predecessor has sent these observations
 
     def _run(self, operator: ResultOperator, block: Block, offset: int) -> Results:
+        """The operator's results for one block, with failures, measurements and observations recorded."""
         self._failed_queries.stop_before(operator, offset)
         self._step.set_offset(offset)
         started = perf_counter_ns()
@@ -417,6 +423,7 @@ class ResultChain:
     # ------------------------------------------------------------ transactions
 
     def _begin(self) -> None:
+        """Begins a transaction, if none is open."""
         assert self._producer is not None
         if not self._open:
             self._await_commit()

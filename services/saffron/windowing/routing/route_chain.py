@@ -159,11 +159,13 @@ class RouteChain:
     # ------------------------------------------------------------ take-over
 
     def _reset(self) -> None:
+        """Drops all state and pauses the input, before another take-over."""
         self.counters.aborts += 1
         self.drop()
         self._pause(True)
 
     def _take_over(self, now_ms: int) -> bool:
+        """Takes the partition over, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
         start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, now_ms)
@@ -182,6 +184,7 @@ class RouteChain:
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
+        """One step after the take-over; True on progress."""
         self._pause(len(self._queue) >= (_SLICE if self._paused else _QUEUE))
         if self._commit_future is not None:
             if not self._commit_future.done():
@@ -225,6 +228,7 @@ class RouteChain:
         return True
 
     def _falls_silent(self, now_ms: int) -> bool:
+        """Whether the source has just been silent for its bound, with its end reached."""
         idle = self._plan.bounds().idle
         if idle is None or self._silent or self._queue or now_ms - self._last_input_at < idle:
             return False
@@ -247,6 +251,7 @@ class RouteChain:
     # ------------------------------------------------------------ transactions
 
     def _begin(self) -> None:
+        """Begins a transaction, if none is open."""
         assert self._producer is not None
         if not self._open:
             self._producer.begin()
